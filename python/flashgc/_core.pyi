@@ -244,6 +244,7 @@ class StoredDrive:
         path: os.PathLike[str],
         written: dict[str, tuple[str, object]] | None,
         durability: str | None,
+        clock: tuple[str, float, float] | None = None,
     ) -> None: ...
     @property
     def size(self) -> int: ...

@@ -21,6 +21,7 @@ mod nbd_commands;
 mod nbd_connections;
 mod nbd_negotiation;
 mod nbd_tools;
+mod pace;
 mod queue;
 mod recordings;
 mod vhost;

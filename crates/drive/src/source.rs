@@ -305,7 +305,7 @@ impl Source for TimedSource {
         match &self.requests {
             Requests::Pages(spec) => spec.to_string(),
             Requests::DiskSim(disksim) => disksim.to_string(),
-            Requests::Trace(_) => self.name.clone(),
+            Requests::Trace(_) | Requests::Live(_) => self.name.clone(),
         }
     }
 
@@ -316,21 +316,21 @@ impl Source for TimedSource {
     fn given(&self) -> Option<&GivenPages> {
         match &self.requests {
             Requests::Trace(trace) => trace.given(),
-            Requests::Pages(_) | Requests::DiskSim(_) => None,
+            Requests::Pages(_) | Requests::DiskSim(_) | Requests::Live(_) => None,
         }
     }
 
     fn numbering(&self) -> Option<Numbering> {
         match &self.requests {
             Requests::Trace(trace) => unusual(trace.numbering(), trace.stat()),
-            Requests::Pages(_) | Requests::DiskSim(_) => None,
+            Requests::Pages(_) | Requests::DiskSim(_) | Requests::Live(_) => None,
         }
     }
 
     fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
         match &self.requests {
             Requests::Pages(spec) => Source::check_request_size(spec, space),
-            Requests::DiskSim(_) | Requests::Trace(_) => Err(SpecError::new(
+            Requests::DiskSim(_) | Requests::Trace(_) | Requests::Live(_) => Err(SpecError::new(
                 "a request size only applies to generators of pages, and the workload has sizes of its \
                  own",
                 "leave it out",
@@ -341,7 +341,7 @@ impl Source for TimedSource {
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         match &self.requests {
             Requests::Pages(spec) => spec.check_page_size(bytes.into()),
-            Requests::DiskSim(_) | Requests::Trace(_) => Ok(()),
+            Requests::DiskSim(_) | Requests::Trace(_) | Requests::Live(_) => Ok(()),
         }
     }
 
@@ -349,7 +349,7 @@ impl Source for TimedSource {
         match &self.requests {
             Requests::Pages(spec) => spec.has_streams(),
             Requests::Trace(trace) => trace.stat().has_streams(),
-            Requests::DiskSim(_) => false,
+            Requests::DiskSim(_) | Requests::Live(_) => false,
         }
     }
 
@@ -360,14 +360,14 @@ impl Source for TimedSource {
     fn stat(&self) -> Option<&TraceStat> {
         match &self.requests {
             Requests::Trace(trace) => Some(trace.stat()),
-            Requests::Pages(_) | Requests::DiskSim(_) => None,
+            Requests::Pages(_) | Requests::DiskSim(_) | Requests::Live(_) => None,
         }
     }
 
     fn files(&self) -> Vec<PathBuf> {
         match &self.requests {
             Requests::Pages(spec) => spec.files(),
-            Requests::DiskSim(_) => Vec::new(),
+            Requests::DiskSim(_) | Requests::Live(_) => Vec::new(),
             Requests::Trace(trace) => vec![trace.path().to_owned()],
         }
     }

@@ -23,6 +23,7 @@ mod timed_devices;
 mod timed_dftl;
 mod timed_hosts;
 mod timed_life;
+mod timed_live;
 mod timed_options;
 mod timed_pacing;
 mod timed_preemption;

@@ -43,11 +43,14 @@ TIMED = "With --drive timed"
 class GroupedCommand(click.Command):
     """A command that lists the options of an experiment section by section."""
 
+    #: The heading of the options that only drives with a clock have.
+    timed = TIMED
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options in groups."""
         headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
         groups: dict[str, list[tuple[str, str]]] = {}
-        for heading in (*headings.values(), TIMED, "Options"):
+        for heading in (*headings.values(), self.timed, "Options"):
             groups[heading] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -57,7 +60,7 @@ class GroupedCommand(click.Command):
                     groups["Options"].append(record)
                 else:
                     timed = option.drives == "timed"
-                    groups[TIMED if timed else headings[option.section]].append(record)
+                    groups[self.timed if timed else headings[option.section]].append(record)
         for heading, records in groups.items():
             if not records:
                 continue

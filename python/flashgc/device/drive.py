@@ -71,15 +71,23 @@ class Device(Closing):
         return cls.open(path)
 
     @classmethod
-    def open(cls, path: File, *, durability: str | None = None) -> Self:
+    def open(
+        cls,
+        path: File,
+        *,
+        durability: str | None = None,
+        clock: tuple[str, float, float] | None = None,
+    ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
-        ``durability`` is another than the one that the drive was made with. Raises
-        :class:`flashgc.DriveError` where the file is no drive, is damaged or is open elsewhere.
+        ``durability`` is another than the one that the drive was made with. With a ``clock`` (of
+        :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
+        Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
+        elsewhere.
         """
         path = Path(path)
         read = making.configuration(path)
-        opened = _core.StoredDrive(path, making.written(read), durability)
+        opened = _core.StoredDrive(path, making.written(read), durability, clock)
         return cls(opened, path, read)
 
     @property

@@ -10,14 +10,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
 from flashgc._core import DriveError
-from flashgc.device import making, mounts
+from flashgc.device import making, mounts, realtime
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.drive import Device
@@ -73,6 +73,8 @@ class Executed:
     samples: list[Sample]
     #: The state of the drive when it was unmounted, with the names of the standards.
     stat: dict[str, Any]
+    #: Of a drive with a clock, how far behind it was and what it measured; ``None`` of another.
+    realtime: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -88,11 +90,13 @@ def execute(
     record: Path | None = None,
     keep: Path | None = None,
     serve: Sequence[str] = (),
+    clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
 ) -> Executed:
     """Runs ``command`` in a folder of a file system on a fresh drive, and measures it.
 
     The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
     ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
+    ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
     """
     mounts.check("flashgc device exec", filesystem)
     if shutil.which(command[0]) is None:
@@ -104,8 +108,13 @@ def execute(
     with _Signals() as signals:
         try:
             made = plan.create(file)
+            clock = clocked(making.configuration(file)) if clocked else None
             done = upping.up(
-                file, mount, filesystem=filesystem, options=options, serve=[*serve, *recording]
+                file,
+                mount,
+                filesystem=filesystem,
+                options=options,
+                serve=[*serve, *recording, *upping.with_clock(clock)],
             )
             try:
                 measured = _measured(command, Path(done.mount), file, filesystem, made, signals)
@@ -164,9 +173,9 @@ def _remove(scratch: Path) -> None:
         return
     for path in (scratch / "drive.flash", scratch / "drive.flash.log"):
         path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        mount.rmdir()
-        scratch.rmdir()
+    for folder in (mount, scratch):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _measured(
@@ -218,6 +227,7 @@ def _measured(
         latency_us=after["latency_us"],
         samples=watch.samples,
         stat=after,
+        realtime=after.get("realtime"),
     )
 
 

@@ -13,6 +13,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._places import Places
 from flashgc.configuration import configurations
+from flashgc.device import realtime
 from flashgc.device._linux import need_linux
 from flashgc.experiment import Experiment, experiment
 from flashgc.policy_files import Policies, load_policy
@@ -114,7 +115,12 @@ def _refusal(path: str, places: Places) -> str:
     where = places.get(path, path.split(".")[1])
     if path == "drive.page_size":
         return f"{where}: a stored drive has pages of 4 KiB; hint: leave it out"
-    return f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out"
+    return (
+        f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out, or "
+        "flashgc device serve --realtime"
+        if path in realtime.OPTIONS
+        else f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out"
+    )
 
 
 def _absolute(text: str) -> str:

@@ -22,8 +22,13 @@ def main() -> int:
     parser.add_argument("--http")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
+    parser.add_argument("--clock")
+    parser.add_argument("--slower", type=float)
+    parser.add_argument("--aged", type=float)
     given = vars(parser.parse_args())
     file, ready = given.pop("file"), given.pop("ready_fd")
+    clock = given["clock"], given.pop("slower"), given.pop("aged")
+    given["clock"] = None if clock[0] is None else clock
     try:
         with opened(file, Fronts(**given)) as drive:
             os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())

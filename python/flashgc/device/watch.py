@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from flashgc.command.render import Plain, console, sparkline, unicode
 from flashgc.device.history import OPERATIONS, Interval
+from flashgc.device.realtime import told
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 Stat = dict[str, Any]
@@ -40,6 +41,7 @@ def overview(stat: Stat) -> list[str]:
         *_wear(stat),
         "",
         *_latencies(stat),
+        *_realtime(stat),
     ]
 
 
@@ -69,6 +71,19 @@ def _drive(stat: Stat) -> list[str]:
     if stat["read_only"] is not None:
         lines += _fold("READ-ONLY", [stat["read_only"]])
     return lines
+
+
+def _realtime(stat: Stat) -> list[str]:
+    realtime = stat.get("realtime")
+    if realtime is None:
+        return []
+    flash = f"write amplification {_ratio(realtime['write_amplification'])}"
+    collections = _count(realtime["collections"], "collection")
+    return [
+        "",
+        *_fold("realtime", told(realtime)),
+        *_fold("timed drive", [flash, collections, _count(realtime["erases"], "erase")]),
+    ]
 
 
 def _host(stat: Stat) -> list[str]:
@@ -151,6 +166,7 @@ def live(stat: Stat, lately: Sequence[Interval]) -> list[str]:
         *_wear(stat),
         "",
         *_latencies(stat),
+        *_realtime(stat),
     ]
 
 

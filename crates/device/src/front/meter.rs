@@ -80,9 +80,6 @@ pub struct Meter {
 
 impl Meter {
     pub(crate) fn new() -> Self {
-        let histogram = || {
-            Histogram::new_with_max(LONGEST, DIGITS).expect("the bounds of a histogram are fixed")
-        };
         Self {
             histograms: std::array::from_fn(|_| histogram()),
             usage: Usage::default(),
@@ -149,17 +146,26 @@ impl Meter {
 
     /// The latencies of a kind; all zero where there were none.
     pub fn latencies(&self, kind: Kind) -> Latencies {
-        let histogram = &self.histograms[kind as usize];
-        let us = |ns: u64| ns as f64 / 1e3;
-        let at = |share: f64| us(histogram.value_at_quantile(share));
-        Latencies {
-            count: histogram.len(),
-            mean: histogram.mean() / 1e3,
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: us(histogram.max()),
-        }
+        latencies(&self.histograms[kind as usize])
+    }
+}
+
+/// A histogram of nanoseconds.
+pub(super) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST, DIGITS).expect("the bounds of a histogram are fixed")
+}
+
+/// What a histogram of nanoseconds says, in microseconds.
+pub(super) fn latencies(histogram: &Histogram<u64>) -> Latencies {
+    let us = |ns: u64| ns as f64 / 1e3;
+    let at = |share: f64| us(histogram.value_at_quantile(share));
+    Latencies {
+        count: histogram.len(),
+        mean: histogram.mean() / 1e3,
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: us(histogram.max()),
     }
 }

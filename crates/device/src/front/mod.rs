@@ -12,6 +12,7 @@ pub mod failure;
 pub mod fuse;
 pub mod meter;
 pub mod nbd;
+pub mod pace;
 pub mod queue;
 #[doc(hidden)]
 pub mod ram;

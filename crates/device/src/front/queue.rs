@@ -9,6 +9,8 @@
 //! what was completed before it was submitted, and what its batch executed after it as well. Everything
 //! else is answered as soon as it is executed.
 //!
+//! With a [`Pace`] answers leave when a simulated drive says, and not as soon as they are there.
+//!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +23,7 @@ use std::time::Instant;
 use super::bytes::{Bytes, Extent};
 use super::failure::Failure;
 use super::meter::{Kind, Meter};
+use super::pace::{Pace, Paced, Ticket};
 use crate::Served;
 
 /// Commands that may wait; who submits more waits itself.
@@ -137,6 +140,8 @@ struct Caller {
     tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
     since: Instant,
     kind: Option<Kind>,
+    /// Where the answer has to wait for its time.
+    ticket: Option<Ticket>,
 }
 
 impl Caller {
@@ -144,17 +149,21 @@ impl Caller {
         if let Some(kind) = self.kind {
             meter.answered(kind, self.since.elapsed());
         }
-        if let Some(tell) = self.tell.take() {
-            tell(outcome);
+        self.answer(outcome);
+    }
+
+    fn answer(&mut self, outcome: Outcome) {
+        let Some(tell) = self.tell.take() else { return };
+        match self.ticket.take() {
+            Some(ticket) => ticket.answer(Box::new(move || tell(outcome))),
+            None => tell(outcome),
         }
     }
 }
 
 impl Drop for Caller {
     fn drop(&mut self) {
-        if let Some(tell) = self.tell.take() {
-            tell(Err(Failure::Stopped));
-        }
+        self.answer(Err(Failure::Stopped));
     }
 }
 
@@ -221,6 +230,7 @@ pub struct Queue {
     entries: SyncSender<Entry>,
     size: u64,
     idle: Arc<dyn Idle>,
+    pace: Option<Arc<Pace>>,
 }
 
 impl Queue {
@@ -229,11 +239,17 @@ impl Queue {
         self.size
     }
 
+    /// What came of the pace so far; `None` without one.
+    pub fn paced(&self) -> Option<Paced> {
+        self.pace.as_ref().map(|pace| pace.paced())
+    }
+
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread or
-    /// on the drive's, so it must not wait for anything, least of all for what this thread holds.
+    /// on the drive's or on that of a pace, so it must not wait for anything, least of all for what this thread holds.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let (kind, since) = (Kind::of(&command), Instant::now());
-        let caller = Caller { tell: Some(Box::new(tell)), since, kind };
+        let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
+        let caller = Caller { tell: Some(Box::new(tell)), since, kind, ticket };
         let left = match command.durable() {
             true => Some((command, caller)),
             false => self.idle.execute(command, caller),
@@ -287,12 +303,18 @@ type Given<S> = Option<(S, Result<(), Failure>)>;
 impl<S: Served + 'static> Engine<S> {
     /// Starts the thread of `drive`.
     pub fn start(drive: S) -> std::io::Result<Self> {
+        Self::start_paced(drive, None)
+    }
+
+    /// The same; with a `pace` answers leave when it says.
+    pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
         let drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
         let size = drive.size();
         let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
         let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
-        let queue = Queue { entries, size, idle: Arc::clone(&shared) as _ };
+        let idle = Arc::clone(&shared) as _;
+        let queue = Queue { entries, size, idle, pace: pace.map(Arc::new) };
         let thread = std::thread::Builder::new()
             .name("drive".into())
             .spawn(move || run(&shared, &queued))?;

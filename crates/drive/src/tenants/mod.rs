@@ -129,7 +129,7 @@ fn check_fits(
     let has = pages.end - pages.start;
     let least = match requests {
         Requests::Trace(trace) => trace.given().map(|given| given.least()),
-        Requests::Pages(_) | Requests::DiskSim(_) => None,
+        Requests::Pages(_) | Requests::DiskSim(_) | Requests::Live(_) => None,
     };
     if let Some(needs) =
         least.or(requests.fixed_pages(pages_per_block)).filter(|&needs| needs > has)

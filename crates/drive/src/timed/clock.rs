@@ -103,6 +103,11 @@ impl Clock {
         self.timers.first().1 < NEVER
     }
 
+    /// When the next event comes; [`NEVER`] where none does.
+    pub fn next_time(&mut self) -> u64 {
+        self.timers.first().1
+    }
+
     /// Goes on to the next event, if it comes until `end`.
     #[inline]
     pub fn go_on(&mut self, end: u64) -> Next {

@@ -198,6 +198,17 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
+    /// Looks for requests that were pushed since the last look. It says when the next event comes, which
+    /// is `u64::MAX` where none does.
+    ///
+    /// # Errors
+    /// Those of the workload.
+    pub fn heed(&mut self) -> Result<u64, DriveError> {
+        self.front.start(&mut self.shared, &mut self.scheduler)?;
+        self.front.expect_arrival(&mut self.shared)?;
+        Ok(self.shared.clock.next_time())
+    }
+
     /// Gives an event to its room.
     #[inline]
     fn handle(&mut self, event: Event) -> Result<(), DriveError> {

@@ -16,6 +16,7 @@ pub(crate) mod config;
 mod drive;
 mod flash;
 mod front;
+mod live;
 mod mapping;
 mod measure;
 mod ops;
@@ -33,6 +34,7 @@ pub use config::{
     Scheduling, Settings, Slc, Suspend, TimedPlan, Unit, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
+pub use live::{Done, Live};
 pub(crate) use measure::summarise;
 pub use measure::{
     Cause, CollectionCounts, CollectionResult, Completion, Held, HeldResult, MOST_COLLECTIONS,

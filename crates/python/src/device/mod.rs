@@ -2,10 +2,11 @@
 //!
 //! A drive has a thread of its own, so every call here waits without the interpreter: a policy written
 //! in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
-//! that is open, [`shown`] what is seen of it, and [`client`] talks to one in another process.
+//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, and [`client`] talks to one in another process.
 
 mod client;
 mod open;
+mod pace;
 mod shown;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use flashgc_device::front::control::{self, Keeper};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::nbd::{Address, Export, Server};
+use flashgc_device::front::pace::Pace;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
@@ -16,7 +17,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
+use serde_json::json;
 
+use super::pace::{self, Clock};
 use super::shown::{Shown, columns};
 use super::{failed, to_error};
 use crate::errors::{self, DriveError};
@@ -52,28 +55,52 @@ impl StoredDrive {
     /// Opens the drive in the file at `path`; `written` are its policies in Python, where it has such.
     /// `durability` is another than the file's.
     #[new]
-    #[pyo3(signature = (path, written=None, durability=None))]
+    /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
+    /// is, how often its data are written before) answers leave when that drive would answer.
+    #[pyo3(signature = (path, written=None, durability=None, clock=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         written: Option<Written<'_>>,
         durability: Option<&str>,
+        clock: Option<(&str, f64, f64)>,
     ) -> PyResult<Self> {
+        let clock =
+            clock.map(|(config, slower, aged)| Clock::new(config, slower, aged)).transpose()?;
         let raised = Raised::default();
         let outside = outside(written, &raised)?;
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
-        let open = || {
+        let read = || {
             let media = FileMedia::open(&path)?;
             let settings = Settings::parse(&configuration(&media)?, outside)?;
+            Ok::<_, DeviceError>((media, settings))
+        };
+        let (media, settings) = py.detach(read).map_err(|error| failed(&path, &error))?;
+        let mut live = clock.as_ref().map(|clock| clock.drive(&settings)).transpose()?;
+        let open = || {
             let mut drive = Drive::open(Box::new(media), &settings)?;
             drive.set_durability(durability.unwrap_or(settings.durability));
-            Ok::<_, DeviceError>((Engine::start(drive)?, settings))
+            if let Some((live, clock)) = live.as_mut().zip(clock.as_ref()) {
+                pace::fill(live, clock, &mut drive)?;
+            }
+            let geometry = live.as_ref().map(|live| *live.geometry());
+            let pace = live
+                .zip(clock)
+                .map(|(live, clock)| Pace::start(Box::new(pace::Timed::new(live)), clock.slower));
+            Ok::<_, DeviceError>((Engine::start_paced(drive, pace.transpose()?)?, geometry))
         };
         let opened = py.detach(open);
         if let Some(error) = lock(&raised).take() {
             return Err(error);
         }
-        let (engine, settings) = opened.map_err(|error| failed(&path, &error))?;
+        let (engine, geometry) = opened.map_err(|error| failed(&path, &error))?;
+        let clock = geometry.map(|geometry| {
+            json!({
+                "blocks": geometry.blocks(),
+                "pages_per_block": geometry.pages_per_block(),
+                "logical_pages": geometry.logical_pages(),
+            })
+        });
         let shown = Shown {
             path,
             queue: engine.queue(),
@@ -81,6 +108,7 @@ impl StoredDrive {
             victim: settings.victim.to_string(),
             placement: settings.layout.placement.to_string(),
             serving: Mutex::default(),
+            clock: json!(clock),
             stopping: AtomicBool::new(false),
         };
         let open = Open {

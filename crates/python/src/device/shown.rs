@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
+use super::pace;
 use crate::policy::lock;
 
 /// What can be seen of a drive, from this process and through its control socket.
@@ -27,6 +28,8 @@ pub(super) struct Shown {
     pub(super) placement: String,
     /// The front ends, in words.
     pub(super) serving: Mutex<Vec<String>>,
+    /// The drive with a clock that says when answers leave; null without one.
+    pub(super) clock: Value,
     /// Somebody asked for the end.
     pub(super) stopping: AtomicBool,
 }
@@ -53,6 +56,13 @@ impl Shown {
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
         stat["victim"] = json!(self.victim);
         stat["placement"] = json!(self.placement);
+        if let Some(paced) = self.queue.paced() {
+            let mut realtime = pace::shown(&paced);
+            realtime["drive"] = self.clock.clone();
+            // What hosts wait for is the answer, and not its data.
+            stat["latency_us"] = realtime["measured_us"].take();
+            stat["realtime"] = realtime;
+        }
         Ok(stat)
     }
 
@@ -136,13 +146,7 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
     let hour = 3_600_000_000_000;
     let latency_us: serde_json::Map<String, Value> = latencies
         .iter()
-        .map(|&(name, Latencies { count, mean, p50, p90, p99, p999, max })| {
-            let all = json!({
-                "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999,
-                "max": max,
-            });
-            (name.to_string(), all)
-        })
+        .map(|(name, latencies)| ((*name).to_string(), latency(latencies)))
         .collect();
     json!({
         "uuid": uuid_text(report.uuid),
@@ -217,6 +221,14 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
             "open_seconds": usage.open_ns as f64 / 1e9,
         },
         "latency_us": latency_us,
+    })
+}
+
+/// Latencies of one kind, in microseconds.
+pub(super) fn latency(latencies: &Latencies) -> Value {
+    let Latencies { count, mean, p50, p90, p99, p999, max } = latencies;
+    json!({
+        "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
     })
 }
 

@@ -5,11 +5,13 @@
 pub mod arrivals;
 pub mod disksim;
 pub mod distribution;
+mod live;
 mod pages;
 mod source;
 mod trace;
 
 pub use arrivals::{Arrivals, Clock};
+pub use live::LiveRequests;
 pub use pages::PageRequests;
 pub use source::{Requests, RequestsInfo, Space, request_generators};
 pub use trace::{Disorder, TimedTrace, TraceRequests};

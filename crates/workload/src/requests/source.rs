@@ -6,6 +6,7 @@ use flashgc_base::spec::{Param, SpecError, header};
 use super::RequestStream;
 use super::arrivals::Arrivals;
 use super::disksim::{self, DiskSim};
+use super::live::LiveRequests;
 use super::pages::PageRequests;
 use super::trace::TimedTrace;
 use crate::WorkloadError;
@@ -39,6 +40,8 @@ pub enum Requests {
     DiskSim(DiskSim),
     /// A trace.
     Trace(Box<TimedTrace>),
+    /// Requests that come while the drive runs.
+    Live(LiveRequests),
 }
 
 /// What the command and the reference need to know of a generator of requests.
@@ -90,16 +93,17 @@ impl Requests {
             Self::DiskSim(_) => None,
             Self::Trace(trace) if trace.given().is_some() => None,
             Self::Trace(trace) => Some(trace.logical_pages(pages_per_block)),
+            Self::Live(requests) => Some(requests.pages()),
         }
     }
 
     /// When requests arrive if nothing else is asked for: as the source says, or without a pause
-    /// from a closed loop of one thread. `None` of a trace, which has its own times.
+    /// from a closed loop of one thread. `None` of those that have their own times.
     pub fn default_arrivals(&self) -> Option<Arrivals> {
         match self {
             Self::Pages(_) => Some(Arrivals::Closed { threads: 1, think_ns: 0 }),
             Self::DiskSim(disksim) => Some(disksim.arrivals()),
-            Self::Trace(_) => None,
+            Self::Trace(_) | Self::Live(_) => None,
         }
     }
 
@@ -135,7 +139,8 @@ impl Requests {
                     .open(space.logical_pages, passes, rate_scale, clock)
                     .map_err(|error| WorkloadError(error.to_string()))?,
             ),
-            (_, None) => unreachable!("only traces have times of their own"),
+            (Self::Live(requests), _) => Box::new(requests.clone()),
+            (_, None) => unreachable!("these have no times of their own"),
         })
     }
 }

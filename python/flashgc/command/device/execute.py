@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flashgc.command.device.options import drive_options, planned, serving_options
+from flashgc.command.device.options import (
+    OWN,
+    RealtimeCommand,
+    clocked,
+    drive_options,
+    plan_of,
+    realtime_options,
+    serving_options,
+)
 from flashgc.command.device.up import filesystem_options, mount_words, served
 from flashgc.command.entrance import CONTEXT
-from flashgc.command.options import GroupedCommand
+from flashgc.command.options import asked
 
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed
@@ -23,7 +31,7 @@ PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max")
 
 @click.command(
     "exec",
-    cls=GroupedCommand,
+    cls=RealtimeCommand,
     context_settings={**CONTEXT, "ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="""\b
 Examples:
@@ -31,11 +39,13 @@ Examples:
   flashgc device exec --fs xfs --capacity 2GiB --victim greedy -- ./benchmark.sh
   flashgc device exec --compare greedy,d-choices,cost-benefit -- ./benchmark.sh
   flashgc device exec --record writes.flashgc.zst -- make -j4
+  flashgc device exec --realtime --device mlc --preemption pgc -- ./benchmark.sh
 
 The command's working directory is the new file system, and so is its TMPDIR.
 Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
 )
 @drive_options
+@realtime_options(with_drive=True)
 @filesystem_options
 @serving_options
 @click.option(
@@ -69,6 +79,9 @@ def execute(
     keep: Path | None,
     experiment: Path | None,
     policies: str | None,
+    realtime: bool,
+    slower: str | None,
+    aged: str | None,
     as_json: bool,
     quiet: bool,
     **typed: Any,
@@ -81,7 +94,10 @@ def execute(
     from flashgc.command.results import deliver
     from flashgc.device import execution, replaying
 
-    plan = planned(experiment, typed)
+    own = {name: typed.pop(name) for name in OWN}
+    given = asked(experiment, typed)
+    clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
+    plan = plan_of(given, own)
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:
         done = execution.execute(
@@ -92,6 +108,7 @@ def execute(
             record=trace,
             keep=keep,
             serve=served(nbd=nbd, http=http),
+            clocked=clock,
         )
         compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None
     if as_json:
@@ -145,6 +162,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
         ("erases", n(done.erases)),
         ("TRIM", f"{format_size(done.trimmed_bytes)} discarded"),
         *_latencies(done),
+        *_realtime(done),
     ]
     print_(out, facts(out, rows))
     if record is not None:
@@ -189,6 +207,12 @@ def _latencies(done: Executed) -> list[tuple[str, str]]:
             told = ", ".join(f"{label} {format_time(one[key])}" for key, label in PERCENTILES)
             rows.append((f"{name} latency", told))
     return rows
+
+
+def _realtime(done: Executed) -> list[tuple[str, str]]:
+    from flashgc.device.realtime import told
+
+    return [] if done.realtime is None else [("realtime", "; ".join(told(done.realtime)))]
 
 
 def show_compared(compared: Replayed) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flashgc.command.options import F, _Option, asked, complete
-from flashgc.device.making import DURABILITIES, OPTIONS, Plan, plan
+from flashgc._core import ConfigError
+from flashgc.command.options import Asked, F, GroupedCommand, _Option, asked, complete
+from flashgc.device import realtime
+from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
 from flashgc.options import PATHS
 
 #: Its own options, by the names of the keywords.
@@ -57,9 +60,106 @@ class _DriveOption(_Option):
 def planned(experiment: Path | None, typed: dict[str, Any]) -> Plan:
     """The drive that was asked for, by an experiment file and options."""
     own = {name: typed.pop(name) for name in OWN}
-    given = asked(experiment, typed)
+    return plan_of(asked(experiment, typed), own)
+
+
+def plan_of(given: Asked, own: dict[str, Any]) -> Plan:
+    """The drive with these values, and ``own`` options."""
     places = {**given.places, "durability": "--durability", "journal": "--journal"}
     return plan(given.values, places, python=given.python, **own)
+
+
+class RealtimeCommand(GroupedCommand):
+    """A command that serves a drive, perhaps with a clock."""
+
+    timed = "With --realtime"
+
+
+def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
+    """Adds ``--realtime``, ``--slower`` and the options of the timed drive.
+
+    ``with_drive`` says that the command has those of a drive already.
+    """
+
+    def decorate(command: F) -> F:
+        made: list[click.Parameter] = [
+            _Option(PATHS[path], several=False)
+            for path in realtime.OPTIONS
+            if not (with_drive and path in OPTIONS)
+        ]
+        made += [
+            click.Option(
+                ["--realtime"],
+                is_flag=True,
+                help="Answer when a timed drive would, of the same size and with its policies: "
+                "give --device or --times.",
+            ),
+            click.Option(
+                ["--slower"],
+                metavar="FACTOR",
+                help="Let the time of --realtime pass so much slower, for a drive that is too fast "
+                "for this host: 4x. [default: 1x]",
+            ),
+            click.Option(
+                ["--aged"],
+                metavar="FACTOR",
+                help="Write the data of --realtime's drive so often anew, at random, before its "
+                "clock starts: 2x. [default: 0x]",
+            ),
+        ]
+        parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
+        parameters.extend(reversed(made))
+        command.__click_params__ = parameters  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Clocked:
+    """The clock that was asked for: it is made when it is known what the drive's file says."""
+
+    values: dict[str, dict[str, Any]]
+    places: dict[str, str]
+    slower: str | None
+    aged: str | None
+
+    def __call__(self, read: Mapping[str, Any]) -> realtime.Clock:
+        """The clock for the drive whose file says ``read``."""
+        return realtime.clock(read, self.values, self.places, slower=self.slower, aged=self.aged)
+
+
+def clocked(given: Asked, *, is_on: bool, slower: str | None, aged: str | None) -> Clocked | None:
+    """The clock that was asked for, if one was; its values are taken out of those given."""
+    values: dict[str, dict[str, Any]] = {}
+    for path in realtime.OPTIONS:
+        section, key = path.split(".")
+        keys = given.values.get(section, {})
+        if not isinstance(keys, dict) or key not in keys:
+            continue
+        if path not in OPTIONS:
+            if not is_on:
+                where = given.places.get(path, key)
+                if path == "drive.page_size":
+                    continue
+                raise ConfigError(f"{where} applies with --realtime; hint: give both or none")
+            values.setdefault(section, {})[key] = keys.pop(key)
+        elif is_on:
+            values.setdefault(section, {})[key] = keys[key]
+    if is_on:
+        return Clocked(values, given.places, slower, aged)
+    for name, value in (("slower", slower), ("aged", aged)):
+        if value is not None:
+            raise ConfigError(f"--{name} applies with --realtime; hint: give both or none")
+    return None
+
+
+def clock_of(
+    file: Path, *, is_on: bool, slower: str | None, aged: str | None, typed: dict[str, Any]
+) -> realtime.Clock | None:
+    """The clock for the drive in ``file``, if one was asked for."""
+    found = clocked(asked(None, typed), is_on=is_on, slower=slower, aged=aged)
+    return None if found is None else found(configuration(file))
 
 
 #: How hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have too.

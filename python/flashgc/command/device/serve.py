@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from flashgc.command.device.options import durability_option, serving_options
+from flashgc.command.device.options import (
+    RealtimeCommand,
+    clock_of,
+    durability_option,
+    realtime_options,
+    serving_options,
+)
 from flashgc.command.entrance import CONTEXT, OK
 
 
 @click.command(
+    cls=RealtimeCommand,
     context_settings=CONTEXT,
     epilog="""\b
 Examples:
   flashgc device serve drive.flash --nbd unix:/tmp/drive.sock
   flashgc device serve drive.flash --fuse /mnt/fuse --http 8080
   flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
+  flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc
 
 Ctrl-C or the signal to terminate closes the drive. Other processes reach it
 through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
@@ -36,6 +45,7 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
 )
 @serving_options
 @durability_option
+@realtime_options(with_drive=False)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def serve(
     file: Path,
@@ -45,10 +55,15 @@ def serve(
     http: str | None,
     record: Path | None,
     durability: str | None,
+    realtime: bool,
+    slower: str | None,
+    aged: str | None,
     quiet: bool,
+    **typed: Any,
 ) -> int:
     """Serve the drive in FILE to other hosts until Ctrl-C."""
     from flashgc._core import DriveError
+    from flashgc.device.realtime import told
     from flashgc.device.serving import Fronts, opened, until_told
 
     fronts = Fronts(
@@ -58,6 +73,7 @@ def serve(
         http=http,
         record=record,
         durability=durability,
+        clock=clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed),
     )
     with opened(file, fronts) as drive:
         if not quiet:
@@ -70,4 +86,6 @@ def serve(
                 break
             except DriveError as error:
                 click.echo(f"warning: {error}", err=True)
+        if realtime and not quiet:
+            click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
     return OK

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from flashgc.command.device.options import durability_option, serving_options
+from flashgc.command.device.options import (
+    RealtimeCommand,
+    clock_of,
+    durability_option,
+    realtime_options,
+    serving_options,
+)
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import F, complete
 
@@ -29,6 +36,7 @@ def filesystem_options(command: F) -> F:
 
 
 @click.command(
+    cls=RealtimeCommand,
     context_settings=CONTEXT,
     epilog="""\b
 Examples:
@@ -49,6 +57,7 @@ Needs root, FUSE and loop devices.""",
 @filesystem_options
 @serving_options
 @durability_option
+@realtime_options(with_drive=False)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def up(
     file: Path,
@@ -59,15 +68,26 @@ def up(
     http: str | None,
     record: Path | None,
     durability: str | None,
+    realtime: bool,
+    slower: str | None,
+    aged: str | None,
     quiet: bool,
+    **typed: Any,
 ) -> int:
     """Serve the drive in FILE in the background and mount it.
 
     An empty drive gets a file system first; one that has a file system keeps it.
     """
+    from flashgc._core import ConfigError
     from flashgc.device import up as upping
 
-    serve = served(nbd=nbd, http=http, record=record, durability=durability)
+    if not file.exists():
+        raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
+    clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
+    serve = [
+        *served(nbd=nbd, http=http, record=record, durability=durability),
+        *upping.with_clock(clock),
+    ]
     done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
@@ -115,9 +135,26 @@ def down(file: Path, force: bool, quiet: bool) -> int:
     """
     from flashgc._core import ConfigError
     from flashgc.device import up as upping
+    from flashgc.device.realtime import told
 
+    realtime = _realtime(file)
     if not upping.down(file, force=force):
         raise ConfigError(f"{file} is not up; hint: flashgc device up {file} --mount DIR")
     if not quiet:
+        if realtime is not None:
+            click.echo(f"realtime: {'; '.join(told(realtime))}")
         click.echo(f"{file} is down")
     return OK
+
+
+def _realtime(file: Path) -> dict[str, Any] | None:
+    """What a drive with a clock says of itself; ``None`` of one without, or not served."""
+    from flashgc._core import DriveError
+    from flashgc.device.control import Client
+
+    try:
+        with Client(file) as client:
+            found: dict[str, Any] | None = client.stat().get("realtime")
+    except DriveError:
+        return None
+    return found

@@ -126,7 +126,7 @@ impl Timed {
     /// The configuration of the clock, every spec written out in full.
     pub(crate) fn canonical(&self, timed: &TimedConfig, source: &dyn Source) -> TimedConfig {
         let full = |(tenant, requests): (&Tenant, &Requests)| match requests {
-            Requests::Trace(_) => tenant.spec.to_string(),
+            Requests::Trace(_) | Requests::Live(_) => tenant.spec.to_string(),
             Requests::Pages(spec) => {
                 tenant.spec.clone().with_workload(spec.to_string()).to_string()
             }

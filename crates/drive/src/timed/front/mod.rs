@@ -336,7 +336,14 @@ impl FrontEnd {
         }
     }
 
-    fn expect_arrival<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
+    /// Lets the next request of an open loop arrive in its time.
+    ///
+    /// # Errors
+    /// Those of the workload.
+    pub fn expect_arrival<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+    ) -> Result<(), DriveError> {
         let next = self.arrivals.peek(&*shared.map, &self.shape)?;
         let time = next.map_or(NEVER, |next| next.arrival_ns.max(shared.now()));
         shared.clock.set(Event::Arrival, time);

@@ -1,0 +1,402 @@
+//! When answers leave: at the times that a simulated drive says.
+//!
+//! A request comes to the simulated drive when it is submitted, by the clock of the wall. It is executed
+//! at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
+//! drive go on until now, lets the answers leave that are due, and sleeps until something happens next.
+//!
+//! An answer that leaves after its time is counted. A request that takes the simulated drive no time, such
+//! as a flush without writes before it, cannot be in time: its answer leaves as soon as the host can give
+//! it, and is counted apart.
+
+mod tally;
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use flashgc_workload::Op;
+use std::collections::HashMap;
+
+use super::meter::Kind;
+use super::queue::Command;
+
+use tally::Tally;
+pub use tally::{LATE, Lateness, MOST_LATE, Paced};
+
+/// How long before something happens the thread stays awake: most sleeps on a virtual machine take less
+/// than so much too long.
+const AWAKE: Duration = Duration::from_micros(200);
+
+/// A thread that comes before all others is stopped by Linux for the rest of a second of which it has
+/// worked 95%. So of each so many nanoseconds it stays awake for that part at most.
+const WINDOW: u64 = 100_000_000;
+const MOST_AWAKE: u64 = WINDOW / 4 * 3;
+
+/// A simulated drive that is told what arrives and how far its time has come.
+pub trait Simulated: Send {
+    /// A request arrives at `now_ns`, which is after [`run`](Self::run) has reached. It has a ticket:
+    /// 0, 1, 2 and so on.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
+
+    /// Lets everything happen until `until_ns`; adds ticket and time of what was completed.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String>;
+
+    /// When something happens next; `u64::MAX` if nothing does.
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn next_ns(&mut self) -> Result<u64, String>;
+
+    /// What it has done.
+    fn work(&mut self) -> Work;
+}
+
+/// What a simulated drive has done since its clock started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Pages, in mapping units, that the host has written.
+    pub host_pages: u64,
+    /// Pages that collections have copied.
+    pub copied_pages: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Collections.
+    pub collections: u64,
+    /// Programs that were suspended.
+    pub suspended_programs: u64,
+    /// Erases that were suspended.
+    pub suspended_erases: u64,
+}
+
+type Reply = Box<dyn FnOnce() + Send>;
+
+/// A request whose answer has not left.
+struct Slot {
+    kind: Kind,
+    arrived_ns: u64,
+    /// When it arrived in the time of the simulated drive.
+    at_ns: u64,
+    /// When it is due; `None` while the simulated drive works on it.
+    due: Option<Due>,
+    /// The answer, once the request was executed.
+    reply: Option<Reply>,
+}
+
+#[derive(Clone, Copy)]
+struct Due {
+    at_ns: u64,
+    /// It took the simulated drive no time.
+    at_once: bool,
+}
+
+struct Arrival {
+    op: Op,
+    offset: u64,
+    bytes: u64,
+    /// In the time of the simulated drive.
+    at_ns: u64,
+}
+
+struct State {
+    arrivals: Vec<Arrival>,
+    tickets: u64,
+    slots: HashMap<u64, Slot>,
+    /// How far the simulated drive has come, in its own time.
+    reached: u64,
+    tally: Tally,
+    /// Why answers do not wait any more.
+    ended: Option<String>,
+}
+
+struct Shared {
+    began: Instant,
+    slower: f64,
+    state: Mutex<State>,
+    drive: Mutex<Box<dyn Simulated>>,
+    wake: Condvar,
+    /// Something arrived, or it is to end, since the thread has looked.
+    is_called: AtomicBool,
+    stopping: AtomicBool,
+}
+
+fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Nanoseconds since the beginning.
+    fn wall_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    /// The same moment in the time of the simulated drive, and back.
+    fn simulated(&self, wall_ns: u64) -> u64 {
+        (wall_ns as f64 / self.slower) as u64
+    }
+
+    fn wall(&self, simulated_ns: u64) -> u64 {
+        (simulated_ns as f64 * self.slower) as u64
+    }
+
+    fn call(&self) {
+        self.is_called.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    /// Gives an answer to its front end, and counts how late that is. What the front end then needs is, as
+    /// its way before the arrival, the host's. It waited `for_data` if these came after its time.
+    fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due: Due) {
+        let now = self.wall_ns();
+        match due.at_once {
+            true => lock(&self.state).tally.left_at_once(kind, [arrived_ns, now]),
+            false => lock(&self.state).tally.left(for_data, kind, [arrived_ns, due.at_ns, now]),
+        }
+        reply();
+    }
+
+    /// Lets the simulated drive go on until now, and the answers leave that are due. When it is to look
+    /// again, in nanoseconds of the wall; `u64::MAX` is when something arrives.
+    fn go_on(&self, done: &mut Vec<(u64, u64)>) -> Result<u64, String> {
+        self.is_called.store(false, Ordering::SeqCst);
+        let (arrivals, until) = {
+            let mut state = lock(&self.state);
+            let until = self.simulated(self.wall_ns()).max(state.reached);
+            state.reached = until;
+            (std::mem::take(&mut state.arrivals), until)
+        };
+        let next = {
+            let mut drive = lock(&self.drive);
+            for Arrival { op, offset, bytes, at_ns } in arrivals {
+                drive.arrive(op, offset, bytes, at_ns)?;
+            }
+            drive.run(until, done)?;
+            drive.next_ns()?
+        };
+        for (ticket, at_ns) in done.drain(..) {
+            let ready = {
+                let slots = &mut lock(&self.state).slots;
+                // Otherwise its front end is gone.
+                let Some(slot) = slots.get_mut(&ticket) else { continue };
+                slot.due = Some(Due { at_ns: self.wall(at_ns), at_once: at_ns == slot.at_ns });
+                if slot.reply.is_some() { slots.remove(&ticket) } else { None }
+            };
+            if let Some(Slot { reply: Some(reply), due: Some(due), kind, arrived_ns, .. }) = ready {
+                self.send(reply, false, kind, arrived_ns, due);
+            }
+        }
+        Ok(if next == u64::MAX { next } else { self.wall(next) + 1 })
+    }
+
+    /// Waits until `next_ns`, or until something arrives.
+    fn wait(&self, next_ns: u64, sleep: &mut Sleep) {
+        loop {
+            if self.is_called.load(Ordering::SeqCst) {
+                return;
+            }
+            let now = self.wall_ns();
+            let left = Duration::from_nanos(next_ns.saturating_sub(now));
+            if left.is_zero() {
+                return;
+            }
+            let awake = sleep.awake(now);
+            if left <= awake {
+                std::hint::spin_loop();
+                continue;
+            }
+            let state = lock(&self.state);
+            // Looked at again under the lock that whoever calls has held.
+            if self.is_called.load(Ordering::SeqCst) {
+                return;
+            }
+            if next_ns == u64::MAX {
+                drop(self.wake.wait(state));
+            } else {
+                drop(self.wake.wait_timeout(state, left - awake));
+            }
+            sleep.slept_ns += self.wall_ns() - now;
+        }
+    }
+
+    /// Answers do not wait any more: those that do leave.
+    fn end(&self, why: String) {
+        let slots = {
+            let mut state = lock(&self.state);
+            state.ended.get_or_insert(why);
+            std::mem::take(&mut state.slots)
+        };
+        slots.into_values().filter_map(|slot| slot.reply).for_each(|reply| reply());
+    }
+
+    fn run(&self) {
+        // Sleeps end when they should, and not when it suits the kernel.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let (mut done, mut sleep) = (Vec::new(), Sleep::default());
+        while !self.stopping.load(Ordering::SeqCst) {
+            match self.go_on(&mut done) {
+                Ok(next_ns) => self.wait(next_ns, &mut sleep),
+                Err(why) => {
+                    lock(&self.state).tally.failed(why.clone());
+                    return self.end(why);
+                }
+            }
+        }
+        self.end("the drive is closed".to_string());
+    }
+}
+
+/// How much of a window the thread has slept.
+#[derive(Default)]
+struct Sleep {
+    began_ns: u64,
+    slept_ns: u64,
+}
+
+impl Sleep {
+    /// How long before something happens the thread may stay awake.
+    fn awake(&mut self, now_ns: u64) -> Duration {
+        if now_ns - self.began_ns >= WINDOW {
+            *self = Self { began_ns: now_ns, slept_ns: 0 };
+        }
+        let worked = (now_ns - self.began_ns).saturating_sub(self.slept_ns);
+        if worked < MOST_AWAKE { AWAKE } else { Duration::ZERO }
+    }
+}
+
+/// Lets answers leave when a simulated drive says. Dropped, it lets those leave that wait.
+pub struct Pace {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pace {
+    /// Starts the clock of `drive`, `slower` times slower than that of the wall.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(drive: Box<dyn Simulated>, slower: f64) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            began: Instant::now(),
+            slower,
+            state: Mutex::new(State {
+                arrivals: Vec::new(),
+                tickets: 0,
+                slots: HashMap::new(),
+                reached: 0,
+                tally: Tally::new(slower),
+                ended: None,
+            }),
+            drive: Mutex::new(drive),
+            wake: Condvar::new(),
+            is_called: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        });
+        let run = {
+            let shared = Arc::clone(&shared);
+            move || shared.run()
+        };
+        let thread = std::thread::Builder::new().name("pace".into()).spawn(run)?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// A command for a drive of `size` bytes arrives. `None`: its answer need not wait.
+    pub(super) fn arrive(&self, command: &Command, size: u64) -> Option<Ticket> {
+        let (op, offset, bytes) = asked(command)?;
+        if op != Op::Flush && (bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > size))
+        {
+            return None; // it is refused, or nothing is done
+        }
+        let kind = Kind::of(command)?;
+        let number = {
+            let mut state = lock(&self.shared.state);
+            if state.ended.is_some() {
+                return None;
+            }
+            let arrived_ns = self.shared.wall_ns();
+            let at_ns = self.shared.simulated(arrived_ns).max(state.reached + 1);
+            let number = state.tickets;
+            state.tickets += 1;
+            state.arrivals.push(Arrival { op, offset, bytes, at_ns });
+            state.slots.insert(number, Slot { kind, arrived_ns, at_ns, due: None, reply: None });
+            self.shared.is_called.store(true, Ordering::SeqCst);
+            number
+        };
+        self.shared.call();
+        Some(Ticket { number, shared: Arc::clone(&self.shared) })
+    }
+
+    /// What came of it so far.
+    pub fn paced(&self) -> Paced {
+        let work = lock(&self.shared.drive).work();
+        lock(&self.shared.state).tally.paced(work)
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        {
+            // A thread that is about to sleep sees it first.
+            let _state = lock(&self.shared.state);
+            self.shared.is_called.store(true, Ordering::SeqCst);
+        }
+        self.shared.call();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A request on its way through the simulated drive.
+pub(super) struct Ticket {
+    number: u64,
+    shared: Arc<Shared>,
+}
+
+impl Ticket {
+    /// The request is executed: `reply` is called when it is due.
+    pub(super) fn answer(self, reply: Reply) {
+        let Self { number, shared } = self;
+        let overdue = {
+            let mut state = lock(&shared.state);
+            match state.slots.get_mut(&number) {
+                Some(slot) if slot.due.is_none() => {
+                    slot.reply = Some(reply);
+                    return;
+                }
+                Some(_) => state.slots.remove(&number),
+                None => None,
+            }
+        };
+        match overdue {
+            Some(Slot { kind, arrived_ns, due: Some(due), .. }) => {
+                shared.send(reply, true, kind, arrived_ns, due);
+            }
+            _ => reply(), // it does not go on
+        }
+    }
+}
+
+/// What a command is to the simulated drive: kind, first byte, bytes.
+fn asked(command: &Command) -> Option<(Op, u64, u64)> {
+    Some(match *command {
+        Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
+            (Op::Read, at, bytes as u64)
+        }
+        Command::Write { at, ref data, .. } => (Op::Write, at, data.len() as u64),
+        Command::Zero { at, bytes, keep: true, .. } => (Op::Write, at, bytes),
+        Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => (Op::Trim, at, bytes),
+        Command::Flush => (Op::Flush, 0, 0),
+        Command::Moment
+        | Command::Hint { .. }
+        | Command::Cancel { .. }
+        | Command::Extents { .. } => return None,
+    })
+}

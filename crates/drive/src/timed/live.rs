@@ -1,0 +1,304 @@
+//! A timed drive whose requests come while it runs: one that answers by the wall clock.
+//!
+//! Whoever owns it says what arrives and how far its time has come. It has no clock of the wall, no
+//! thread and no data. Fed with the requests of an ordinary run at their times of arrival, it completes
+//! them when that run does.
+//!
+//! A flush is complete when the drive has done it and every write that came before it is complete.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
+use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{LiveRequests, Requests, TimedRequest};
+use hashbrown::HashMap;
+
+use super::config::{Loop, Settings};
+use super::drive::{Stop, TimedDrive, Until};
+use super::measure::{Completion, Observer, Totals};
+use super::parts::layer;
+use crate::config::Resolved;
+use crate::counting::DriveError;
+use crate::options::RunConfig;
+use crate::source::TimedSource;
+
+/// Bytes of one request of the drive at most: larger ones are cut.
+const LARGEST: u64 = 1 << 30;
+
+/// A request that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// What [`Live::arrive`] said when it came.
+    pub ticket: u64,
+    /// When it was complete: nanoseconds since the start.
+    pub at_ns: u64,
+}
+
+/// Keeps what was completed until it is fetched.
+#[derive(Default)]
+struct Answers(Vec<Completion>);
+
+impl Observer for Answers {
+    fn completed(&mut self, request: &Completion) {
+        self.0.push(*request);
+    }
+}
+
+/// A timed drive whose requests come while it runs.
+pub struct Live {
+    drive: TimedDrive<Answers>,
+    requests: LiveRequests,
+    geometry: Geometry,
+    /// The time until which everything has happened; `None` before the clock starts.
+    reached: Option<u64>,
+    /// Requests that came, and of these those that the drive numbers: all but flushes.
+    tickets: u64,
+    numbers: u64,
+    /// The ticket of each numbered part under way.
+    parts: HashMap<u64, u64>,
+    /// Parts that are left of a ticket that has several.
+    left: HashMap<u64, u32>,
+    /// Flushes under way in the drive, with the number that it gives them.
+    flushes: VecDeque<(u64, u64)>,
+    /// Flushes that the drive has done and that wait for earlier writes.
+    waiting: BTreeSet<u64>,
+    /// Writes under way.
+    writes: BTreeSet<u64>,
+}
+
+impl Live {
+    /// A drive with these settings over `layer`.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or not with the planes of `layer`.
+    pub fn new(settings: Settings, layer: Box<dyn Stepwise>) -> Result<Self, SpecError> {
+        let geometry = *layer.geometry();
+        let requests = LiveRequests::new(geometry.logical_pages());
+        let settings = Settings { host: Loop::Open, ..settings };
+        let drive =
+            TimedDrive::new(settings, layer, Box::new(requests.clone()), Answers::default())?;
+        Ok(Self {
+            drive,
+            requests,
+            geometry,
+            reached: None,
+            tickets: 0,
+            numbers: 0,
+            parts: HashMap::new(),
+            left: HashMap::new(),
+            flushes: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            writes: BTreeSet::new(),
+        })
+    }
+
+    /// The drive that `config` describes, in front of `bytes` bytes for its host and `physical_bytes`
+    /// bytes of flash, which are rounded up to whole blocks, the same number on every plane, and to what
+    /// the planes need. It is empty.
+    ///
+    /// # Errors
+    /// Options that make no such drive, in one line.
+    pub fn of(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Self, DriveError> {
+        let refused =
+            |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());
+        let unit = u64::from(config.unit());
+        if !bytes.is_multiple_of(unit) {
+            let message =
+                format!("the drive's {bytes} bytes are not whole mapping units of {unit} bytes");
+            return refused(message, "--mapping-unit 4KiB");
+        }
+        if config.host.is_some() {
+            let message = "a host cache does not apply to a drive with a real host".to_string();
+            return refused(message, "leave it out");
+        }
+        let Ok(pages) = u32::try_from(bytes / unit) else {
+            return refused(format!("the drive has {} pages", bytes / unit), "a smaller drive");
+        };
+        let spare = 1.0 - bytes as f64 / physical_bytes as f64;
+        let config = RunConfig { blocks: None, capacity: None, spare, ..config.clone() };
+        let requests = Requests::Live(LiveRequests::new(pages));
+        let source = TimedSource::new("live".to_string(), requests);
+        let resolved = Resolved::new(&config, Arc::new(source), None)?;
+        let Some(timed) = &resolved.timed else {
+            return refused("the drive has no clock".to_string(), "--drive timed");
+        };
+        if resolved.hints().1 {
+            let message = format!(
+                "victim {} with placement {} heeds hints, which do not reach the clock",
+                resolved.config.victim, resolved.config.placement
+            );
+            return refused(message, "--victim greedy, and no placement by hints");
+        }
+        let below = layer(&resolved, timed, 0)?;
+        let made = Self::new(timed.settings.clone(), below);
+        let mut live = made.map_err(FtlError::from)?;
+        let locate = |page| live.drive.layer().locate(page);
+        if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
+            live.drive = live.drive.mapped(cache).map_err(FtlError::from)?;
+        }
+        live.geometry = resolved.geometry;
+        Ok(live)
+    }
+
+    /// Blocks, pages a block and logical pages, all in mapping units.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Gives data to the mapping units that hold any byte of `count` pages of `bytes` bytes from page
+    /// `first` on, before the clock starts.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn fill(&mut self, first: u64, count: u64, bytes: u64) -> Result<(), FtlError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let unit = u64::from(self.drive.settings().hardware.unit_bytes());
+        let pages = (first * bytes / unit) as u32..((first + count) * bytes).div_ceil(unit) as u32;
+        let fresh: Vec<u32> =
+            pages.filter(|&page| self.drive.layer().locate(page).is_none()).collect();
+        match self.drive.precondition(&fresh)? {
+            written if written == fresh.len() => Ok(()),
+            _ => Err(FtlError::no_space("the drive's life has ended")),
+        }
+    }
+
+    /// Writes random pages of those that have data anew before the clock starts, `times` as many as there
+    /// are: the drive is then one that has been used.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn age(&mut self, times: f64, seed: u64) -> Result<(), FtlError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let layer = self.drive.layer();
+        let held: Vec<u32> = (0..self.geometry.logical_pages())
+            .filter(|&page| layer.locate(page).is_some())
+            .collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let mut stream = Stream::new(seed, "age");
+        let mut left = (held.len() as f64 * times) as usize;
+        while left > 0 {
+            let draw = |_| held[stream.below(held.len() as u32) as usize];
+            let pages: Vec<u32> = (0..left.min(1 << 16)).map(draw).collect();
+            left -= pages.len();
+            self.drive.precondition(&pages)?;
+        }
+        Ok(())
+    }
+
+    /// A request arrives at `now_ns`: later than [`run`](Self::run) has reached, and not before those
+    /// that came. Returns its ticket: 0, 1, 2 and so on.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn arrive(
+        &mut self,
+        op: Op,
+        offset: u64,
+        bytes: u64,
+        now_ns: u64,
+    ) -> Result<u64, DriveError> {
+        debug_assert!(self.reached.is_none_or(|reached| now_ns > reached), "the time is over");
+        let ticket = self.tickets;
+        self.tickets += 1;
+        if op == Op::Flush {
+            self.flushes.push_back((self.numbers.saturating_sub(1), ticket));
+            self.push(op, 0, 0, now_ns);
+        } else {
+            let parts = bytes.div_ceil(LARGEST).max(1);
+            if parts > 1 {
+                self.left.insert(ticket, parts as u32);
+            }
+            for part in 0..parts {
+                let begin = part * LARGEST;
+                self.parts.insert(self.numbers, ticket);
+                self.numbers += 1;
+                self.push(op, offset + begin, (bytes - begin).min(LARGEST) as u32, now_ns);
+            }
+            if op == Op::Write {
+                self.writes.insert(ticket);
+            }
+        }
+        self.drive.heed()?;
+        Ok(ticket)
+    }
+
+    fn push(&mut self, op: Op, offset: u64, bytes: u32, arrival_ns: u64) {
+        let (urgent, stream) = (false, NO_STREAM);
+        self.requests.push(TimedRequest { arrival_ns, offset, bytes, op, urgent, stream });
+    }
+
+    /// Lets everything happen until `until_ns`, and adds the requests that were completed to `done`.
+    ///
+    /// # Errors
+    /// Those of the drive: no block can be erased, too many requests wait, its life is over.
+    pub fn run(&mut self, until_ns: u64, done: &mut Vec<Done>) -> Result<(), DriveError> {
+        let stop = self.drive.run(Until { time_ns: until_ns, ..Until::END })?;
+        self.reached = Some(until_ns);
+        let mut answers = std::mem::take(&mut self.drive.observer_mut().0);
+        for answer in answers.drain(..) {
+            self.answered(&answer, done);
+        }
+        self.drive.observer_mut().0 = answers;
+        let ended = match stop {
+            Stop::Reached | Stop::Ended => return Ok(()),
+            Stop::Overload => "more requests wait than a drive takes",
+            Stop::WornOut => "its life is over",
+        };
+        Err(FtlError::no_space(ended).into())
+    }
+
+    /// A part of a request, or a flush, is done in the drive.
+    fn answered(&mut self, answer: &Completion, done: &mut Vec<Done>) {
+        let at_ns = answer.completed_ns;
+        if answer.op == Op::Flush {
+            let place = self.flushes.iter().position(|&(number, _)| number == answer.number);
+            if let Some((_, ticket)) = place.and_then(|place| self.flushes.remove(place)) {
+                self.waiting.insert(ticket);
+            }
+        } else if let Some(ticket) = self.parts.remove(&answer.number) {
+            if let Some(left) = self.left.get_mut(&ticket) {
+                *left -= 1;
+                if *left > 0 {
+                    return;
+                }
+                self.left.remove(&ticket);
+            }
+            self.writes.remove(&ticket);
+            done.push(Done { ticket, at_ns });
+        }
+        let first_write = self.writes.first().copied().unwrap_or(u64::MAX);
+        while let Some(&ticket) = self.waiting.first().filter(|&&ticket| ticket < first_write) {
+            self.waiting.remove(&ticket);
+            done.push(Done { ticket, at_ns });
+        }
+    }
+
+    /// When something happens next, if nothing arrives until then; `u64::MAX` if nothing does.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn next_ns(&mut self) -> Result<u64, DriveError> {
+        self.drive.heed()
+    }
+
+    /// The counts of the map.
+    pub fn counters(&mut self) -> Counters {
+        self.drive.counters()
+    }
+
+    /// The counts of the drive.
+    pub fn totals(&mut self) -> &Totals {
+        self.drive.totals()
+    }
+
+    /// A digest of the decisions so far.
+    pub fn decisions(&self) -> u64 {
+        self.drive.layer().decisions()
+    }
+}

@@ -1,0 +1,137 @@
+//! A drive with a clock beside the stored drive: it says when answers leave.
+
+use flashgc_device::front::meter::{Kind, Latencies};
+use flashgc_device::front::pace::{Paced, Simulated, Work};
+use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
+use flashgc_drive::options::RunConfig;
+use flashgc_drive::timed::{Done, Live};
+use flashgc_ftl::FtlError;
+use flashgc_workload::Op;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use super::shown::latency;
+use crate::errors;
+
+/// The clock as it was asked for.
+pub(super) struct Clock {
+    config: RunConfig,
+    /// How much slower than the clock of the wall.
+    pub(super) slower: f64,
+    /// How often the data are written anew before it starts.
+    aged: f64,
+}
+
+impl Clock {
+    /// `config` is a configuration of the engine as JSON.
+    pub(super) fn new(config: &str, slower: f64, aged: f64) -> PyResult<Self> {
+        if !(1.0..=1e6).contains(&slower) {
+            return Err(errors::config(format!(
+                "slower: found {slower}, expected 1 to 1000000; hint: 4x lets the drive's time pass \
+                 four times slower"
+            )));
+        }
+        if !(0.0..=1000.0).contains(&aged) {
+            return Err(errors::config(format!(
+                "aged: found {aged}, expected 0 to 1000; hint: 2x writes the data twice"
+            )));
+        }
+        Ok(Self { config: serde_json::from_str(config).map_err(errors::config)?, slower, aged })
+    }
+
+    /// The drive with a clock for the stored drive of these settings; empty.
+    pub(super) fn drive(&self, settings: &Settings) -> PyResult<Live> {
+        let geometry = settings.layout.geometry;
+        let bytes = u64::from(geometry.logical_pages()) * PAGE as u64;
+        let physical = geometry.physical_pages() * PAGE as u64;
+        Live::of(&self.config, bytes, physical).map_err(errors::config)
+    }
+}
+
+/// Gives data to the pages that have some on the stored drive, and makes a used drive of it where that
+/// was asked for.
+pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
+    let full = |error: FtlError| DeviceError::NoSpace(error.to_string());
+    let (mut page, pages) = (0, drive.pages());
+    while page < pages {
+        let (count, has_data) = drive.extent(page, pages - page)?;
+        if has_data {
+            live.fill(page, count, PAGE as u64).map_err(full)?;
+        }
+        page += count.max(1);
+    }
+    live.age(clock.aged, clock.config.seed).map_err(full)
+}
+
+/// A drive with a clock as the front ends see it.
+pub(super) struct Timed {
+    live: Live,
+    done: Vec<Done>,
+}
+
+impl Timed {
+    pub(super) fn new(live: Live) -> Self {
+        Self { live, done: Vec::new() }
+    }
+}
+
+impl Simulated for Timed {
+    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
+        let ticket = self.live.arrive(op, offset, bytes, now_ns);
+        ticket.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
+        self.live.run(until_ns, &mut self.done).map_err(|error| error.to_string())?;
+        done.extend(self.done.drain(..).map(|Done { ticket, at_ns }| (ticket, at_ns)));
+        Ok(())
+    }
+
+    fn next_ns(&mut self) -> Result<u64, String> {
+        self.live.next_ns().map_err(|error| error.to_string())
+    }
+
+    fn work(&mut self) -> Work {
+        let counters = self.live.counters();
+        let totals = self.live.totals();
+        Work {
+            host_pages: counters.host_pages,
+            copied_pages: counters.copied_pages,
+            erases: counters.erases,
+            collections: counters.collections,
+            suspended_programs: totals.suspended_programs,
+            suspended_erases: totals.suspended_erases,
+        }
+    }
+}
+
+/// The measurements of a drive with a clock.
+pub(super) fn shown(paced: &Paced) -> Value {
+    let Paced { slower, lateness, at_once, failed, is_valid, simulated, measured, work } = paced;
+    let by_kind = |all: &[Latencies; 4]| -> Value {
+        let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
+        Value::Object(named.into_iter().collect())
+    };
+    let programs = work.host_pages + work.copied_pages;
+    json!({
+        "slower": slower,
+        "answers": lateness.answers,
+        "late": lateness.late,
+        "late_for_data": lateness.late_for_data,
+        "late_share": lateness.late as f64 / lateness.answers.max(1) as f64,
+        "lateness_us": latency(&lateness.latencies),
+        "at_once_us": latency(at_once),
+        "is_valid": is_valid,
+        "failed": failed,
+        "simulated_us": by_kind(simulated),
+        "measured_us": by_kind(measured),
+        "host_pages": work.host_pages,
+        "copied_pages": work.copied_pages,
+        "write_amplification": (work.host_pages > 0)
+            .then(|| programs as f64 / work.host_pages as f64),
+        "collections": work.collections,
+        "erases": work.erases,
+        "suspended_programs": work.suspended_programs,
+        "suspended_erases": work.suspended_erases,
+    })
+}

@@ -1,0 +1,55 @@
+//! Requests that come while a drive runs, from whoever pushes them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+
+use super::{RequestStream, TimedRequest};
+use crate::WorkloadError;
+
+/// A queue of requests, shared by who pushes them and the drive that takes them. That it is empty does
+/// not mean that no more will come.
+#[derive(Clone, Debug)]
+pub struct LiveRequests {
+    pages: u32,
+    queue: Arc<Mutex<VecDeque<TimedRequest>>>,
+}
+
+impl LiveRequests {
+    /// An empty queue of requests for a drive of so many logical pages.
+    pub fn new(pages: u32) -> Self {
+        Self { pages, queue: Arc::default() }
+    }
+
+    /// Logical pages of the drive.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Adds a request, which may not arrive before those that were pushed.
+    pub fn push(&self, request: TimedRequest) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
+    }
+}
+
+/// Nothing that comes from outside can be gone back to.
+impl State for LiveRequests {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("requests that come while a drive runs are not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("requests that come while a drive runs are not saved"))
+    }
+}
+
+impl RequestStream for LiveRequests {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = limit.min(queue.len());
+        batch.clear();
+        batch.extend(queue.drain(..count));
+        Ok(())
+    }
+}

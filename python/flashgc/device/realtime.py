@@ -1,0 +1,139 @@
+"""A stored drive that answers when a timed drive would: ``--realtime``.
+
+Beside the stored drive runs a timed drive of the same size. It gets every request when it comes, by
+the clock of the wall, and says when the answer leaves. It has no data, and its own blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc._places import Places
+from flashgc.configuration import configurations
+from flashgc.experiment import experiment
+from flashgc.options import OPTIONS as ALL
+from flashgc.units import format_count, format_share, format_time
+
+#: The options of the timed drive: what only such a drive has, and the shape of its flash.
+OPTIONS = (
+    "drive.pages_per_block",
+    "drive.page_size",
+    "drive.mapping_unit",
+    "drive.power_protection",
+    "drive.times",
+    *(one.path for one in ALL if one.drives == "timed" and one.section in ("drive", "gc")),
+    "gc.mapping",
+)
+
+#: Mappings of pages that a timed drive has.
+MAPPINGS = ("page", "dftl")
+
+#: What the file of a drive says of its policies, by the options of the timed drive.
+_POLICIES = ("victim", "placement", "allocation", "wear_levelling")
+
+#: The clock as the engine takes it: a configuration as JSON, how much slower it is, and how often
+#: the data are written anew before it starts.
+Clock = tuple[str, float, float]
+
+
+def clock(
+    read: Mapping[str, Any],
+    values: Mapping[str, Mapping[str, Any]],
+    places: Places | None = None,
+    *,
+    slower: str | float | None = None,
+    aged: str | float | None = None,
+) -> Clock:
+    """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
+
+    Raises :class:`flashgc.ConfigError` with the value's place.
+    """
+    policies = read["policies"]
+    for name in ("victim", "placement"):
+        if policies[name].startswith("python:"):
+            raise ConfigError(
+                f"--realtime: the {name} of the drive is {policies[name]}, which cannot keep pace; "
+                "hint: make a drive with a policy of the engine"
+            )
+    if "streams" in tomllib.loads(read["configuration"]):
+        raise ConfigError(
+            "--realtime: the drive has streams, which do not reach the clock; hint: make a drive "
+            "without --streams"
+        )
+    mapping = values.get("gc", {}).get("mapping", "page")
+    if mapping.partition(":")[0] not in MAPPINGS:
+        where = (places or {}).get("gc.mapping", "mapping")
+        raise ConfigError(
+            f"{where}: found '{mapping}', expected page or dftl: a stored drive maps pages; hint: "
+            "--mapping dftl has that map on flash"
+        )
+    kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
+    asked = experiment(
+        {
+            "drive": {**values.get("drive", {}), "kind": "timed", "fill": "empty"},
+            "gc": {**values.get("gc", {}), **kept},
+            "run": {"seed": policies["seed"]},
+        },
+        places or {},
+    )
+    made = configurations(asked, places or {})
+    if len(made) != 1:
+        raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
+    return json.dumps(made[0]), factor("slower", slower, (1, 1e6)), factor("aged", aged, (0, 1000))
+
+
+def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> float:
+    """A factor such as ``4x`` or ``4``; without a value the smallest.
+
+    >>> factor("slower", "4x", (1, 1e6)), factor("slower", None, (1, 1e6))
+    (4.0, 1)
+    """
+    least, most = bounds
+    if text is None:
+        return least
+    try:
+        found = float(str(text).strip().removesuffix("x"))
+    except ValueError:
+        found = -1.0
+    if not least <= found <= most:
+        raise ConfigError(
+            f"--{name}: found '{text}', expected {least:g}x to {most:.0f}x; hint: --{name} 4x"
+        )
+    return found
+
+
+def told(realtime: Mapping[str, Any]) -> list[str]:
+    """How far behind the drive was, in words: what is counted, and whether it is valid."""
+    answers, late = realtime["answers"], realtime["late"]
+    lateness = realtime["lateness_us"]
+    of_drive = "" if realtime["slower"] == 1 else " of the drive's time"
+    said = [
+        f"{format_count(answers)} answers, {format_count(late)} late by more than 50 us{of_drive} "
+        f"({format_share(realtime['late_share'])})",
+        f"half by at most {format_time(lateness['p50'])}, the latest by "
+        f"{format_time(lateness['max'])}",
+    ]
+    if realtime["at_once_us"]["count"]:
+        at_once = realtime["at_once_us"]
+        said.append(
+            f"{format_count(at_once['count'])} that take the drive no time, half within "
+            f"{format_time(at_once['p50'])}"
+        )
+    if realtime["late_for_data"]:
+        said.append(
+            f"{format_count(realtime['late_for_data'])} late ones waited for the host's disk"
+        )
+    if realtime["slower"] != 1:
+        said.append(f"time {realtime['slower']:g} times slower")
+    if realtime["is_valid"]:
+        return [*said, "valid"]
+    if realtime["failed"]:
+        return [*said, f"INVALID, the timed drive ended: {realtime['failed']}"]
+    hint = f"--slower {2 * realtime['slower']:g}x"
+    if 2 * realtime["late_for_data"] > late:
+        hint = "keep the drive's file in memory, as in /dev/shm"
+    return [*said, f"INVALID, more than 0.1% are late; hint: {hint}"]

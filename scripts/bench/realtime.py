@@ -1,0 +1,178 @@
+"""A drive that answers in real time against the same requests simulated.
+
+    PYTHONPATH=python .venv/bin/python scripts/bench/realtime.py [--device mlc] [--slower 1x]
+        [--seconds 5] [--depths 1,32] [--kinds randread,randwrite,randrw] [--climb]
+
+For each kind and queue depth fio works on a full drive of its own, served by FUSE with
+``--realtime``, and the requests are recorded. The recording is then replayed on the simulated timed
+drive, whose time of arrival is that of the recording. Each line compares what the server measured,
+from the arrival of a request to its answer, with the simulation and with what fio itself saw, which
+has the way through the kernel as well: mean, p50, p99 and p99.9. ``late`` is the share of answers
+that left more than 50 us after their time.
+
+``--climb`` lets random reads arrive at rates that double, until they are not served any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import flashgc
+from flashgc.device.control import Client
+from flashgc.units import format_share
+
+#: Where the drive's file is: a disk would make answers late.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+BLOCKS, PAGES_PER_BLOCK, SPARE = 512, 64, "15%"
+#: Percentiles by their keys here, in a simulated result and in fio's.
+FIGURES = (
+    ("mean", "mean", "mean"),
+    ("p50", "p50", "50.000000"),
+    ("p99", "p99", "99.000000"),
+    ("p999", "p99_9", "99.900000"),
+)
+KINDS = {"randread": ("read",), "randwrite": ("write",), "randrw": ("read", "write")}
+
+
+def arguments() -> argparse.Namespace:
+    """What was typed."""
+    parser = argparse.ArgumentParser(description=__doc__, add_help=True)
+    parser.add_argument("--device", default="mlc")
+    parser.add_argument("--slower", default="1x")
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--depths", default="1,32")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--climb", action="store_true")
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def served(folder: Path, device: str, slower: str) -> Iterator[tuple[Path, Path]]:
+    """A full drive that is served in real time: its file, and the file with its bytes."""
+    file, mount = folder / "drive.flash", folder / "mount"
+    mount.mkdir()
+    with flashgc.Device.create(
+        file, blocks=BLOCKS, pages_per_block=PAGES_PER_BLOCK, spare=SPARE, victim="greedy"
+    ) as drive:
+        for at in range(0, drive.size, 1 << 20):
+            drive.write(at, bytes(min(1 << 20, drive.size - at)))
+    name = shutil.which("flashgc", path=str(Path(sys.executable).parent)) or "flashgc"
+    words = [name, "device", "serve", str(file), "--fuse", str(mount), "--realtime"]
+    words += ["--device", device, "--slower", slower, "--record", str(folder / "asked.flashgc")]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not (mount / "disk").exists():
+            if server.poll() is not None or time.monotonic() > until:
+                raise SystemExit("the drive was not served")
+            time.sleep(0.05)
+        yield file, mount / "disk"
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(60)
+
+
+def fio(disk: Path, kind: str, depth: int, seconds: int, *more: str) -> dict[str, Any]:
+    """What fio measured on the disk."""
+    words = ["fio", "--name=bench", f"--filename={disk}", f"--rw={kind}", "--bs=4k", "--direct=1"]
+    words += ["--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}"]
+    words += ["--randseed=1", "--norandommap", "--output-format=json", *more]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=disk.parent.parent)
+    job: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+    return job
+
+
+def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
+    """Latencies of the recording on the simulated drive, in microseconds of the wall."""
+    clock = stat["realtime"]["drive"]
+    spare = 1 - clock["logical_pages"] / (clock["blocks"] * clock["pages_per_block"])
+    result = flashgc.run(
+        str(trace),
+        kind="timed",
+        device=device,
+        victim="greedy",
+        blocks=clock["blocks"],
+        spare=f"{spare:.12%}",
+        fill="sequential",
+        rate_scale=stat["realtime"]["slower"],
+        warmup="0",
+        passes=1,
+        runs=1,
+    )
+    found: dict[str, Any] = result.to_dict()["latency_us"]
+    return found
+
+
+def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
+    """One kind at one queue depth: a line for reads and one for writes."""
+    with tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name:
+        folder = Path(name)
+        with served(folder, given.device, given.slower) as (file, disk):
+            seen = fio(disk, kind, depth, given.seconds)
+            with Client(file) as client:
+                stat = client.stat()
+        real = stat["realtime"]
+        modelled = simulated(folder / "asked.flashgc", stat, given.device)
+        for what in KINDS[kind]:
+            measured, own = stat["latency_us"][what], modelled[what]
+            parts = []
+            for key, theirs, in_fio in FIGURES:
+                model = own[theirs] * real["slower"]
+                clat = seen[what]["clat_ns"]
+                of_fio = (clat["mean"] if key == "mean" else clat["percentile"][in_fio]) / 1e3
+                off = measured[key] / model - 1 if model else 0.0
+                parts.append(f"{key} {measured[key]:.0f}/{model:.0f}/{of_fio:.0f} {off:+.1%}")
+            rate = measured["count"] / given.seconds
+            print(
+                f"{kind:9} qd {depth:2} {what:5} {rate:6.0f}/s  {'  '.join(parts)}  late "
+                f"{format_share(real['late_share'])} {'valid' if real['is_valid'] else 'INVALID'}",
+                flush=True,
+            )
+
+
+def climb(given: argparse.Namespace) -> None:
+    """Rates of random reads that double until the host cannot follow."""
+    rate = 1000
+    while rate <= 64000:
+        with (
+            tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name,
+            served(Path(name), given.device, given.slower) as (file, disk),
+        ):
+            fio(
+                disk, "randread", 32, given.seconds, f"--rate_iops={rate}", "--rate_process=poisson"
+            )
+            with Client(file) as client:
+                real = client.stat()["realtime"]
+        found = real["answers"] / given.seconds
+        late, word = format_share(real["late_share"]), "valid" if real["is_valid"] else "INVALID"
+        print(f"reads at {rate}/s: {found:.0f}/s, late {late}, {word}", flush=True)
+        if found < 0.9 * rate:
+            return
+        rate *= 2
+
+
+def main() -> None:
+    """Compares, or climbs."""
+    given = arguments()
+    if given.climb:
+        climb(given)
+        return
+    print("served/simulated/fio in us, and by how much the served drive is off")
+    for kind in given.kinds.split(","):
+        for depth in given.depths.split(","):
+            compared(kind, int(depth), given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""A drive that answers when a timed drive would: ``--realtime``, ``--slower``, ``--aged``."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command
+from tests.device.conftest import needs, needs_mounts
+
+import flashgc
+from flashgc import ConfigError, Device
+from flashgc.device import making, realtime
+
+TIMES = "read=2ms,program=5ms,erase=8ms,transfer=0us"
+
+
+def clock(file: Path, **asked: Any) -> realtime.Clock:
+    slower, aged = asked.pop("slower", None), asked.pop("aged", None)
+    values = {"drive": {"times": TIMES}, "gc": asked}
+    return realtime.clock(making.configuration(file), values, slower=slower, aged=aged)
+
+
+def made(file: Path, **options: Any) -> Path:
+    asked = {"blocks": 64, "pages_per_block": 32, "spare": "20%", "victim": "greedy", **options}
+    Device.create(file, **asked).close()
+    return file
+
+
+def test_answers_take_the_times_of_the_flash(tmp_path: Path) -> None:
+    file = made(tmp_path / "drive.flash")
+    for slower, factor in ((None, 1), ("3x", 3)):
+        with Device.open(file, clock=clock(file, slower=slower)) as drive:
+            begun = time.monotonic()
+            drive.write(0, b"x" * 4096)
+            written = time.monotonic()
+            assert drive.read(0, 4) == b"xxxx"
+            read = time.monotonic()
+            found = drive.stat()["realtime"]
+        assert written - begun >= 0.005 * factor
+        assert read - written >= 0.002 * factor
+        # Microseconds; a histogram has two digits.
+        assert found["simulated_us"]["write"]["mean"] == pytest.approx(5000 * factor, rel=0.01)
+        assert found["simulated_us"]["read"]["mean"] == pytest.approx(2000 * factor, rel=0.01)
+        assert (found["answers"], found["slower"], found["host_pages"]) == (
+            2,
+            factor,
+            factor // 3 + 1,
+        )
+
+
+def test_a_recording_replayed_on_the_simulated_drive_has_its_latencies(tmp_path: Path) -> None:
+    file, trace = made(tmp_path / "drive.flash"), tmp_path / "asked.flashgc"
+    with Device.open(file, clock=clock(file)) as drive:
+        drive.record(trace)
+        for page in (1, 2, 3, 2, 1, 9):
+            drive.write(page * 4096, bytes(4096 * (page % 3 + 1)))
+            drive.read(4096, 4096)
+        drive.trim(4096, 8192)
+        drive.flush()
+        found = drive.stat()
+        drive.record(None)
+    replayed = flashgc.run(
+        str(trace), kind="timed", times=TIMES, victim="greedy", blocks=64, pages_per_block=32,
+        spare="20%", fill="empty", warmup="0", passes=1, runs=1,
+    ).to_dict()  # fmt: skip
+    served = found["realtime"]["simulated_us"]
+    for kind in ("read", "write"):
+        expected = replayed["latency_us"][kind]
+        assert served[kind]["count"] == expected["requests"]
+        assert served[kind]["mean"] == pytest.approx(expected["mean"], rel=0.01)
+        assert served[kind]["max"] == pytest.approx(expected["max"], rel=0.01)
+    assert found["latency_us"]["write"]["mean"] >= 0.99 * served["write"]["mean"]
+
+
+def test_the_timed_drive_begins_with_what_is_on_the_drive(tmp_path: Path) -> None:
+    file = made(tmp_path / "drive.flash")
+    with Device.open(file) as drive:
+        drive.write(4096 * 7, bytes(4096 * 1000))
+    fresh = json.loads(json.dumps(_realtime(file, None)))
+    used = _realtime(file, "2x")
+    assert (fresh["host_pages"], fresh["erases"]) == (1000, 0)
+    assert used["host_pages"] == 3000
+    assert used["erases"] > 0
+    # A read of a page that has data takes its time, one of another page takes none.
+    with Device.open(file, clock=clock(file)) as drive:
+        drive.read(4096 * 7, 4096)
+        drive.read(0, 4096)
+        served = drive.stat()["realtime"]
+    found = served["simulated_us"]["read"]
+    assert (found["count"], found["p50"]) == (2, 0)
+    assert (served["answers"], served["at_once_us"]["count"]) == (1, 1)
+    assert found["max"] == pytest.approx(2000, rel=0.01)
+
+
+def _realtime(file: Path, aged: str | None) -> dict[str, Any]:
+    with Device.open(file, clock=clock(file, aged=aged)) as drive:
+        found: dict[str, Any] = drive.stat()["realtime"]
+    return found
+
+
+def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
+    file = made(tmp_path / "drive.flash")
+    serve = ("device", "serve", file)
+    for words, said in (
+        (("--device", "mlc"), "--device applies with --realtime"),
+        (("--slower", "4x"), "--slower applies with --realtime"),
+        (("--realtime",), "a timed drive needs the times of its flash"),
+        (("--realtime", "--device", "mlx"), "did you mean 'mlc'?"),
+        (("--realtime", "--device", "mlc", "--slower", "0.5x"), "--slower: found '0.5x'"),
+        (("--realtime", "--device", "mlc", "--aged", "-1"), "--aged: found '-1'"),
+        (("--realtime", "--device", "jasmine-4"), "--mapping-unit 4KiB"),
+        (("--realtime", "--device", "mlc", "--mapping", "bast"), "expected page or dftl"),
+    ):
+        done = command(*serve, *words)
+        assert done.returncode != 0, words
+        assert done.stdout == "", words
+        assert said in done.stderr, words
+        assert done.stderr.count("\n") == 1, words
+    zombies = made(tmp_path / "hints.flash", victim="z-greedy")
+    with pytest.raises(ConfigError, match="heeds hints"):
+        Device.open(zombies, clock=clock(zombies))
+
+
+@needs_mounts
+@needs("fio")
+def test_the_bench_compares_what_is_served_with_the_simulation() -> None:
+    bench = Path(__file__).resolve().parents[2] / "scripts/bench/realtime.py"
+    words = [sys.executable, bench, "--seconds", "1", "--kinds", "randread", "--depths", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    found = re.search(r"^randread +qd +1 read .* p50 (\d+)/(\d+)/", done.stdout, re.M)
+    assert found is not None, done.stdout
+    served, simulated = int(found[1]), int(found[2])
+    # 60 us for the cells and 102.4 us for the transfer; a busy host may be late.
+    assert simulated == 162
+    assert 160 < served < 10 * simulated
+
+
+def test_an_invalid_run_says_so_and_what_to_do() -> None:
+    said = {
+        "answers": 1000, "late": 2, "late_for_data": 0, "late_share": 0.002, "slower": 1.0,
+        "is_valid": False, "failed": None, "at_once_us": {"count": 0},
+        "lateness_us": {"p50": 4.0, "max": 900.0},
+    }  # fmt: skip
+    assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
+    assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"
+    disk = realtime.told({**said, "late_for_data": 2})
+    assert disk[-1].endswith("hint: keep the drive's file in memory, as in /dev/shm")
+    ended = realtime.told({**said, "failed": "no space"})
+    assert ended[-1] == "INVALID, the timed drive ended: no space"
