@@ -1,9 +1,12 @@
 //! The bus of a channel: one transfer at a time, first come, first served.
 
+use std::collections::VecDeque;
+
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
-use std::collections::VecDeque;
+use super::chain::Chain;
+use crate::timed::clock::NEVER;
 
 /// A channel's bus. A job learns at once when its turn comes: the transfers before it are known.
 #[derive(Clone, Debug)]
@@ -11,19 +14,29 @@ pub struct Bus {
     /// Dies whose transfers end by events of the channel, with the times of these.
     ends: VecDeque<(u32, u64)>,
     /// When the last transfer asked for ends.
-    free_at: u64,
+    pub(super) free_at: u64,
     /// The length of all transfers asked for.
     asked_ns: u64,
+    /// Collections on dies of the channel that nothing disturbs. They take their turns late.
+    pub(super) chains: Vec<Chain>,
+    /// When the first of their steps ends; [`NEVER`] if none is under way.
+    pub(super) next_of_chains: u64,
 }
 
 impl Value for Bus {
-    value!(ends, free_at, asked_ns);
+    value!(ends, free_at, asked_ns, chains, next_of_chains);
 }
 
 impl Bus {
     /// The bus of so many dies, free.
     pub fn new(dies: u32) -> Self {
-        Self { ends: VecDeque::with_capacity(dies as usize), free_at: 0, asked_ns: 0 }
+        Self {
+            ends: VecDeque::with_capacity(dies as usize),
+            free_at: 0,
+            asked_ns: 0,
+            chains: Vec::new(),
+            next_of_chains: NEVER,
+        }
     }
 
     /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.

@@ -165,6 +165,33 @@ impl Value for Span {
     value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
+/// A part of a collection that nothing disturbs: a bus or the cells of its die at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copying {
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Where.
+    pub place: Place,
+    /// A read or a program.
+    pub work: Work,
+    /// Die, counted through the drive.
+    pub die: u32,
+}
+
+/// What an observer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Everything, each at its time.
+    Steps,
+    /// The same; but of copies by collections that nothing disturbs only the work, in
+    /// [`Observer::copied`], and later.
+    Work,
+    /// Not even that.
+    Nothing,
+}
+
 /// Where the data of a page come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -178,6 +205,17 @@ pub enum Source {
 /// Watches a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
 /// among them: their pages are behind the host's.
 pub trait Observer {
+    /// What it follows. A drive is faster where nobody follows each step.
+    fn follows(&self) -> Follows {
+        Follows::Steps
+    }
+
+    /// A bus or a die has done some work for copies by a collection that nothing disturbs. It ended now
+    /// or before, and is told at the latest when that collection ends or the drive stops.
+    fn copied(&mut self, work: &Copying) {
+        let _ = work;
+    }
+
     /// Request `number` arrived at `now`; a flush command has the number of the request before it.
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         let _ = (number, op, now);
@@ -245,9 +283,21 @@ pub trait Observer {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Observer for Silent {}
+impl Observer for Silent {
+    fn follows(&self) -> Follows {
+        Follows::Nothing
+    }
+}
 
 impl<O: Observer> Observer for &mut O {
+    fn follows(&self) -> Follows {
+        (**self).follows()
+    }
+
+    fn copied(&mut self, work: &Copying) {
+        (**self).copied(work);
+    }
+
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         (**self).arrived(number, op, now);
     }
