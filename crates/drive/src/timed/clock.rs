@@ -1,7 +1,7 @@
 //! The time and the next event: one event type, each event with at most one time.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::state;
+use flashgc_base::{state, value};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,10 +54,11 @@ pub struct Position {
     timer: u32,
 }
 
-impl Position {
-    /// Behind all events.
-    pub const NEVER: Self = Self::end_of(NEVER);
+impl Value for Position {
+    value!(time, timer);
+}
 
+impl Position {
     /// Behind all events of a time.
     pub const fn end_of(time: u64) -> Self {
         Self { time, timer: u32::MAX }

@@ -4,6 +4,7 @@
 use flashgc_base::snapshot::Value;
 use flashgc_base::{value, words};
 
+use super::bus::Turns;
 use super::{Die, Flash, Job, Stage};
 use crate::timed::clock::{Clock, Event, NEVER, Position};
 use crate::timed::measure::{Copying, Place, Work};
@@ -19,12 +20,14 @@ enum Doing {
     Out,
     /// The page comes back over the bus, and is programmed.
     Program,
+    /// The same; then, as the bus is not needed for it, the cells read the next page.
+    ProgramRead,
     /// All pages are copied.
     Nothing,
 }
 
 impl Value for Doing {
-    words!(Command, Read, Out, Program, Nothing);
+    words!(Command, Read, Out, Program, ProgramRead, Nothing);
 }
 
 /// The copies of the collection on a die.
@@ -32,18 +35,20 @@ impl Value for Doing {
 pub struct Chain {
     pub die: u32,
     doing: Doing,
-    /// Until when.
-    at: u64,
-    /// Pages that are not yet programmed.
+    /// When its step ends, as the place of the event that would say so.
+    ends: Position,
+    /// Pages that have not yet gone back to the cells.
     left: u32,
     /// Pages that are on their way back to the cells, and that the map has not moved yet.
     pub due: u32,
     /// An observer is told of its work.
     is_told: bool,
+    /// It was told of the program before the read.
+    has_told_program: bool,
 }
 
 impl Value for Chain {
-    value!(die, doing, at, left, due, is_told);
+    value!(die, doing, ends, left, due, is_told, has_told_program);
 }
 
 /// How long the steps of a copy take.
@@ -58,30 +63,102 @@ pub struct Steps {
 }
 
 impl Chain {
-    /// When its step ends, as the position of the event that would say so.
+    /// Its next step, until `at`.
     #[inline]
-    fn position(&self, clock: &Clock, channel: u32) -> Position {
-        let event = match self.doing {
+    fn goes_on(&mut self, clock: &Clock, channel: u32, doing: Doing, at: u64) {
+        let event = match doing {
             Doing::Command | Doing::Out => Event::Transfer(channel),
-            Doing::Read | Doing::Program => Event::Cells(self.die),
-            Doing::Nothing => return Position::NEVER,
+            _ => Event::Cells(self.die),
         };
-        clock.position_of(event, self.at)
+        let at = if doing == Doing::Nothing { NEVER } else { at };
+        (self.doing, self.ends) = (doing, clock.position_of(event, at));
+    }
+
+    /// Its step ends, and the next begins; `turns` are those on its bus.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        steps: &Steps,
+        clock: &Clock,
+        channel: u32,
+        turns: &mut Turns,
+        told: &mut Vec<Copying>,
+    ) {
+        let at = self.ends.time;
+        let mut tell = |place, begin_ns: u64| {
+            if self.is_told {
+                let work = Work::Read;
+                told.push(Copying { begin_ns, end_ns: at, place, work, die: self.die });
+            }
+        };
+        let (doing, until) = match self.doing {
+            Doing::Command => {
+                tell(Place::Bus, at - steps.command_ns);
+                (Doing::Read, at + steps.read_ns)
+            }
+            Doing::Read | Doing::ProgramRead => {
+                let read_from = at - steps.read_ns;
+                tell(Place::Cells, read_from);
+                if self.doing == Doing::ProgramRead
+                    && !std::mem::replace(&mut self.has_told_program, false)
+                {
+                    self.tell_program(steps, read_from, told);
+                }
+                (Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns)
+            }
+            Doing::Out => {
+                tell(Place::Bus, at - steps.out_ns);
+                self.due += 1;
+                self.left -= 1;
+                let programmed = turns.take(at, steps.in_ns) + steps.in_ns + steps.program_ns;
+                match self.left > 0 && steps.command_ns == 0 {
+                    true => (Doing::ProgramRead, programmed + steps.read_ns),
+                    false => (Doing::Program, programmed),
+                }
+            }
+            Doing::Program => {
+                self.tell_program(steps, at, told);
+                match self.left {
+                    0 => (Doing::Nothing, at),
+                    _ => (Doing::Command, turns.take(at, steps.command_ns) + steps.command_ns),
+                }
+            }
+            Doing::Nothing => unreachable!("it is over"),
+        };
+        self.goes_on(clock, channel, doing, until);
+    }
+
+    /// Tells of the program that ended at `end_ns`, and of the transfer before it.
+    fn tell_program(&self, steps: &Steps, end_ns: u64, told: &mut Vec<Copying>) {
+        if self.is_told {
+            let (work, die) = (Work::Program, self.die);
+            let begin_ns = end_ns - steps.program_ns;
+            let from_ns = begin_ns - steps.in_ns;
+            told.push(Copying {
+                begin_ns: from_ns,
+                end_ns: begin_ns,
+                place: Place::Bus,
+                work,
+                die,
+            });
+            told.push(Copying { begin_ns, end_ns, place: Place::Cells, work, die });
+        }
     }
 
     /// The earliest end of its last program, on a bus that is free from `free_at` on.
     fn earliest_end(&self, steps: &Steps, free_at: u64) -> u64 {
         let Steps { command_ns, read_ns, out_ns, in_ns, program_ns } = *steps;
         let copy_ns = command_ns + read_ns + out_ns + in_ns + program_ns;
-        let others = u64::from(self.left.saturating_sub(1)) * copy_ns;
-        let on_bus = |at: u64| at.max(free_at);
-        others
-            + match self.doing {
-                Doing::Command => on_bus(self.at + read_ns) + out_ns + in_ns + program_ns,
-                Doing::Read => on_bus(self.at) + out_ns + in_ns + program_ns,
-                Doing::Out => on_bus(self.at) + in_ns + program_ns,
-                Doing::Program | Doing::Nothing => self.at,
-            }
+        let (at, on_bus) = (self.ends.time, |at: u64| at.max(free_at));
+        let moved = |at: u64| at + in_ns + program_ns;
+        let read = |at: u64| moved(on_bus(at) + out_ns);
+        let (end, others) = match self.doing {
+            Doing::Command => (read(at + read_ns), self.left - 1),
+            Doing::Read | Doing::ProgramRead => (read(at), self.left - 1),
+            Doing::Out => (moved(on_bus(at)), self.left - 1),
+            Doing::Program | Doing::Nothing => (at, self.left),
+        };
+        end + u64::from(others) * copy_ns
     }
 }
 
@@ -108,10 +185,13 @@ impl Flash {
         let bus = &mut self.buses[channel as usize];
         let (doing, at) = match steps.command_ns {
             0 => (Doing::Read, now + steps.read_ns),
-            length => (Doing::Command, bus.take_turn(now, length) + length),
+            length => (Doing::Command, bus.turns.take(now, length) + length),
         };
-        let chain = Chain { die, doing, at, left: pages, due: 0, is_told };
-        clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.free_at));
+        let ends = clock.position();
+        let mut chain =
+            Chain { die, doing, ends, left: pages, due: 0, is_told, has_told_program: false };
+        chain.goes_on(clock, channel, doing, at);
+        clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
         bus.chains.push(chain);
         bus.next_of_chains = bus.next_of_chains.min(at);
         let die_state = &mut self.dies[die as usize];
@@ -128,11 +208,10 @@ impl Flash {
         let index = bus.chains.iter().position(|chain| chain.die == die).expect("it has a chain");
         let chain = &bus.chains[index];
         if chain.doing != Doing::Nothing {
-            clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.free_at));
+            clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
             clock.take_back(ended);
             return None;
         }
-        debug_assert_eq!(chain.at, clock.now());
         self.dies[die as usize].cells = Stage::IDLE;
         Some(bus.chains.swap_remove(index))
     }
@@ -141,7 +220,20 @@ impl Flash {
     /// until then ended.
     pub fn take_all_turns(&mut self, clock: &Clock, until: Position) -> u64 {
         let channels = 0..self.buses.len() as u32;
-        channels.map(|channel| self.take_turns(clock, channel, until)).max().unwrap_or(0)
+        let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();
+        let steps = self.steps_of_copy();
+        let mut ended = ended.unwrap_or(0);
+        for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains) {
+            if chain.doing == Doing::ProgramRead && !chain.has_told_program {
+                let programmed = chain.ends.time - steps.read_ns;
+                if clock.position_of(Event::Cells(chain.die), programmed) <= until {
+                    ended = ended.max(programmed);
+                    chain.tell_program(&steps, programmed, &mut self.told);
+                    chain.has_told_program = true;
+                }
+            }
+        }
+        ended
     }
 
     /// The chains under way.
@@ -170,55 +262,29 @@ impl Flash {
         let bus = &mut self.buses[channel as usize];
         let mut ended = 0;
         loop {
-            let firsts = bus.chains.iter().map(|chain| chain.position(clock, channel)).enumerate();
-            let first = firsts.min_by_key(|&(_, position)| position);
-            let Some((index, position)) = first else {
+            // The first of all goes on until another is before it.
+            let (mut first, mut second) = (0, Position::end_of(NEVER));
+            for (index, chain) in bus.chains.iter().enumerate().skip(1) {
+                if chain.ends < bus.chains[first].ends {
+                    second = bus.chains[first].ends;
+                    first = index;
+                } else {
+                    second = second.min(chain.ends);
+                }
+            }
+            let Some(chain) = bus.chains.get_mut(first) else {
                 bus.next_of_chains = NEVER;
                 return ended;
             };
-            if position > until {
-                bus.next_of_chains = position.time;
+            if chain.ends > until {
+                bus.next_of_chains = chain.ends.time;
                 return ended;
             }
-            ended = position.time;
-            let mut chain = bus.chains[index].clone();
-            let Chain { die, at, is_told, .. } = chain;
-            let mut tell = |place, work, begin_ns, end_ns| {
-                if is_told {
-                    self.told.push(Copying { begin_ns, end_ns, place, work, die });
-                }
-            };
-            match chain.doing {
-                Doing::Command => {
-                    tell(Place::Bus, Work::Read, at - steps.command_ns, at);
-                    (chain.doing, chain.at) = (Doing::Read, at + steps.read_ns);
-                }
-                Doing::Read => {
-                    tell(Place::Cells, Work::Read, at - steps.read_ns, at);
-                    let begin = bus.take_turn(at, steps.out_ns);
-                    (chain.doing, chain.at) = (Doing::Out, begin + steps.out_ns);
-                }
-                Doing::Out => {
-                    tell(Place::Bus, Work::Read, at - steps.out_ns, at);
-                    let begin = bus.take_turn(at, steps.in_ns);
-                    chain.due += 1;
-                    (chain.doing, chain.at) =
-                        (Doing::Program, begin + steps.in_ns + steps.program_ns);
-                }
-                Doing::Program => {
-                    let begin = at - steps.program_ns;
-                    tell(Place::Bus, Work::Program, begin - steps.in_ns, begin);
-                    tell(Place::Cells, Work::Program, begin, at);
-                    chain.left -= 1;
-                    (chain.doing, chain.at) = match (chain.left, steps.command_ns) {
-                        (0, _) => (Doing::Nothing, at),
-                        (_, 0) => (Doing::Read, at + steps.read_ns),
-                        (_, length) => (Doing::Command, bus.take_turn(at, length) + length),
-                    };
-                }
-                Doing::Nothing => unreachable!("it is over"),
+            let stop = second.min(until);
+            while chain.ends <= stop {
+                ended = chain.ends.time;
+                chain.step(&steps, clock, channel, &mut bus.turns, &mut self.told);
             }
-            bus.chains[index] = chain;
         }
     }
 }

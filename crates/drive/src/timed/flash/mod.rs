@@ -302,7 +302,7 @@ impl Flash {
         debug_assert!(die_state.bus.is_idle());
         let channel = die_state.channel;
         self.take_turns(clock, channel, clock.position());
-        let begin = self.buses[channel as usize].take_turn(now, length);
+        let begin = self.buses[channel as usize].turns.take(now, length);
         let die_state = &mut self.dies[die as usize];
         die_state.bus = Stage { job, begin, length, held: false, command };
         let end = begin + length;

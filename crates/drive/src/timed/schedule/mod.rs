@@ -136,7 +136,6 @@ impl Scheduler {
         operation.order = order;
         operation.blocked_ns = self.flash.die(die).held_until(now);
         operation.met_collection |= self.collector.is_under_way(die);
-        shared.map.prefetch_old(operation.page);
         if self.joins(shared, die, op) {
             return;
         }
