@@ -7,7 +7,7 @@ use flashgc_base::{value, words};
 use super::bus::Turns;
 use super::{Die, Flash, Job, Stage};
 use crate::timed::clock::{Clock, Event, NEVER, Position};
-use crate::timed::measure::{Copying, Place, Work};
+use crate::timed::measure::{Place, Stint, Work};
 
 /// What a chain does until its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,13 +82,14 @@ impl Chain {
         clock: &Clock,
         channel: u32,
         turns: &mut Turns,
-        told: &mut Vec<Copying>,
+        told: &mut Vec<Stint>,
     ) {
         let at = self.ends.time;
         let mut tell = |place, begin_ns: u64| {
             if self.is_told {
                 let work = Work::Read;
-                told.push(Copying { begin_ns, end_ns: at, place, work, die: self.die });
+                let (die, copies) = (self.die, false);
+                told.push(Stint { begin_ns, end_ns: at, place, work, die, copies });
             }
         };
         let (doing, until) = match self.doing {
@@ -129,19 +130,16 @@ impl Chain {
     }
 
     /// Tells of the program that ended at `end_ns`, and of the transfer before it.
-    fn tell_program(&self, steps: &Steps, end_ns: u64, told: &mut Vec<Copying>) {
+    fn tell_program(&self, steps: &Steps, end_ns: u64, told: &mut Vec<Stint>) {
         if self.is_told {
             let (work, die) = (Work::Program, self.die);
             let begin_ns = end_ns - steps.program_ns;
             let from_ns = begin_ns - steps.in_ns;
-            told.push(Copying {
-                begin_ns: from_ns,
-                end_ns: begin_ns,
-                place: Place::Bus,
-                work,
-                die,
-            });
-            told.push(Copying { begin_ns, end_ns, place: Place::Cells, work, die });
+            let mut push = |begin_ns, end_ns, place, copies| {
+                told.push(Stint { begin_ns, end_ns, place, work, die, copies });
+            };
+            push(from_ns, begin_ns, Place::Bus, false);
+            push(begin_ns, end_ns, Place::Cells, true);
         }
     }
 
@@ -242,7 +240,7 @@ impl Flash {
     }
 
     /// The work of chains that the observer is not told of yet.
-    pub fn told(&mut self) -> std::vec::Drain<'_, Copying> {
+    pub fn told(&mut self) -> std::vec::Drain<'_, Stint> {
         self.told.drain(..)
     }
 

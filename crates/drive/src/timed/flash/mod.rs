@@ -13,7 +13,7 @@ use flashgc_base::state;
 
 use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
-use super::measure::Copying;
+use super::measure::Stint;
 use super::ops::Ops;
 use bus::Bus;
 use cells::CellTimes;
@@ -35,7 +35,7 @@ pub struct Flash {
     dies: Vec<Die>,
     buses: Vec<Bus>,
     /// The work of chains that the observer is not told of yet; none between two runs.
-    told: Vec<Copying>,
+    told: Vec<Stint>,
 }
 
 impl State for Flash {

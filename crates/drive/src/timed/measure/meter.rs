@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-use super::observer::{Completion, Copying, Follows, Observer, Place, Span, Work};
+use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
 use super::tenants::ByTenant;
 use super::worst::WorstSoFar;
 use crate::metrics::latency::{Latencies, Split};
@@ -243,12 +243,12 @@ impl Observer for Meter {
         }
     }
 
-    fn copied(&mut self, work: &Copying) {
-        let Copying { begin_ns, end_ns, place, work, die } = *work;
+    fn was_busy(&mut self, stint: &Stint) {
+        let Stint { begin_ns, end_ns, place, die, copies, .. } = *stint;
         if self.began_ns.is_some() {
             self.series.busy(busy_of(place), begin_ns, end_ns);
         }
-        if (place, work) == (Place::Cells, Work::Program) {
+        if copies {
             self.worst.copied(die);
         }
     }

@@ -11,7 +11,7 @@ mod worst_result;
 
 pub use meter::{Meter, TraceFile};
 pub use observer::{
-    Cause, Completion, Copying, Follows, Observer, Place, Silent, Source, Span, Work,
+    Cause, Completion, Follows, Observer, Place, Silent, Source, Span, Stint, Work,
 };
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;

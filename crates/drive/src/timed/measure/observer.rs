@@ -165,19 +165,22 @@ impl Value for Span {
     value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
-/// A part of a collection that nothing disturbs: a bus or the cells of its die at work.
+/// A bus or the cells of a die at work, as far as it is measured. It is told when it ends, for copies of a
+/// collection that nothing disturbs also later: at the latest when that collection ends or the drive stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copying {
+pub struct Stint {
     /// When it began.
     pub begin_ns: u64,
     /// When it ended.
     pub end_ns: u64,
     /// Where.
     pub place: Place,
-    /// A read or a program.
+    /// The kind of work.
     pub work: Work,
     /// Die, counted through the drive.
     pub die: u32,
+    /// The cells have programmed a page that a collection copied.
+    pub copies: bool,
 }
 
 /// What an observer follows.
@@ -185,10 +188,9 @@ pub struct Copying {
 pub enum Follows {
     /// Everything, each at its time.
     Steps,
-    /// The same; but of copies by collections that nothing disturbs only the work, in
-    /// [`Observer::copied`], and later.
+    /// Requests, and when buses and dies are busy ([`Observer::was_busy`]); not each copy of a page.
     Work,
-    /// Not even that.
+    /// Requests alone.
     Nothing,
 }
 
@@ -210,10 +212,10 @@ pub trait Observer {
         Follows::Steps
     }
 
-    /// A bus or a die has done some work for copies by a collection that nothing disturbs. It ended now
-    /// or before, and is told at the latest when that collection ends or the drive stops.
-    fn copied(&mut self, work: &Copying) {
-        let _ = work;
+    /// A bus or a die has done some work. Where it follows [work](Follows::Work), this takes the place of
+    /// [`Observer::worked`] for requests, and for copies of collections that nothing disturbs.
+    fn was_busy(&mut self, stint: &Stint) {
+        let _ = stint;
     }
 
     /// Request `number` arrived at `now`; a flush command has the number of the request before it.
@@ -294,8 +296,8 @@ impl<O: Observer> Observer for &mut O {
         (**self).follows()
     }
 
-    fn copied(&mut self, work: &Copying) {
-        (**self).copied(work);
+    fn was_busy(&mut self, stint: &Stint) {
+        (**self).was_busy(stint);
     }
 
     fn arrived(&mut self, number: u64, op: Op, now: u64) {

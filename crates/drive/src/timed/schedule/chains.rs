@@ -42,7 +42,7 @@ impl Scheduler {
         die: u32,
     ) -> Result<bool, DriveError> {
         let Some(chain) = self.flash.end_chain(&mut shared.clock, die) else { return Ok(false) };
-        self.flash.told().for_each(|work| shared.observer.copied(&work));
+        self.flash.told().for_each(|work| shared.observer.was_busy(&work));
         let plane = self.collector.pages_are_moved(&shared.ops, die);
         if chain.due > 0 {
             shared.map.copy_pages(plane, chain.due)?;
@@ -69,7 +69,7 @@ impl Scheduler {
                 shared.map.copy_pages(collection.plane, due)?;
             }
         }
-        self.flash.told().for_each(|work| shared.observer.copied(&work));
+        self.flash.told().for_each(|work| shared.observer.was_busy(&work));
         Ok(ended)
     }
 }
