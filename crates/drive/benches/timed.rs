@@ -4,7 +4,8 @@
 //!
 //! `cargo bench -p flashgc-drive --bench timed` runs it; `-- --smoke` runs a size that takes a
 //! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times,
-//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes.
+//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes,
+//! `-- --metered` with the measurements of a run.
 
 mod bare;
 
@@ -16,8 +17,8 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Collecting, Details, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings,
-    Silent, Suspend, TimedDrive, Unit, Until,
+    Collecting, Details, Hardware, Loop, Meter, Observer, Order, Placement, Preemption, Scheduling,
+    Settings, Silent, Suspend, TimedDrive, Unit, Until, WorstSoFar,
 };
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
@@ -49,7 +50,10 @@ fn main() {
         None => 10_000_000,
     };
     for bytes in sizes {
-        measure(bytes, preemption, has("--reads"), requests);
+        match has("--metered") {
+            true => measure(bytes, preemption, has("--reads"), requests, meter),
+            false => measure(bytes, preemption, has("--reads"), requests, |_| Silent),
+        }
     }
 }
 
@@ -99,7 +103,19 @@ fn seconds_on_a_core() -> f64 {
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
 }
 
-fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
+/// What `flashgc run` measures.
+fn meter(hardware: &Hardware) -> Meter {
+    let (dies, planes) = (hardware.all_dies(), hardware.planes);
+    Meter::new(0, None, dies, None, WorstSoFar::new(dies, planes, false))
+}
+
+fn measure<O: Observer>(
+    bytes: u64,
+    preemption: Preemption,
+    reads: bool,
+    requests: u64,
+    observer: impl Fn(&Hardware) -> O,
+) {
     // A TLC die: 60 us, 700 us, 3.5 ms, and a bus of 1.2 GB/s.
     let hardware = Hardware {
         channels: 8,
@@ -161,8 +177,9 @@ fn measure(bytes: u64, preemption: Preemption, reads: bool, requests: u64) {
     let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);
     let stream = Stream::new(1, "requests");
     let workload = Uniform { stream, pages: pages as u32, reads };
-    let mut drive = TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), Silent)
-        .expect("the settings above");
+    let mut drive =
+        TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), observer(&hardware))
+            .expect("the settings above");
     // From the random fill to the steady state.
     let mut stream = Stream::new(2, "warm-up");
     let mut batch = vec![0u32; 4096];

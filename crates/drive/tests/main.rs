@@ -18,6 +18,7 @@ mod streams;
 mod swap;
 mod tenants;
 mod timed;
+mod timed_chains;
 mod timed_common;
 mod timed_devices;
 mod timed_dftl;

@@ -59,6 +59,9 @@ impl Slice {
     }
 }
 
+/// No slice has been looked for.
+const NO_SLICE: (u64, u64, usize) = (0, 0, 0);
+
 /// Collects series from an origin on.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -66,11 +69,13 @@ pub struct Series {
     resolution_ns: u64,
     most: u64,
     slices: Vec<Slice>,
+    /// The slice that was looked for last: its beginning, its end, and its number.
+    last: (u64, u64, usize),
 }
 
 impl Value for Series {
     fn put(&self, to: &mut Writer<'_>) {
-        let Self { origin_ns, resolution_ns, most, slices } = self;
+        let Self { origin_ns, resolution_ns, most, slices, last: _ } = self;
         (*origin_ns, *resolution_ns, *most).put(to);
         slices.put(to);
     }
@@ -78,7 +83,8 @@ impl Value for Series {
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
         let (origin_ns, resolution_ns, most) = Value::take(from)?;
         from.check(resolution_ns > 0 && most > 0, "a series has slices of no length")?;
-        Ok(Self { origin_ns, resolution_ns, most, slices: Value::take(from)? })
+        let slices = Value::take(from)?;
+        Ok(Self { origin_ns, resolution_ns, most, slices, last: NO_SLICE })
     }
 }
 
@@ -87,17 +93,27 @@ impl Series {
     /// more than `most`, neighbours become one slice of twice the length.
     pub fn new(origin_ns: u64, resolution_ns: u64, most: u32) -> Self {
         let (resolution_ns, most) = (resolution_ns.max(1), u64::from(most.max(1)));
-        Self { origin_ns, resolution_ns, most, slices: Vec::new() }
+        Self { origin_ns, resolution_ns, most, slices: Vec::new(), last: NO_SLICE }
     }
 
     /// Forgets everything and begins at `origin_ns`.
     pub fn restart(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
         self.slices.clear();
+        self.last = NO_SLICE;
     }
 
     /// The slice of a moment; earlier moments than the origin belong to the first slice.
+    #[inline]
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
+        let (from, to, index) = self.last;
+        match from <= at_ns && at_ns < to {
+            true => &mut self.slices[index],
+            false => self.find_slice(at_ns),
+        }
+    }
+
+    fn find_slice(&mut self, at_ns: u64) -> &mut Slice {
         let since = at_ns.saturating_sub(self.origin_ns);
         while since / self.resolution_ns >= self.most {
             self.halve();
@@ -106,6 +122,8 @@ impl Series {
         if index >= self.slices.len() {
             self.slices.resize(index + 1, Slice::default());
         }
+        let from = self.origin_ns + index as u64 * self.resolution_ns;
+        self.last = (from, from + self.resolution_ns, index);
         &mut self.slices[index]
     }
 
@@ -119,6 +137,7 @@ impl Series {
         });
         self.slices = pairs.collect();
         self.resolution_ns *= 2;
+        self.last = NO_SLICE;
     }
 
     /// Notes a request that was complete at `at_ns`, `ns` nanoseconds after its arrival.
@@ -136,6 +155,11 @@ impl Series {
     pub fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
         let mut at = from_ns.max(self.origin_ns);
         if at >= to_ns {
+            return;
+        }
+        let (from, to, index) = self.last;
+        if from <= at && to_ns <= to {
+            self.slices[index].busy_ns[what as usize] += to_ns - at;
             return;
         }
         self.slice(to_ns - 1); // makes the slices that it takes

@@ -1,7 +1,7 @@
 //! The time and the next event: one event type, each event with at most one time.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::state;
+use flashgc_base::{state, value};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,11 +45,35 @@ pub enum Next {
     Nothing,
 }
 
+/// A place in the order of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// When.
+    pub time: u64,
+    /// Among the events of one time, the number of its timer.
+    timer: u32,
+}
+
+impl Value for Position {
+    value!(time, timer);
+}
+
+impl Position {
+    /// Behind all events of a time.
+    pub const fn end_of(time: u64) -> Self {
+        Self { time, timer: u32::MAX }
+    }
+}
+
 /// The time, and the times of all events to come.
 ///
 /// It knows when something happens, but not its consequences.
 pub struct Clock {
     now: u64,
+    /// The timer whose event came last.
+    timer: u32,
+    /// The same before it came.
+    before: Position,
     channels: usize,
     dies: usize,
     timers: Timers,
@@ -59,9 +83,9 @@ pub struct Clock {
 
 impl State for Clock {
     state! {
-        values: now;
+        values: now, timer;
         states: timers;
-        fixed: channels, dies, events;
+        fixed: before, channels, dies, events;
     }
 }
 
@@ -76,13 +100,46 @@ impl Clock {
             .chain([Event::Memory, Event::Hints, Event::Look, Event::Stale, Event::Link])
             .collect();
         let (channels, dies) = (channels as usize, dies as usize);
-        Self { now: 0, channels, dies, timers: Timers::new(events.len()), events }
+        Self {
+            now: 0,
+            timer: 0,
+            before: Position::end_of(0),
+            channels,
+            dies,
+            timers: Timers::new(events.len()),
+            events,
+        }
     }
 
     /// Nanoseconds since the start.
     #[inline]
     pub fn now(&self) -> u64 {
         self.now
+    }
+
+    /// The place of the event that came last.
+    #[inline]
+    pub fn position(&self) -> Position {
+        Position { time: self.now, timer: self.timer }
+    }
+
+    /// The place of `event` if it came at `time`.
+    #[inline]
+    pub fn position_of(&self, event: Event, time: u64) -> Position {
+        Position { time, timer: self.timer(event) as u32 }
+    }
+
+    /// The event that has just come was none; the last thing that happened ended at `time`.
+    pub fn take_back(&mut self, time: u64) {
+        (self.now, self.timer) = (self.before.time, self.before.timer);
+        self.pass(time);
+    }
+
+    /// Goes on to `time`, until which no event comes.
+    pub fn pass(&mut self, time: u64) {
+        if time > self.now {
+            (self.now, self.timer) = (time, u32::MAX);
+        }
     }
 
     /// Lets `event` come at this time, or not with [`NEVER`].
@@ -119,7 +176,9 @@ impl Clock {
             return Next::Later;
         }
         debug_assert!(time >= self.now, "time goes back from {} to {time}", self.now);
+        self.before = self.position();
         self.now = time;
+        self.timer = timer as u32;
         self.timers.clear(timer);
         Next::Event(self.events[timer])
     }

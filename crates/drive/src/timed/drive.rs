@@ -8,7 +8,7 @@ use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::requests::RequestStream;
 
-use super::clock::{Clock, Event, Next};
+use super::clock::{Clock, Event, Next, Position};
 use super::collector::Life;
 use super::config::Settings;
 use super::flash::Job;
@@ -165,6 +165,13 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// Those of the map or the workload.
     pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
+        let stop = self.run_events(until)?;
+        let position = self.shared.clock.position();
+        self.scheduler.catch_up(&mut self.shared, position)?;
+        Ok(stop)
+    }
+
+    fn run_events(&mut self, until: Until) -> Result<Stop, DriveError> {
         if self.shared.map.has_ended() {
             return Ok(Stop::WornOut); // before the clock started, perhaps
         }
@@ -192,7 +199,12 @@ impl<O: Observer> TimedDrive<O> {
             }
             match self.shared.clock.go_on(until.time_ns) {
                 Next::Event(event) => self.handle(event)?,
-                Next::Later => return Ok(Stop::Reached),
+                Next::Later => {
+                    let end = Position::end_of(until.time_ns);
+                    let ended = self.scheduler.catch_up(&mut self.shared, end)?;
+                    self.shared.clock.pass(ended);
+                    return Ok(Stop::Reached);
+                }
                 Next::Nothing => return self.ended(),
             }
         }
@@ -220,6 +232,13 @@ impl<O: Observer> TimedDrive<O> {
                 }
                 if let Some(job) = self.scheduler.bus_freed(&mut self.shared, die) {
                     self.finish(die, job)?;
+                }
+                self.admit()?;
+                self.schedule(die)
+            }
+            Event::Cells(die) if self.scheduler.is_chained(die) => {
+                if !self.scheduler.chain_done(&mut self.shared, die)? {
+                    return Ok(());
                 }
                 self.admit()?;
                 self.schedule(die)

@@ -37,9 +37,9 @@ pub use drive::{Stop, TimedDrive, Until};
 pub use live::{Done, Live};
 pub(crate) use measure::summarise;
 pub use measure::{
-    Cause, CollectionCounts, CollectionResult, Completion, Held, HeldResult, MOST_COLLECTIONS,
-    MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent, SlcCounts, Source,
-    Span, TenantResult, Throughput, TimedResult, Totals, Utilisation, Work, Worst, WorstResult,
-    WorstSoFar,
+    Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,
+    MOST_COLLECTIONS, MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent,
+    SlcCounts, Source, Span, Stint, TenantResult, Throughput, TimedResult, Totals, Utilisation,
+    Work, Worst, WorstResult, WorstSoFar,
 };
 pub(crate) use run::ClockedRun;

@@ -260,6 +260,25 @@ pub trait Stepwise: State + Send {
     /// No erased block is left for the copy.
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError>;
 
+    /// Copies the next `count` valid pages of the victim, as [`Stepwise::next_move`] and
+    /// [`Stepwise::copy`] do one by one. None is on the move.
+    ///
+    /// # Errors
+    /// Those of [`Stepwise::copy`].
+    fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
+        for _ in 0..count {
+            self.next_move(plane);
+            self.copy(plane)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the copies of a plane mean nothing to the others, and to nobody else: they may be made
+    /// later than those of another plane that come after them.
+    fn copies_on_its_own(&self) -> bool {
+        false
+    }
+
     /// As [`Stepwise::copy`], but programs new data of that page from the host. This counts as a
     /// host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the
     /// new ppn.

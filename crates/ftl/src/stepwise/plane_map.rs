@@ -13,7 +13,7 @@ use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
-use crate::store::{Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, Wear};
+use crate::store::{Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear};
 use crate::table::prefetch;
 use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
@@ -433,6 +433,41 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let ppn = self.store.copy(plane, page, from)?;
         self.note(Change::Copied(page));
         Ok(Some(ppn))
+    }
+
+    fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
+        let plane_state = self.plane(plane);
+        let Some(UnderWay { block, levels, .. }) = plane_state.under_way else { return Ok(()) };
+        let class = self.store.sorting.of_copies(levels);
+        let Some(class) = class.filter(|_| {
+            self.copies_on_its_own() && u32::from(plane_state.blocks.valid(block)) == count
+        }) else {
+            for _ in 0..count {
+                self.next_move(plane);
+                self.copy(plane)?;
+            }
+            return Ok(());
+        };
+        let mut pages = vec![0; plane_state.blocks.pages_per_block() as usize];
+        let (count, with_zombies) = self.store.lift(plane, block, &mut pages);
+        let fits = count.min(self.plane(plane).room(class) as usize);
+        for part in [&pages[..fits], &pages[fits..count]] {
+            if part.is_empty() {
+                continue;
+            }
+            self.give_room(class, plane)?;
+            self.store.set_down(plane, class, part, with_zombies);
+        }
+        Ok(())
+    }
+
+    fn copies_on_its_own(&self) -> bool {
+        let PageStore { sorting, gathering, wear, zombies, .. } = &self.store;
+        !sorting.follows_writes()
+            && gathering.is_none()
+            && wear.is_none()
+            && zombies.is_none()
+            && self.changes.is_none()
     }
 
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {

@@ -30,7 +30,7 @@ pub use contents::{Contents, OpenBlock};
 pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
-pub(crate) use plane::Plane;
+pub(crate) use plane::{Plane, UnderWay};
 pub(crate) use slc::{FOLDED, Region, SLC, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};

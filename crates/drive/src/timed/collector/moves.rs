@@ -82,6 +82,30 @@ impl Collector {
         plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
     }
 
+    /// The collection of a die, which is at B, begins to copy all pages of its victim. Returns how many
+    /// there are.
+    pub fn copies_all(&mut self, map: &dyn Stepwise, die: u32) -> u32 {
+        let blocks_per_plane = self.blocks_per_plane;
+        let collection = self.collection(die);
+        if collection.point != Point::B {
+            return 0;
+        }
+        let plane = collection.plane;
+        let valid = |block| map.blocks(plane).valid(block % blocks_per_plane);
+        let pages = map.victim(plane).map_or(0, valid).into();
+        if pages > 0 {
+            collection.point = Point::Reading;
+        }
+        pages
+    }
+
+    /// All pages of the victim of a die are copied: point B is reached. Returns its plane.
+    pub fn pages_are_moved(&mut self, ops: &Ops, die: u32) -> u32 {
+        let collection = self.collection(die);
+        collection.reach(Point::B, ops.sent());
+        collection.plane
+    }
+
     /// The collection's next step: a job that starts in the cells, or the program of a flash page that
     /// is in the buffer.
     ///

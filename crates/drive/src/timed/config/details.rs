@@ -21,6 +21,11 @@ pub struct Details {
 }
 
 impl Details {
+    /// Whether a read, and a program, takes as long on any page.
+    pub fn has_uniform_pages(&self) -> bool {
+        self.pages.is_none() && self.retry.is_none()
+    }
+
     /// The details that are given.
     ///
     /// # Errors

@@ -201,6 +201,23 @@ impl Settings {
         idle.or(self.slc.map(|slc| slc.after_ns))
     }
 
+    /// Whether a collection goes on from its first page to its last without a look at anything but the
+    /// bus, and nothing of the host touches its plane meanwhile.
+    pub(crate) fn collects_undisturbed(&self) -> bool {
+        let Collecting { unit, preemption, copy_back, paces_writes, .. } = self.collecting;
+        unit == Unit::Plane
+            && preemption == Preemption::None
+            && !copy_back
+            && !paces_writes
+            && self.placement != Placement::Dynamic
+            && self.hardware.units_per_page == 1
+            && self.hardware.transfer_ns > 0
+            && self.details.has_uniform_pages()
+            && self.slc.is_none()
+            && !self.suspend.erase
+            && self.programs_follow_transfers()
+    }
+
     /// Whether a drive can be told this.
     ///
     /// # Errors

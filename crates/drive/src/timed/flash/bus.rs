@@ -1,38 +1,62 @@
 //! The bus of a channel: one transfer at a time, first come, first served.
 
+use std::collections::VecDeque;
+
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
-use std::collections::VecDeque;
+use super::chain::Chain;
+use crate::timed::clock::NEVER;
 
 /// A channel's bus. A job learns at once when its turn comes: the transfers before it are known.
 #[derive(Clone, Debug)]
 pub struct Bus {
     /// Dies whose transfers end by events of the channel, with the times of these.
     ends: VecDeque<(u32, u64)>,
+    pub(super) turns: Turns,
+    /// Collections on dies of the channel that nothing disturbs. They take their turns late.
+    pub(super) chains: Vec<Chain>,
+    /// When the first of their steps ends; [`NEVER`] if none is under way.
+    pub(super) next_of_chains: u64,
+}
+
+/// The turns on a bus that have been asked for.
+#[derive(Clone, Debug)]
+pub struct Turns {
     /// When the last transfer asked for ends.
-    free_at: u64,
+    pub(super) free_at: u64,
     /// The length of all transfers asked for.
     asked_ns: u64,
 }
 
 impl Value for Bus {
-    value!(ends, free_at, asked_ns);
+    value!(ends, turns, chains, next_of_chains);
+}
+
+impl Value for Turns {
+    value!(free_at, asked_ns);
+}
+
+impl Turns {
+    /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.
+    #[inline]
+    pub fn take(&mut self, now: u64, length: u64) -> u64 {
+        let begin = self.free_at.max(now);
+        self.free_at = begin + length;
+        self.asked_ns += length;
+        begin
+    }
 }
 
 impl Bus {
     /// The bus of so many dies, free.
     pub fn new(dies: u32) -> Self {
-        Self { ends: VecDeque::with_capacity(dies as usize), free_at: 0, asked_ns: 0 }
-    }
-
-    /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.
-    #[inline]
-    pub fn take_turn(&mut self, now: u64, length: u64) -> u64 {
-        let begin = self.free_at.max(now);
-        self.free_at = begin + length;
-        self.asked_ns += length;
-        begin
+        Self {
+            ends: VecDeque::with_capacity(dies as usize),
+            turns: Turns { free_at: 0, asked_ns: 0 },
+            chains: Vec::new(),
+            next_of_chains: NEVER,
+        }
     }
 
     /// Has an event of the channel end the transfer of `die` at `end`. Returns when the first of
@@ -52,7 +76,7 @@ impl Bus {
 
     /// The time for which it has been in use until `now`, without transfers that are still to come.
     pub fn busy_until(&self, now: u64) -> u64 {
-        self.asked_ns - self.free_at.saturating_sub(now)
+        self.turns.asked_ns - self.turns.free_at.saturating_sub(now)
     }
 }
 
@@ -64,10 +88,10 @@ mod tests {
     fn a_bus_has_been_in_use_for_what_is_over_of_its_transfers() {
         let mut bus = Bus::new(2);
         // From 10 to 30; then from 30 to 50, asked for at 15; then, after a pause, from 70 to 90.
-        assert_eq!(bus.take_turn(10, 20), 10);
-        assert_eq!(bus.take_turn(15, 20), 30);
+        assert_eq!(bus.turns.take(10, 20), 10);
+        assert_eq!(bus.turns.take(15, 20), 30);
         assert_eq!([15, 30, 40, 50, 60].map(|now| bus.busy_until(now)), [5, 20, 30, 40, 40]);
-        assert_eq!(bus.take_turn(70, 20), 70);
+        assert_eq!(bus.turns.take(70, 20), 70);
         assert_eq!([70, 75, 90, 95].map(|now| bus.busy_until(now)), [40, 45, 60, 60]);
     }
 

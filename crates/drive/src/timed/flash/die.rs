@@ -19,6 +19,8 @@ pub enum Job {
     Buffer(u32),
     CopyRead,
     CopyWrite,
+    /// All copies of a collection that nothing disturbs, one after another.
+    CopyAll,
     Erase,
     /// A look into the queue at a preemption point.
     Poll,
@@ -40,6 +42,7 @@ impl Value for Job {
             Self::Erase => (8u8, 0u32),
             Self::Poll => (9u8, 0u32),
             Self::Suspend => (10u8, 0u32),
+            Self::CopyAll => (11u8, 0u32),
         }
         .put(to);
     }
@@ -57,6 +60,7 @@ impl Value for Job {
             (8, _) => Self::Erase,
             (9, _) => Self::Poll,
             (10, _) => Self::Suspend,
+            (11, _) => Self::CopyAll,
             (other, _) => return Err(Fault::new(format!("{other} is no Job"))),
         })
     }
@@ -93,7 +97,7 @@ impl Job {
 
     /// Whether it is a collection's.
     pub fn is_collections(self) -> bool {
-        matches!(self, Self::CopyRead | Self::CopyWrite | Self::Erase | Self::Poll)
+        matches!(self, Self::CopyRead | Self::CopyWrite | Self::CopyAll | Self::Erase | Self::Poll)
     }
 
     /// Whether the bus comes before the cells.

@@ -2,6 +2,7 @@
 
 mod bus;
 mod cells;
+mod chain;
 mod die;
 
 pub use cells::Site;
@@ -12,6 +13,7 @@ use flashgc_base::state;
 
 use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
+use super::measure::Stint;
 use super::ops::Ops;
 use bus::Bus;
 use cells::CellTimes;
@@ -32,12 +34,14 @@ pub struct Flash {
     programs_follow_transfers: bool,
     dies: Vec<Die>,
     buses: Vec<Bus>,
+    /// The work of chains that the observer is not told of yet; none between two runs.
+    told: Vec<Stint>,
 }
 
 impl State for Flash {
     state! {
         tables: dies, buses;
-        fixed: hardware, times, is_uniform, copies_back, programs_follow_transfers;
+        fixed: hardware, times, is_uniform, copies_back, programs_follow_transfers, told;
     }
 }
 
@@ -50,13 +54,12 @@ impl Flash {
         Self {
             hardware,
             times: CellTimes::new(settings),
-            is_uniform: details.pages.is_none()
-                && details.retry.is_none()
-                && settings.slc.is_none(),
+            is_uniform: details.has_uniform_pages() && settings.slc.is_none(),
             copies_back: settings.collecting.copy_back,
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
+            told: Vec::new(),
         }
     }
 
@@ -295,9 +298,12 @@ impl Flash {
         command: bool,
     ) -> u64 {
         let now = clock.now();
-        let die_state = &mut self.dies[die as usize];
+        let die_state = &self.dies[die as usize];
         debug_assert!(die_state.bus.is_idle());
-        let begin = self.buses[die_state.channel as usize].take_turn(now, length);
+        let channel = die_state.channel;
+        self.take_turns(clock, channel, clock.position());
+        let begin = self.buses[channel as usize].turns.take(now, length);
+        let die_state = &mut self.dies[die as usize];
         die_state.bus = Stage { job, begin, length, held: false, command };
         let end = begin + length;
         if let Some(op) = job.op() {

@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-use super::observer::{Completion, Observer, Place, Span};
+use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
 use super::tenants::ByTenant;
 use super::worst::WorstSoFar;
 use crate::metrics::latency::{Latencies, Split};
@@ -236,6 +236,23 @@ impl Meter {
 }
 
 impl Observer for Meter {
+    fn follows(&self) -> Follows {
+        match self.timeline.is_some() || self.trace.is_some() || self.worst.keeps_operations() {
+            true => Follows::Steps,
+            false => Follows::Work,
+        }
+    }
+
+    fn was_busy(&mut self, stint: &Stint) {
+        let Stint { begin_ns, end_ns, place, die, copies, .. } = *stint;
+        if self.began_ns.is_some() {
+            self.series.busy(busy_of(place), begin_ns, end_ns);
+        }
+        if copies {
+            self.worst.copied(die);
+        }
+    }
+
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         if let Some(trace) = &mut self.trace {
             trace.arrived(number, op, now);
@@ -283,11 +300,7 @@ impl Observer for Meter {
 
     fn worked(&mut self, span: &Span) {
         if self.began_ns.is_some() {
-            let what = match span.place {
-                Place::Bus => Busy::Bus,
-                Place::Cells => Busy::Die,
-            };
-            self.series.busy(what, span.begin_ns, span.end_ns);
+            self.series.busy(busy_of(span.place), span.begin_ns, span.end_ns);
         }
         self.worst.worked(span);
         if let Some(timeline) = &mut self.timeline {
@@ -314,6 +327,14 @@ impl Observer for Meter {
         if let Some(trace) = &mut self.trace {
             trace.erased_blocks(now, plane, count);
         }
+    }
+}
+
+/// What is busy with work at this place.
+fn busy_of(place: Place) -> Busy {
+    match place {
+        Place::Bus => Busy::Bus,
+        Place::Cells => Busy::Die,
     }
 }
 

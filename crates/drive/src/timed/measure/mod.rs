@@ -10,7 +10,9 @@ mod worst;
 mod worst_result;
 
 pub use meter::{Meter, TraceFile};
-pub use observer::{Cause, Completion, Observer, Place, Silent, Source, Span, Work};
+pub use observer::{
+    Cause, Completion, Follows, Observer, Place, Silent, Source, Span, Stint, Work,
+};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub(crate) use summary::summarise;
 pub use tenants::{ByTenant, TenantResult};

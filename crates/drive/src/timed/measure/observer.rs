@@ -165,6 +165,35 @@ impl Value for Span {
     value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
+/// A bus or the cells of a die at work, as far as it is measured. It is told when it ends, for copies of a
+/// collection that nothing disturbs also later: at the latest when that collection ends or the drive stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stint {
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Where.
+    pub place: Place,
+    /// The kind of work.
+    pub work: Work,
+    /// Die, counted through the drive.
+    pub die: u32,
+    /// The cells have programmed a page that a collection copied.
+    pub copies: bool,
+}
+
+/// What an observer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Everything, each at its time.
+    Steps,
+    /// Requests, and when buses and dies are busy ([`Observer::was_busy`]); not each copy of a page.
+    Work,
+    /// Requests alone.
+    Nothing,
+}
+
 /// Where the data of a page come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -178,6 +207,17 @@ pub enum Source {
 /// Watches a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
 /// among them: their pages are behind the host's.
 pub trait Observer {
+    /// What it follows. A drive is faster where nobody follows each step.
+    fn follows(&self) -> Follows {
+        Follows::Steps
+    }
+
+    /// A bus or a die has done some work. Where it follows [work](Follows::Work), this takes the place of
+    /// [`Observer::worked`] for requests, and for copies of collections that nothing disturbs.
+    fn was_busy(&mut self, stint: &Stint) {
+        let _ = stint;
+    }
+
     /// Request `number` arrived at `now`; a flush command has the number of the request before it.
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         let _ = (number, op, now);
@@ -245,9 +285,21 @@ pub trait Observer {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Observer for Silent {}
+impl Observer for Silent {
+    fn follows(&self) -> Follows {
+        Follows::Nothing
+    }
+}
 
 impl<O: Observer> Observer for &mut O {
+    fn follows(&self) -> Follows {
+        (**self).follows()
+    }
+
+    fn was_busy(&mut self, stint: &Stint) {
+        (**self).was_busy(stint);
+    }
+
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         (**self).arrived(number, op, now);
     }

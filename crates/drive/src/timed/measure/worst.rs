@@ -201,6 +201,19 @@ impl WorstSoFar {
         }
     }
 
+    /// What the die of each slowest request did is kept.
+    pub fn keeps_operations(&self) -> bool {
+        self.keeps_operations
+    }
+
+    /// The collection of a die has programmed a page.
+    #[inline]
+    pub fn copied(&mut self, die: u32) {
+        if let Some(held) = self.dies[die as usize].collections.back_mut() {
+            held.programmed += 1;
+        }
+    }
+
     /// A collection began on a die, or ended there.
     pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         let log = &mut self.dies[die as usize];

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod cells;
+mod chains;
 mod choose;
 mod points;
 mod serve;
@@ -72,6 +73,8 @@ pub struct Scheduler {
     planes_per_die: u32,
     units_per_page: u32,
     rule: Scheduling,
+    /// A collection goes on from its first page to its last whatever comes.
+    collects_undisturbed: bool,
     multi_plane: bool,
     cache_commands: bool,
     suspend: Suspend,
@@ -89,7 +92,7 @@ impl State for Scheduler {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
         states: flash, collector, waiting, stale, sites, spread, ready;
-        fixed: planes_per_die, units_per_page, rule, multi_plane, cache_commands, suspend, idle_ns;
+        fixed: planes_per_die, units_per_page, rule, collects_undisturbed, multi_plane, cache_commands, suspend, idle_ns;
     }
 }
 
@@ -111,6 +114,7 @@ impl Scheduler {
             planes_per_die: settings.hardware.planes,
             units_per_page: settings.hardware.units_per_page,
             rule: settings.scheduling,
+            collects_undisturbed: settings.collects_undisturbed(),
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
@@ -132,7 +136,6 @@ impl Scheduler {
         operation.order = order;
         operation.blocked_ns = self.flash.die(die).held_until(now);
         operation.met_collection |= self.collector.is_under_way(die);
-        shared.map.prefetch_old(operation.page);
         if self.joins(shared, die, op) {
             return;
         }
@@ -275,6 +278,7 @@ impl Scheduler {
                     suspended.mark = mark;
                 }
             }
+            Job::CopyAll => debug_assert!(false, "it ends with its chain"),
             Job::Poll | Job::Idle => {}
         }
         Ok(NONE)

@@ -93,6 +93,9 @@ impl Scheduler {
 
     /// The collection's next operation begins.
     fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<bool, DriveError> {
+        if self.begins_chain(shared, die) {
+            return Ok(true);
+        }
         let step = self.collector.go_on(shared, die)?;
         let cells_ns = match step {
             Step::Job(job) => self.cell_time(shared, die, job),

@@ -39,10 +39,15 @@ impl Scheduler {
             return Ok(true);
         }
         self.start(shared, die, op)?;
-        // The next has waited long: data fetched when it came may have left the processor's cache.
+        // The next writes have waited long: what they need may have left the processor's cache. First the
+        // map entry is fetched, and one operation later what it points to.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
-            shared.map.prefetch_old(shared.ops[next].page);
+            let PageOp { page, next: after, .. } = shared.ops[next];
+            shared.map.prefetch_old(page);
+            if after != NONE {
+                shared.map.prefetch(shared.ops[after].page);
+            }
         }
         Ok(true)
     }

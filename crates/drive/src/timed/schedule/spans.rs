@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use crate::timed::flash::{Job, Stage};
-use crate::timed::measure::{Cause, Observer, Place, Span, Work};
+use crate::timed::measure::{Cause, Follows, Observer, Place, Span, Stint, Work};
 use crate::timed::shared::Shared;
 
 impl Scheduler {
@@ -15,6 +15,23 @@ impl Scheduler {
         stage: &Stage,
         place: Place,
     ) {
+        let follows = shared.observer.follows();
+        if follows == Follows::Nothing {
+            return;
+        }
+        let work = match stage.job {
+            Job::Erase => Work::Erase,
+            Job::Poll => Work::Poll,
+            Job::Suspend => Work::Suspend,
+            job if job.programs() => Work::Program,
+            _ => Work::Read,
+        };
+        let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
+        if follows == Follows::Work && stage.job.op().is_some() {
+            let copies = false;
+            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, work, die, copies });
+            return;
+        }
         let collection = self.collector.on(die);
         let (page, plane, cause) = match stage.job.op() {
             Some(place) => {
@@ -33,16 +50,9 @@ impl Scheduler {
                 )
             }
         };
-        let work = match stage.job {
-            Job::Erase => Work::Erase,
-            Job::Poll => Work::Poll,
-            Job::Suspend => Work::Suspend,
-            job if job.programs() => Work::Program,
-            _ => Work::Read,
-        };
         let span = Span {
-            begin_ns: stage.begin,
-            end_ns: stage.begin + stage.length,
+            begin_ns,
+            end_ns,
             place,
             channel: self.flash.die(die).channel,
             die,

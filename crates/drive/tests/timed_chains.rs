@@ -1,0 +1,190 @@
+//! Collections that nothing disturbs are one job of their die: nobody can tell it from one event a
+//! step, in times, counts and data.
+
+use flashgc_base::rng::Stream;
+use flashgc_drive::timed::{
+    Completion, Follows, Hardware, Idle, Loop, Observer, Place, Scheduling, Settings, Source, Span,
+    Stint, TimedDrive, Until, Work,
+};
+use flashgc_ftl::{Fill, Geometry};
+use flashgc_workload::Op;
+
+use crate::timed_common::{Listed, layer, request, settings};
+
+/// Everything that an observer may be told, whatever it follows.
+struct Told {
+    follows: Follows,
+    requests: Vec<Completion>,
+    /// When, where and at what a bus or a die worked.
+    work: Vec<(u64, u64, u32, bool, u8)>,
+    reads: Vec<(u64, u32, Option<u32>)>,
+    writes: Vec<(u32, u32, u64)>,
+    erased: Vec<u32>,
+    collections: Vec<(u64, u32, u64, bool)>,
+    copied: u64,
+}
+
+impl Told {
+    fn new(follows: Follows) -> Self {
+        Self {
+            follows,
+            requests: Vec::new(),
+            work: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            erased: Vec::new(),
+            collections: Vec::new(),
+            copied: 0,
+        }
+    }
+
+    fn works(&mut self, times: (u64, u64), die: u32, place: Place, work: Work) {
+        self.work.push((times.0, times.1, die, place == Place::Bus, work as u8));
+    }
+
+    /// The work in the order of time.
+    fn work(&self) -> Vec<(u64, u64, u32, bool, u8)> {
+        let mut work = self.work.clone();
+        work.sort_unstable();
+        work
+    }
+}
+
+impl Observer for Told {
+    fn follows(&self) -> Follows {
+        self.follows
+    }
+
+    fn was_busy(&mut self, stint: &Stint) {
+        self.copied += u64::from(stint.copies);
+        self.works((stint.begin_ns, stint.end_ns), stint.die, stint.place, stint.work);
+    }
+
+    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
+        self.reads.push((number, page, from));
+    }
+
+    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
+        if let Source::Host(number) = source {
+            self.writes.push((page, ppn, number));
+        }
+    }
+
+    fn erased(&mut self, block: u32) {
+        self.erased.push(block);
+    }
+
+    fn completed(&mut self, request: &Completion) {
+        self.requests.push(*request);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        self.works((span.begin_ns, span.end_ns), span.die, span.place, span.work);
+    }
+
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        self.collections.push((now, die, number, begins));
+    }
+}
+
+/// A drive without much of anything: planes of 16 blocks of 8 pages, of which 5 are spare.
+fn drive(settings: &Settings, policy: &str, follows: Follows, seed: u64) -> TimedDrive<Told> {
+    let planes = settings.hardware.all_planes();
+    let pages = planes * 11 * 8;
+    let geometry = Geometry::new(planes * 16, 8, pages.into()).unwrap();
+    let mut stream = Stream::new(seed, "chains");
+    let mut now = 0;
+    let requests = (0..1500)
+        .map(|_| {
+            // Times that meet those of the flash.
+            now += u64::from(stream.below(8)) * 50;
+            let op = match stream.below(10) {
+                0..3 => Op::Read,
+                3 => Op::Trim,
+                _ => Op::Write,
+            };
+            request(now, op, stream.below(pages))
+        })
+        .collect();
+    let map = layer(settings, geometry, policy, Fill::Random, 2);
+    TimedDrive::new(settings.clone(), map, Box::new(Listed::new(requests)), Told::new(follows))
+        .unwrap()
+}
+
+/// Compares chains with steps at many stops. Returns how many pages chains copied.
+fn compare(settings: &Settings, policy: &str, seed: u64) -> u64 {
+    let mut steps = drive(settings, policy, Follows::Steps, seed);
+    let mut chains = drive(settings, policy, Follows::Work, seed);
+    let mut silent = drive(settings, policy, Follows::Nothing, seed);
+    let by_count = (1..30).map(|part| Until { completed: part * 37, time_ns: u64::MAX });
+    let by_time = (1..40).map(|part| Until { completed: u64::MAX, time_ns: part * 6_170 + 90_000 });
+    for until in by_count.chain(by_time).chain([Until::END]) {
+        let stop = steps.run(until).unwrap();
+        for other in [&mut chains, &mut silent] {
+            assert_eq!(other.run(until).unwrap(), stop);
+            assert_eq!(other.now(), steps.now(), "{until:?}");
+            assert_eq!(other.totals(), steps.totals(), "{until:?}");
+            assert_eq!(other.counters(), steps.counters(), "{until:?}");
+            other.audit().unwrap();
+        }
+        assert_eq!(chains.observer().work(), steps.observer().work(), "{until:?}");
+    }
+    let expected = steps.observer();
+    for other in [chains.observer(), silent.observer()] {
+        assert_eq!(other.requests, expected.requests);
+        assert_eq!(other.reads, expected.reads);
+        assert_eq!(other.writes, expected.writes);
+        assert_eq!(other.erased, expected.erased);
+        assert_eq!(other.collections, expected.collections);
+    }
+    assert!(expected.copied == 0 && silent.observer().copied == 0);
+    assert!(expected.erased.len() > 50, "{} erases", expected.erased.len());
+    chains.observer().copied
+}
+
+/// Flash whose times meet each other often.
+fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
+    Hardware {
+        channels,
+        ways,
+        dies: 1,
+        planes,
+        page_bytes: 4096,
+        units_per_page: 1,
+        read_ns: 100,
+        program_ns: 300,
+        erase_ns: 800,
+        transfer_ns: 50,
+        command_ns: 0,
+    }
+}
+
+#[test]
+fn a_chain_is_as_one_event_a_step() {
+    let closed = Loop::Closed { threads: 9, think_ns: 0 };
+    let mut told = 0;
+    for (seed, (channels, ways, planes)) in
+        [(1, 1, 1), (1, 4, 1), (2, 3, 1), (2, 2, 2)].into_iter().enumerate()
+    {
+        for (command_ns, transfer_ns) in [(0, 50), (50, 50), (20, 130), (0, 400), (7, 3)] {
+            for host in [Loop::Open, closed] {
+                let base = settings(Hardware {
+                    command_ns,
+                    transfer_ns,
+                    ..hardware(channels, ways, planes)
+                });
+                let mut settings = Settings { host, queue_depth: 32, ..base };
+                if seed % 2 == 1 {
+                    settings.scheduling = Scheduling::ReadsFirst;
+                    settings.collecting.search_ns = 100;
+                }
+                told += compare(&settings, "greedy", seed as u64);
+                settings.write_cache = 5;
+                settings.multi_plane = planes > 1;
+                settings.collecting.idle = Some(Idle { after_ns: 900, below: 6 });
+                told += compare(&settings, "d-choices:d=3", seed as u64);
+            }
+        }
+    }
+    assert!(told > 50_000, "chains copied {told} pages");
+}
