@@ -32,7 +32,7 @@ def worst(request: Worst, *, title: str | None = None) -> Figure:
     Raises :class:`flashgc.ConfigError` where the operations of the die were not kept.
 
     >>> import flashgc
-    >>> result = flashgc.run(kind="timed", device="slc", blocks=256, requests=500, worst="yes")
+    >>> result = flashgc.run(kind="timed", device="slc", blocks=1024, requests=500, worst="yes")
     >>> worst(result.worst).axes[0].get_xlabel().startswith("time since its arrival")
     True
     """
