@@ -18,6 +18,7 @@ use flashgc_ftl::{FtlError, Stepwise};
 
 use super::config::{Collecting, Settings};
 use super::measure::{CollectionCounts, Observer};
+use super::ops::NONE;
 use super::shared::Shared;
 use crate::counting::DriveError;
 use units::Units;
@@ -68,11 +69,13 @@ pub struct Collector {
     under_way: Vec<Option<Collection>>,
     life: Life,
     counts: CollectionCounts,
+    /// The write of which it was last asked whether it may go, and whether it begins a collection.
+    asked: (u32, bool),
 }
 
 impl State for Collector {
     state! {
-        values: counts, life;
+        values: counts, life, asked;
         tables: under_way;
         states: units;
         fixed: rules, pages_per_block, blocks_per_plane;
@@ -91,6 +94,7 @@ impl Collector {
             under_way: (0..settings.hardware.all_dies()).map(|_| None).collect(),
             life: Life::of(map),
             counts: CollectionCounts::default(),
+            asked: (NONE, false),
         }
     }
 
@@ -300,7 +304,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::super::flash::Job;
-    use super::super::ops::{NONE, Waiting};
+    use super::super::ops::Waiting;
     use super::super::testing::{settings, shared};
     use super::*;
 

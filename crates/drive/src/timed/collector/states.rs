@@ -20,6 +20,21 @@ impl Collector {
             && self.units.is_collected_elsewhere(die)
     }
 
+    /// Whether `op`, a write, begins a collection; known where [`Collector::lets_go`] has just been asked of it.
+    #[inline]
+    pub fn is_needed_for<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        if self.asked.0 == op {
+            debug_assert_eq!(self.asked.1, self.is_needed_by(shared, op));
+            return self.asked.1;
+        }
+        self.is_needed_by(shared, op)
+    }
+
+    fn is_needed_by<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, .. } = shared.ops[op];
+        self.is_needed(&*shared.map, page, plane)
+    }
+
     /// Whether a write of `page` to `plane` begins a collection.
     pub fn is_needed(&self, map: &dyn Stepwise, page: u32, plane: u32) -> bool {
         self.collects_for(map, plane, map.host_room(page, plane))
@@ -46,7 +61,9 @@ impl Collector {
             return false;
         }
         let room = shared.map.host_room(page, plane);
-        if self.collects_for(&*shared.map, plane, room) {
+        let collects = self.collects_for(&*shared.map, plane, room);
+        self.asked = (op, collects);
+        if collects {
             return true;
         }
         if self.units.is_in_s2(plane) && !(urgent && self.units.lets_urgent_pass(plane)) {

@@ -23,6 +23,15 @@ pub struct Units {
     lets_urgent_pass: Vec<bool>,
 }
 
+/// `plane / planes`, without a division where `planes` is a power of two: it is asked many times an operation.
+#[inline(always)]
+fn quotient(plane: u32, planes: u32) -> u32 {
+    match planes.is_power_of_two() {
+        true => plane >> planes.trailing_zeros(),
+        false => plane / planes,
+    }
+}
+
 impl State for Units {
     state! {
         tables: collecting, below_hard, lets_urgent_pass;
@@ -51,12 +60,12 @@ impl Units {
 
     #[inline]
     pub fn of_plane(&self, plane: u32) -> u32 {
-        plane / self.planes_per_unit
+        quotient(plane, self.planes_per_unit)
     }
 
     #[inline]
     pub fn die_of(&self, plane: u32) -> u32 {
-        plane / self.planes_per_die
+        quotient(plane, self.planes_per_die)
     }
 
     /// The planes of a unit.

@@ -30,7 +30,7 @@ impl Scheduler {
             return Ok(false);
         };
         let PageOp { plane, page, .. } = shared.ops[op];
-        if self.needs_collection(shared, op) {
+        if shared.ops[op].writes() && self.collector.is_needed_for(shared, op) {
             shared.map.close_full(page, plane);
             let Some(begun) = self.collector.begin(shared, plane, Goal::Write)? else {
                 return Ok(false);
