@@ -87,14 +87,19 @@ impl Observer for Told {
     }
 }
 
-/// A drive without much of anything: planes of 16 blocks of 8 pages, of which 5 are spare.
-fn drive(settings: &Settings, policy: &str, follows: Follows, seed: u64) -> TimedDrive<Told> {
+/// A drive without much of anything: planes of 16 blocks, of which 5 are spare.
+fn drive(
+    settings: &Settings,
+    (policy, pages_per_block): (&str, u32),
+    follows: Follows,
+    seed: u64,
+) -> TimedDrive<Told> {
     let planes = settings.hardware.all_planes();
-    let pages = planes * 11 * 8;
-    let geometry = Geometry::new(planes * 16, 8, pages.into()).unwrap();
+    let pages = planes * 11 * pages_per_block;
+    let geometry = Geometry::new(planes * 16, pages_per_block, pages.into()).unwrap();
     let mut stream = Stream::new(seed, "chains");
     let mut now = 0;
-    let requests = (0..1500)
+    let requests = (0..1500 * pages_per_block / 8)
         .map(|_| {
             // Times that meet those of the flash.
             now += u64::from(stream.below(8)) * 50;
@@ -112,7 +117,7 @@ fn drive(settings: &Settings, policy: &str, follows: Follows, seed: u64) -> Time
 }
 
 /// Compares chains with steps at many stops. Returns how many pages chains copied.
-fn compare(settings: &Settings, policy: &str, seed: u64) -> u64 {
+fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
     let mut steps = drive(settings, policy, Follows::Steps, seed);
     let mut chains = drive(settings, policy, Follows::Work, seed);
     let mut silent = drive(settings, policy, Follows::Nothing, seed);
@@ -178,13 +183,18 @@ fn a_chain_is_as_one_event_a_step() {
                     settings.scheduling = Scheduling::ReadsFirst;
                     settings.collecting.search_ns = 100;
                 }
-                told += compare(&settings, "greedy", seed as u64);
+                told += compare(&settings, ("greedy", 8), seed as u64);
                 settings.write_cache = 5;
                 settings.multi_plane = planes > 1;
                 settings.collecting.idle = Some(Idle { after_ns: 900, below: 6 });
-                told += compare(&settings, "d-choices:d=3", seed as u64);
+                told += compare(&settings, ("d-choices:d=3", 8), seed as u64);
             }
         }
+    }
+    // Blocks whose live bits are whole words, or none, with victims that are nearly full of live pages.
+    for pages_per_block in [64, 65, 100, 128] {
+        let settings = Settings { host: closed, queue_depth: 32, ..settings(hardware(1, 2, 1)) };
+        told += compare(&settings, ("fifo", pages_per_block), 5);
     }
     assert!(told > 50_000, "chains copied {told} pages");
 }

@@ -13,7 +13,9 @@ use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
-use crate::store::{Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear};
+use crate::store::{
+    Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear, room_for_a_block,
+};
 use crate::table::prefetch;
 use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
@@ -448,7 +450,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             }
             return Ok(());
         };
-        let mut pages = vec![0; plane_state.blocks.pages_per_block() as usize];
+        let mut pages = vec![0; room_for_a_block(plane_state.blocks.pages_per_block().into())];
         let (count, with_zombies) = self.store.lift(plane, block, &mut pages);
         let fits = count.min(self.plane(plane).room(class) as usize);
         for part in [&pages[..fits], &pages[fits..count]] {
