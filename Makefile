@@ -99,6 +99,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python docs/figures/compare.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/realtime.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
 
 # The site has tools of its own, which nothing else needs.

@@ -199,11 +199,18 @@ def test_kendall_tau_of_small_rankings(one: list[float], other: list[float], tau
     assert trace_tables.kendall(one, other) == pytest.approx(tau)
 
 
+def rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.parametrize(
     ("name", "made"),
     [
         ("placement", lambda: trace_tables.cells(RESULTS / trace_tables.FILE)),
         ("gaps", lambda: gap_tables.gaps(RESULTS / gap_tables.FILE)),
+        ("realtime", lambda: rows(RESULTS / "realtime.postgres.csv")),
     ],
 )
 def test_shipped_pictures_are_those_of_the_kept_cells(name: str, made, tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""Draws realtime.svg: PostgreSQL on a drive that answers in real time, by victims and preemption.
+
+    PYTHONPATH=scripts/docs .venv/bin/python docs/figures/realtime.py
+
+`make docs` does so, and a test fails where the figure is stale. The rows are in
+docs/results/realtime.postgres.csv, as `scripts/bench/realtime_postgres.py` measured them.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from flashgc import plot
+from flashgc.plot.look import COLOURS, INK, drawing, new_figure
+
+HERE = Path(__file__).parent
+FIGURE = HERE / "realtime.svg"
+RESULTS = HERE.parent / "results" / "realtime.postgres.csv"
+PANELS = {
+    "transactions_per_second": "transactions a second",
+    "p99_ms": "99% of the transactions take at most, ms",
+}
+
+
+def draw(rows: Sequence[Mapping[str, str]]) -> Figure:
+    """A panel for each figure: a group of bars a preemption, a bar a victim policy."""
+    with drawing() as style:
+        width, height = style.size
+        figure = new_figure(1.35 * width, 0.85 * height)
+        for axes, (key, title) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
+            _panel(axes, rows, key, style.medium.small)
+            axes.set_title(title)
+    return figure
+
+
+def _panel(axes: Axes, rows: Sequence[Mapping[str, str]], key: str, small: float) -> None:
+    victims = list(dict.fromkeys(row["victims"] for row in rows))
+    preemptions = list(dict.fromkeys(row["preemption"] for row in rows))
+    share = 0.8 / len(victims)
+    for index, victim in enumerate(victims):
+        found = {row["preemption"]: float(row[key]) for row in rows if row["victims"] == victim}
+        places = [place + (index - (len(victims) - 1) / 2) * share for place in range(len(found))]
+        heights = [found[preemption] for preemption in preemptions]
+        axes.bar(places, heights, share * 0.92, color=COLOURS[index])
+        for place, height in zip(places, heights, strict=True):
+            axes.annotate(
+                f"{height:.0f}",
+                (place, height),
+                (0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=small,
+                color=INK,
+            )
+        axes.annotate(
+            victim,
+            (places[0], 0),
+            (0, 5),
+            textcoords="offset points",
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontsize=small,
+            color="white",
+        )
+    axes.set_xticks(range(len(preemptions)), preemptions)
+    axes.set_xlabel("preemption")
+    axes.set_ylim(0, 1.08 * max(float(row[key]) for row in rows))
+
+
+if __name__ == "__main__":
+    with RESULTS.open(encoding="utf-8", newline="") as file:
+        plot.save(draw(list(csv.DictReader(file))), FIGURE)
