@@ -4,7 +4,7 @@
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
     Completion, Follows, Hardware, Idle, Loop, Observer, Place, Scheduling, Settings, Source, Span,
-    Stint, TimedDrive, Until, Work,
+    Stint, TimedDrive, Until,
 };
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_workload::Op;
@@ -15,8 +15,8 @@ use crate::timed_common::{Listed, layer, request, settings};
 struct Told {
     follows: Follows,
     requests: Vec<Completion>,
-    /// When, where and at what a bus or a die worked.
-    work: Vec<(u64, u64, u32, bool, u8)>,
+    /// Where a bus or a die worked, and when.
+    work: Vec<(u32, bool, u64, u64)>,
     reads: Vec<(u64, u32, Option<u32>)>,
     writes: Vec<(u32, u32, u64)>,
     erased: Vec<u32>,
@@ -38,14 +38,21 @@ impl Told {
         }
     }
 
-    fn works(&mut self, times: (u64, u64), die: u32, place: Place, work: Work) {
-        self.work.push((times.0, times.1, die, place == Place::Bus, work as u8));
+    fn works(&mut self, times: (u64, u64), die: u32, place: Place) {
+        self.work.push((die, place == Place::Bus, times.0, times.1));
     }
 
-    /// The work in the order of time.
-    fn work(&self) -> Vec<(u64, u64, u32, bool, u8)> {
+    /// When each was busy, in the order of time.
+    fn work(&self) -> Vec<(u32, bool, u64, u64)> {
         let mut work = self.work.clone();
         work.sort_unstable();
+        work.dedup_by(|later, earlier| {
+            let goes_on = (later.0, later.1, later.2) == (earlier.0, earlier.1, earlier.3);
+            if goes_on {
+                earlier.3 = later.3;
+            }
+            goes_on
+        });
         work
     }
 }
@@ -57,7 +64,7 @@ impl Observer for Told {
 
     fn was_busy(&mut self, stint: &Stint) {
         self.copied += u64::from(stint.copies);
-        self.works((stint.begin_ns, stint.end_ns), stint.die, stint.place, stint.work);
+        self.works((stint.begin_ns, stint.end_ns), stint.die, stint.place);
     }
 
     fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
@@ -79,7 +86,7 @@ impl Observer for Told {
     }
 
     fn worked(&mut self, span: &Span) {
-        self.works((span.begin_ns, span.end_ns), span.die, span.place, span.work);
+        self.works((span.begin_ns, span.end_ns), span.die, span.place);
     }
 
     fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {

@@ -143,7 +143,7 @@ impl Clock {
     }
 
     /// Lets `event` come at this time, or not with [`NEVER`].
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, event: Event, time: u64) {
         debug_assert!(time >= self.now, "{event:?} at {time} is over at {}", self.now);
         self.timers.set(self.timer(event), time);

@@ -7,7 +7,7 @@ use flashgc_base::{value, words};
 use super::bus::Turns;
 use super::{Die, Flash, Job, Stage};
 use crate::timed::clock::{Clock, Event, NEVER, Position};
-use crate::timed::measure::{Place, Stint, Work};
+use crate::timed::measure::{Place, Stint};
 
 /// What a chain does until its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +45,12 @@ pub struct Chain {
     is_told: bool,
     /// It was told of the program before the read.
     has_told_program: bool,
+    /// Since when the bus has been busy with the page on it, of which it was not told.
+    bus_from: u64,
 }
 
 impl Value for Chain {
-    value!(die, doing, ends, left, due, is_told, has_told_program);
+    value!(die, doing, ends, left, due, is_told, has_told_program, bus_from);
 }
 
 /// How long the steps of a copy take.
@@ -85,40 +87,40 @@ impl Chain {
         told: &mut Vec<Stint>,
     ) {
         let at = self.ends.time;
-        let mut tell = |place, begin_ns: u64| {
-            if self.is_told {
-                let work = Work::Read;
-                let (die, copies) = (self.die, false);
-                told.push(Stint { begin_ns, end_ns: at, place, work, die, copies });
-            }
-        };
         let (doing, until) = match self.doing {
             Doing::Command => {
-                tell(Place::Bus, at - steps.command_ns);
+                self.tell(Place::Bus, at - steps.command_ns, at, false, told);
                 (Doing::Read, at + steps.read_ns)
             }
-            Doing::Read | Doing::ProgramRead => {
-                let read_from = at - steps.read_ns;
-                tell(Place::Cells, read_from);
-                if self.doing == Doing::ProgramRead
-                    && !std::mem::replace(&mut self.has_told_program, false)
-                {
-                    self.tell_program(steps, read_from, told);
+            Doing::Read => {
+                self.tell(Place::Cells, at - steps.read_ns, at, false, told);
+                (Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns)
+            }
+            Doing::ProgramRead => {
+                let programmed = at - steps.read_ns;
+                if std::mem::replace(&mut self.has_told_program, false) {
+                    self.tell(Place::Cells, programmed, at, false, told);
+                } else {
+                    self.tell_program(steps, programmed, at, told);
                 }
                 (Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns)
             }
             Doing::Out => {
-                tell(Place::Bus, at - steps.out_ns);
+                let begin = turns.take(at, steps.in_ns);
+                self.bus_from = at - steps.out_ns;
+                if begin > at {
+                    self.tell_out(at, begin, told);
+                }
                 self.due += 1;
                 self.left -= 1;
-                let programmed = turns.take(at, steps.in_ns) + steps.in_ns + steps.program_ns;
+                let programmed = begin + steps.in_ns + steps.program_ns;
                 match self.left > 0 && steps.command_ns == 0 {
                     true => (Doing::ProgramRead, programmed + steps.read_ns),
                     false => (Doing::Program, programmed),
                 }
             }
             Doing::Program => {
-                self.tell_program(steps, at, told);
+                self.tell_program(steps, at, at, told);
                 match self.left {
                     0 => (Doing::Nothing, at),
                     _ => (Doing::Command, turns.take(at, steps.command_ns) + steps.command_ns),
@@ -129,18 +131,54 @@ impl Chain {
         self.goes_on(clock, channel, doing, until);
     }
 
-    /// Tells of the program that ended at `end_ns`, and of the transfer before it.
-    fn tell_program(&self, steps: &Steps, end_ns: u64, told: &mut Vec<Stint>) {
+    /// Tells that a place was busy.
+    #[inline(always)]
+    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, copies: bool, told: &mut Vec<Stint>) {
         if self.is_told {
-            let (work, die) = (Work::Program, self.die);
-            let begin_ns = end_ns - steps.program_ns;
-            let from_ns = begin_ns - steps.in_ns;
-            let mut push = |begin_ns, end_ns, place, copies| {
-                told.push(Stint { begin_ns, end_ns, place, work, die, copies });
-            };
-            push(from_ns, begin_ns, Place::Bus, false);
-            push(begin_ns, end_ns, Place::Cells, true);
+            told.push(Stint { begin_ns, end_ns, place, die: self.die, copies });
         }
+    }
+
+    /// Tells of the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
+    fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Vec<Stint>) {
+        self.tell(Place::Bus, self.bus_from, end_ns, false, told);
+        self.bus_from = back_ns;
+    }
+
+    /// Tells of the program that ended at `programmed`, with the read after it until `end_ns`, and of the
+    /// transfers before it.
+    #[inline(always)]
+    fn tell_program(&self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Vec<Stint>) {
+        let begin_ns = programmed - steps.program_ns;
+        self.tell(Place::Bus, self.bus_from, begin_ns, false, told);
+        self.tell(Place::Cells, begin_ns, end_ns, true, told);
+    }
+
+    /// Tells of everything that has ended until `until`, of which it was still to tell. Returns when the
+    /// last of it ended.
+    fn tell_until(
+        &mut self,
+        steps: &Steps,
+        clock: &Clock,
+        until: Position,
+        told: &mut Vec<Stint>,
+    ) -> u64 {
+        let is_program = matches!(self.doing, Doing::Program | Doing::ProgramRead);
+        if !is_program || self.has_told_program {
+            return 0;
+        }
+        let reads_ns = if self.doing == Doing::ProgramRead { steps.read_ns } else { 0 };
+        let programmed = self.ends.time - reads_ns;
+        if clock.position_of(Event::Cells(self.die), programmed) <= until {
+            self.tell_program(steps, programmed, programmed, told);
+            self.has_told_program = true;
+            return programmed;
+        }
+        let back_ns = programmed - steps.program_ns - steps.in_ns;
+        if self.bus_from < back_ns {
+            self.tell_out(back_ns, back_ns, told);
+        }
+        0
     }
 
     /// The earliest end of its last program, on a bus that is free from `free_at` on.
@@ -186,8 +224,16 @@ impl Flash {
             length => (Doing::Command, bus.turns.take(now, length) + length),
         };
         let ends = clock.position();
-        let mut chain =
-            Chain { die, doing, ends, left: pages, due: 0, is_told, has_told_program: false };
+        let mut chain = Chain {
+            die,
+            doing,
+            ends,
+            left: pages,
+            due: 0,
+            is_told,
+            has_told_program: false,
+            bus_from: 0,
+        };
         chain.goes_on(clock, channel, doing, at);
         clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
         bus.chains.push(chain);
@@ -222,14 +268,7 @@ impl Flash {
         let steps = self.steps_of_copy();
         let mut ended = ended.unwrap_or(0);
         for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains) {
-            if chain.doing == Doing::ProgramRead && !chain.has_told_program {
-                let programmed = chain.ends.time - steps.read_ns;
-                if clock.position_of(Event::Cells(chain.die), programmed) <= until {
-                    ended = ended.max(programmed);
-                    chain.tell_program(&steps, programmed, &mut self.told);
-                    chain.has_told_program = true;
-                }
-            }
+            ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.told));
         }
         ended
     }

@@ -47,6 +47,7 @@ impl Arrivals {
     ///
     /// # Errors
     /// Those of the workload.
+    #[inline(always)]
     pub fn peek(
         &mut self,
         map: &dyn Stepwise,

@@ -42,6 +42,7 @@ impl Times {
 
 impl FrontEnd {
     /// A command gets its place in the queue of the drive, which begins it when it has its data.
+    #[inline(always)]
     pub(super) fn dispatch<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -111,6 +112,7 @@ impl FrontEnd {
     }
 
     /// Sends a page operation to its die, or into the cache.
+    #[inline(always)]
     fn send<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -144,6 +146,7 @@ impl FrontEnd {
     }
 
     /// Does the next step for `op` after this effect of the cache.
+    #[inline(always)]
     fn follow<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -205,6 +208,7 @@ impl FrontEnd {
     }
 
     /// A page operation of a request is done, on a die or by the cache.
+    #[inline(always)]
     fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, on_die: bool) {
         shared.ops.remove(op);
         // Field by field: the fields written last would delay a copy of the whole.
@@ -216,6 +220,7 @@ impl FrontEnd {
 
     /// A part of the request at `place` is done, whose last page operation took `last`; one that
     /// `met` a collection or not.
+    #[inline(always)]
     pub(super) fn part_done<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -229,6 +234,7 @@ impl FrontEnd {
     }
 
     /// The drive is done with the request at `place`, whose last page operation took `last`.
+    #[inline(always)]
     pub(super) fn complete<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -365,6 +365,7 @@ impl FrontEnd {
         Ok(())
     }
 
+    #[inline(always)]
     fn arrive<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -397,6 +398,7 @@ impl FrontEnd {
     }
 
     /// Dispatches a request if none waits before it, or lets it wait.
+    #[inline(always)]
     fn let_in<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -416,6 +418,7 @@ impl FrontEnd {
     }
 
     /// Whether the drive may get this now: a mere hint takes no place in it.
+    #[inline(always)]
     fn has_room(&self, next: &Waiting) -> bool {
         let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
         next.request.op.is_hint()

@@ -89,6 +89,7 @@ impl Value for Requests {
 impl Requests {
     /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done;
     /// returns its place.
+    #[inline(always)]
     pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
         let Waiting { request, number, arrived, party, .. } = *waiting;
         let entry = Request {

@@ -165,7 +165,8 @@ impl Value for Span {
     value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
-/// A bus or the cells of a die at work, as far as it is measured. It is told when it ends, for copies of a
+/// A bus or the cells of a die at work, as far as it is measured: what follows on another without a pause may
+/// be one with it. It is told when it ends, for copies of a
 /// collection that nothing disturbs also later: at the latest when that collection ends or the drive stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
@@ -175,8 +176,6 @@ pub struct Stint {
     pub end_ns: u64,
     /// Where.
     pub place: Place,
-    /// The kind of work.
-    pub work: Work,
     /// Die, counted through the drive.
     pub die: u32,
     /// The cells have programmed a page that a collection copied.

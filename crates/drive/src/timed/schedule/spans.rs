@@ -19,17 +19,10 @@ impl Scheduler {
         if follows == Follows::Nothing {
             return;
         }
-        let work = match stage.job {
-            Job::Erase => Work::Erase,
-            Job::Poll => Work::Poll,
-            Job::Suspend => Work::Suspend,
-            job if job.programs() => Work::Program,
-            _ => Work::Read,
-        };
         let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
         if follows == Follows::Work && stage.job.op().is_some() {
             let copies = false;
-            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, work, die, copies });
+            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, die, copies });
             return;
         }
         let collection = self.collector.on(die);
@@ -49,6 +42,13 @@ impl Scheduler {
                     Cause::Collection(collection.map_or(0, |collection| collection.number)),
                 )
             }
+        };
+        let work = match stage.job {
+            Job::Erase => Work::Erase,
+            Job::Poll => Work::Poll,
+            Job::Suspend => Work::Suspend,
+            job if job.programs() => Work::Program,
+            _ => Work::Read,
         };
         let span = Span {
             begin_ns,
