@@ -92,7 +92,7 @@ mod tests {
         let took = kinds.map(|kind| take(&mut overlaps, kind));
         // The read behind the first write goes on: only a write waits for a write.
         assert_eq!(took.map(|(_, goes)| goes), [true, true, false, false, false, false]);
-        let mut gone = |overlaps: &mut Overlaps| {
+        let gone = |overlaps: &mut Overlaps| {
             let first = overlaps.ready().map(|(op, _)| op);
             overlaps.gone();
             first
