@@ -59,8 +59,8 @@ impl Overlaps {
         };
         debug_assert!(ops[next.0].writes(), "reads wait for no write that is under way");
         self.ready.push_back(next);
-        while let Some(other) = waiting.pop_front_if(|(op, _)| !ops[*op].writes()) {
-            self.ready.push_back(other);
+        while waiting.front().is_some_and(|&(op, _)| !ops[op].writes()) {
+            self.ready.extend(waiting.pop_front());
         }
         is_at_rest
     }
