@@ -35,6 +35,9 @@ RUNS = {
     "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
     "--arrivals poisson:rate=300 --requests 300_000",
+    "overwrites": "--drive timed --blocks 1024 --device slc --workload zipf:theta=1,read=0.3 "
+    "--striping dynamic --write-cache 64 --serial-overwrites yes --queue-depth 32 "
+    "--arrivals closed:threads=64 --requests 400_000",
 }
 
 

@@ -153,6 +153,10 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
         times["program"] = dict(part.split("=") for part in str(slc_times).split(","))["program"]
     parts = ("command", "program", "transfer")
     write = sum(float(times[key].removesuffix("us")) for key in parts)
+    if device.values["drive"].get("write_cache"):
+        # All of these few writes find room in the cache.
+        assert timing.latency_us.write.max == 0
+        return
     # Where a flash page holds several mapping units, only the write that fills it takes time.
     units = result.config.page_size // result.config.unit
     slowest = timing.latency_us.write.max

@@ -149,7 +149,7 @@ class RunKeywords(TypedDict, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     device: str | None
     """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
-    mlc, tlc, qlc, consumer; see flashgc policies.
+    mlc, tlc, qlc, consumer, micron-7450-max, micron-7450-pro; see flashgc policies.
     """
     channels: int | str | None
     """Channels, each with a bus. [default: 1]"""
@@ -202,6 +202,10 @@ class RunKeywords(TypedDict, total=False):
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
     power_protection no. For example 64MiB. [default: 0]
+    """
+    serial_overwrites: YesNo | None
+    """A write waits in the drive until the earlier writes of its page are done: with write_cache
+    until they are in it, else until they are programmed. [default: no]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
@@ -457,7 +461,7 @@ class CompareKeywords(TypedDict, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     device: str | None
     """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
-    mlc, tlc, qlc, consumer; see flashgc policies.
+    mlc, tlc, qlc, consumer, micron-7450-max, micron-7450-pro; see flashgc policies.
     """
     channels: int | str | None
     """Channels, each with a bus. [default: 1]"""
@@ -510,6 +514,10 @@ class CompareKeywords(TypedDict, total=False):
     write_cache: int | str | None
     """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
     power_protection no. For example 64MiB. [default: 0]
+    """
+    serial_overwrites: YesNo | None
+    """A write waits in the drive until the earlier writes of its page are done: with write_cache
+    until they are in it, else until they are programmed. [default: no]
     """
     queue_depth: int | str | None
     """Requests that the drive works on at a time; further requests wait in the host. [default: 256]

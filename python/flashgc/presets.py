@@ -36,7 +36,7 @@ def devices() -> tuple[Device, ...]:
     """Every preset of a timed drive.
 
     >>> [device.name for device in devices()]
-    ['pgc-slc', 'jasmine-4', 'jasmine-16', 'slc', 'mlc', 'tlc', 'qlc', 'consumer']
+    [..., 'consumer', 'micron-7450-max', 'micron-7450-pro']
     """
     import tomllib
 

@@ -305,3 +305,27 @@ fn a_link_that_is_slower_than_the_flash_bounds_sequential_reads() {
     assert!((bound / 500.0 - 1.0).abs() < 0.01, "{bound} MB/s");
     assert!((free / (8.0 * 4096.0 / 25.0) - 1.0).abs() < 0.01, "{free} MB/s");
 }
+
+#[test]
+fn with_serial_overwrites_a_write_waits_until_the_one_before_it_is_done() {
+    let completed = |write_cache, serial_overwrites, pages: &[(Op, u32)]| {
+        let details = Details { serial_overwrites, ..Details::default() };
+        let settings = open(Settings { write_cache, ..with(details, paper_hardware()) });
+        let requests = pages.iter().map(|&(op, page)| request(0, op, page)).collect();
+        let drive = run(&settings, requests);
+        let mut requests = drive.observer().requests.clone();
+        requests.sort_by_key(|request| request.number);
+        requests.iter().map(|done| done.completed_ns / US).collect::<Vec<_>>()
+    };
+    let write = |page| (Op::Write, page);
+    // Without a cache a write is done when it is programmed. The second of page 3 comes to the die at
+    // 200, behind page 4. So does the read behind it; that of page 4 waits for nothing but the die.
+    let alone = [write(3), write(3), (Op::Read, 3), write(4)];
+    assert_eq!(completed(0, false, &alone), [200, 400, 425, 625]);
+    assert_eq!(completed(0, true, &alone), [200, 600, 625, 400]);
+    // A cache of one page: page 9 is in it until 200, page 3 from 200 to 400. Its second write is
+    // served with the first, or comes behind page 4, which is in the cache until 600.
+    let cached = [write(9), write(3), write(3), write(4)];
+    assert_eq!(completed(1, false, &cached), [0, 200, 200, 400]);
+    assert_eq!(completed(1, true, &cached), [0, 200, 600, 400]);
+}

@@ -113,7 +113,8 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
 }
 
 /// Requests on few pages, hot ones among them, of up to three pages and any bytes of them.
-/// Half of the drives with kinds of pages, repeated reads or a link to the host.
+/// Half of the drives with kinds of pages, repeated reads or a link to the host, some with serial
+/// overwrites.
 fn details(draw: &mut Draw) -> Details {
     let age = ReadRetry::parse("from=2,every=3,after=20ms,each=10ms").unwrap();
     let kinds = PageTimes::of_kinds(&[20 * US, 30 * US, 50 * US]);
@@ -128,6 +129,7 @@ fn details(draw: &mut Draw) -> Details {
         retry: draw.of(&[None, None, Some(age)]),
         link: HostLink::parse(draw.of(&[None, Some("1GB/s")]), draw.of(&[None, Some("3us")]))
             .unwrap(),
+        serial_overwrites: draw.of(&[false, false, true]),
     }
 }
 

@@ -158,6 +158,11 @@ super::holder! {
             "Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with \
              {power_protection} no.",
             drive(Kind::Pages).example("64MiB");
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        serial_overwrites: bool => "no",
+            "A write waits in the drive until the earlier writes of its page are done: with {write_cache} until \
+             they are in it, else until they are programmed.",
+            drive(Kind::YesNo);
         queue_depth: u32 => "256",
             "Requests that the drive works on at a time; further requests wait in the host.",
             drive(Kind::Count);

@@ -1,19 +1,31 @@
-"""Wrong engines for SSD-iq's simulator."""
+"""Wrong engines for SSD-iq's simulator, and for the drives that it measured."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from flashgc.papers.ssdiq.drives import DEVICES
 from flashgc.papers.ssdiq.experiment import FRONTIERS, TWO_R_FIFO, TWO_R_GREEDY
 from flashgc.reproduce.mutants import Change, Mutant, swap
 
 
 def _given(**values: Any) -> Change:
-    """Sets options, and parameters of the model, that are given."""
+    """Sets options, and parameters of the model, that are given; not of the measured drives."""
 
     def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if "device" in options:
+            return None
         return {**options, **{key: value for key, value in values.items() if key in options}}
+
+    return change
+
+
+def _drives(**values: Any) -> Change:
+    """Sets options of the measured drives, above their presets."""
+
+    def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return {**options, **values} if "device" in options else None
 
     return change
 
@@ -27,6 +39,8 @@ _uniform = _given(workload="uniform")
 #: 1/8 of the logical pages beyond them is 1/9 of the drive.
 _overprovision = _given(spare=1 / 9)
 _small = _given(pages_per_block=256, blocks=8 * 2048)
+
+MAX, PRO = DEVICES.values()
 
 MUTANTS = (
     Mutant(
@@ -73,4 +87,25 @@ MUTANTS = (
     ),
     Mutant("small blocks", "blocks have 256 pages", _small, _small),
     Mutant("no write buffer", "every write reaches the drive", _no_buffer),
+    Mutant(
+        "drives without write pacing",
+        "writes to a drive go before collections as long as blocks are erased",
+        _drives(write_pacing="no"),
+    ),
+    Mutant(
+        "drives with overwrites at once",
+        "a write does not wait for an earlier write of its page",
+        _drives(serial_overwrites="no"),
+    ),
+    Mutant("drives with random victims", "a victim is any block", _drives(victim="random")),
+    Mutant(
+        "drives with the best victims",
+        "a victim is the block with the fewest valid pages",
+        _drives(victim="greedy"),
+    ),
+    Mutant(
+        "the other drive",
+        "the spare space of MAX and PRO is exchanged",
+        swap("device", {MAX: PRO, PRO: MAX}),
+    ),
 )

@@ -18,6 +18,8 @@ pub struct Details {
     pub retry: Option<ReadRetry>,
     /// Data cross a link between host and drive.
     pub link: Option<HostLink>,
+    /// A write waits until the earlier writes of its page are done.
+    pub serial_overwrites: bool,
 }
 
 impl Details {
@@ -45,6 +47,7 @@ impl Details {
             pages: (read.kinds().max(program.kinds()) > 1).then_some((read, program)),
             retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
             link: HostLink::parse(bandwidth, overhead)?,
+            serial_overwrites: config.serial_overwrites,
         })
     }
 }

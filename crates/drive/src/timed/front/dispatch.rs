@@ -106,7 +106,12 @@ impl FrontEnd {
             let urgent = request.urgent;
             let op = PageOp { urgent, missing, ..PageOp::new(place, page, kind) };
             let op = shared.ops.add(op, number);
-            self.send(shared, dies, op, kind, page, bytes);
+            if let Some(overlaps) = &mut self.overlaps
+                && !overlaps.lets_go(&shared.ops, op, (bytes.start, bytes.end))
+            {
+                continue;
+            }
+            self.send(shared, dies, op, bytes);
         }
         Ok(())
     }
@@ -118,10 +123,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
         op: u32,
-        kind: Kind,
-        page: u32,
         bytes: Range<u32>,
     ) {
+        let PageOp { kind, page, .. } = shared.ops[op];
         let counts = &mut self.counts;
         let what = match kind {
             Kind::Read => {
@@ -166,14 +170,14 @@ impl FrontEnd {
                 _ => dies.discard(shared, flush),
             },
         }
-        self.finish(shared, op, false);
+        self.finish(shared, dies, op, false);
     }
 
     /// A page operation is done on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let request = shared.ops[op].request;
         if request < BUFFER {
-            self.finish(shared, op, true);
+            self.finish(shared, dies, op, true);
         } else if request == BUFFER {
             shared.ops.remove(op);
         } else if request == NONE {
@@ -209,13 +213,37 @@ impl FrontEnd {
 
     /// A page operation of a request is done, on a die or by the cache.
     #[inline(always)]
-    fn finish<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, on_die: bool) {
+    fn finish<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        on_die: bool,
+    ) {
         shared.ops.remove(op);
         // Field by field: the fields written last would delay a copy of the whole.
         let PageOp { request, plane, met_collection, blocked_ns, bus_ns, cell_ns, .. } =
             shared.ops[op];
         let last = Times { plane: on_die.then_some(plane), blocked_ns, bus_ns, cell_ns };
+        let overlaps =
+            self.overlaps.is_some().then(|| (shared.ops[op].page, shared.ops[op].writes()));
         self.part_done(shared, request, last, met_collection);
+        if let Some((page, true)) = overlaps {
+            self.written(shared, dies, page);
+        }
+    }
+
+    /// A write of this page is done, where those of a page go one by one: the next may go.
+    #[cold]
+    fn written<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
+        let Some(overlaps) = &mut self.overlaps else { return };
+        let mut next = overlaps.done(&shared.ops, page).then(|| overlaps.ready()).flatten();
+        while let Some((op, (begin, end))) = next {
+            self.send(shared, dies, op, begin..end);
+            let Some(overlaps) = &mut self.overlaps else { return };
+            overlaps.gone();
+            next = overlaps.ready();
+        }
     }
 
     /// A part of the request at `place` is done, whose last page operation took `last`; one that

@@ -10,6 +10,7 @@ mod flushes;
 mod hosted;
 mod lines;
 mod link;
+mod overlaps;
 mod requests;
 mod shape;
 mod write_back;
@@ -33,6 +34,7 @@ use crate::counting::DriveError;
 use arrivals::Arrivals;
 use cache::WriteCache;
 use link::Link;
+use overlaps::Overlaps;
 use requests::{Party, Requests, Waiting};
 use write_back::WriteBack;
 
@@ -104,6 +106,8 @@ pub struct FrontEnd {
     write_back: Option<Box<WriteBack>>,
     /// The link to the host, where it takes time.
     link: Option<Box<Link>>,
+    /// The writes under way, where those of a page go one by one.
+    overlaps: Option<Box<Overlaps>>,
     /// The arrivals and lines of tenants, where several share the drive: requests come from there alone.
     lines: Option<Box<Lines>>,
     /// When threads that rest issue their next requests, in order.
@@ -120,7 +124,7 @@ impl State for FrontEnd {
     state! {
         named: "front end";
         values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, mapping, write_back, link, lines;
+        states: arrivals, cache, mapping, write_back, link, overlaps, lines;
         fixed: host, queue_depth, shape;
     }
 }
@@ -141,6 +145,7 @@ impl FrontEnd {
             mapping: None,
             write_back: None,
             link: settings.details.link.map(|link| Box::new(Link::new(link))),
+            overlaps: settings.details.serial_overwrites.then(Box::default),
             lines: None,
             resting: VecDeque::new(),
             free_threads: 0,
