@@ -450,7 +450,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             }
             return Ok(());
         };
-        let mut pages = vec![0; room_for_a_block(plane_state.blocks.pages_per_block().into())];
+        let mut pages = vec![0; room_for_a_block(plane_state.blocks.pages_per_block())];
         let (count, with_zombies) = self.store.lift(plane, block, &mut pages);
         let fits = count.min(self.plane(plane).room(class) as usize);
         for part in [&pages[..fits], &pages[fits..count]] {
