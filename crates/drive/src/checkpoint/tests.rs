@@ -83,10 +83,10 @@ fn other_files_are_no_checkpoints() {
         assert_eq!(fault(&path), format!("checkpoint {}: it is no checkpoint", path.display()));
     }
     let mut other = b"flashgcC".to_vec();
-    other.extend([7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    other.extend([99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     std::fs::write(&path, other).unwrap();
     assert!(
-        fault(&path).contains("it has format 7, expected 6: another version of flashgc wrote it")
+        fault(&path).contains("it has format 99, expected 7: another version of flashgc wrote it")
     );
     let text = "{\"version\":\"9.9.9\",\"config\":{}}";
     Stored::nothing().rewritten(&path, text, None).unwrap();
