@@ -172,6 +172,7 @@ fn measure<O: Observer>(
             ..Layout::new(geometry)
         },
         planes,
+        first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
     let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);

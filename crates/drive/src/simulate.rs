@@ -59,7 +59,7 @@ pub fn simulate_each(
         keeper.is_none() || configurations.len() == 1,
         "a keeper is of one configuration"
     );
-    let threads = threads_for(configurations, threads)?;
+    let (threads, a_run) = threads_for(configurations, threads)?;
     let tell = |index: usize, mut result: RunResult| {
         result.warnings.extend(keeper.and_then(Keeper::failed));
         if !result.interrupted {
@@ -70,7 +70,7 @@ pub fn simulate_each(
     let mut one_by_one = || {
         let each = configurations.iter().enumerate();
         each.map(|(index, one)| {
-            Ok(tell(index, simulate_one(one, control, Some(&mut *poll), keeper)?))
+            Ok(tell(index, simulate_one(one, control, Some(&mut *poll), keeper, 1)?))
         })
         .collect()
     };
@@ -82,22 +82,26 @@ pub fn simulate_each(
     match pool {
         Ok(pool) => pool.install(|| {
             let each = configurations.par_iter().enumerate();
-            each.map(|(index, one)| Ok(tell(index, simulate_one(one, control, None, keeper)?)))
-                .collect()
+            each.map(|(index, one)| {
+                Ok(tell(index, simulate_one(one, control, None, keeper, a_run)?))
+            })
+            .collect()
         }),
         // No threads to be had: the same digits, one after the other.
         Err(_) => one_by_one(),
     }
 }
 
-/// The number of threads to use where `asked` are asked for: no more than there are runs, nor than
-/// the cores can use or the memory can hold. Results do not depend on it.
-fn threads_for(configurations: &[Resolved], asked: usize) -> Result<usize, DriveError> {
+/// How many runs go on side by side where `asked` threads are asked for, and how many threads each may have:
+/// no more than the cores can use or the memory can hold. Results do not depend on it.
+fn threads_for(configurations: &[Resolved], asked: usize) -> Result<(usize, usize), DriveError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runs: u64 = configurations.iter().map(|one| u64::from(one.config.runs)).sum();
     let external = configurations.iter().any(Resolved::is_external);
     let threads = if external { 1 } else { useful_threads(asked, cores, runs) };
-    Ok(threads_that_fit(configurations, threads).map_err(FtlError::from)?)
+    let threads = threads_that_fit(configurations, threads).map_err(FtlError::from)?;
+    let asked = if asked == 0 || external { cores } else { asked.min(cores) };
+    Ok((threads, (asked / threads).max(1)))
 }
 
 fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
@@ -111,10 +115,14 @@ fn simulate_one(
     control: &Control,
     poll: Option<Poll<'_>>,
     keeper: Option<&Keeper>,
+    threads: usize,
 ) -> Result<RunResult, DriveError> {
     match &resolved.timed {
         Some(timed) => {
-            let make = |index| ClockedRun::new(resolved, timed, index);
+            // What a checkpoint holds must not depend on the threads.
+            let by_channel = threads > 1 || keeper.is_some();
+            let threads = by_channel.then_some(threads);
+            let make = |index| ClockedRun::new(resolved, timed, index, threads);
             let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
             let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
             Ok(warned(result, warning))

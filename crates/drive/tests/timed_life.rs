@@ -92,6 +92,7 @@ fn a_drive_of_many_dies_ends_with_all_that_it_has_completed() {
     let layout = PlaneLayout {
         layout: worn("normal:mean=30,cv=0.2", EndOfLife::SystemFailure, geometry),
         planes: 4,
+        first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
     let map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();

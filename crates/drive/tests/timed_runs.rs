@@ -78,6 +78,24 @@ fn digits_do_not_depend_on_the_number_of_threads_and_survive_json() {
 }
 
 #[test]
+fn a_drive_whose_channels_are_simulated_side_by_side_gives_the_same_digits() {
+    let small = timed(|timed| (timed.channels, timed.dies) = (4, 2));
+    let small = RunConfig { runs: 1, blocks: Some(512), ..small };
+    let precise = RunConfig { precision: Some(0.02), runs: 2, ..small.clone() };
+    let overloaded = timed(|timed| {
+        (timed.channels, timed.queue_depth) = (4, 8);
+        timed.arrivals = Some("poisson:rate=90000".into());
+    });
+    let overloaded = RunConfig { runs: 1, blocks: Some(512), ..overloaded };
+    for config in [small, precise, overloaded] {
+        let (mut one, mut more) = (run(&config, 1), run(&config, 4));
+        (one.page_programs_per_second, more.page_programs_per_second) = (0.0, 0.0);
+        assert_eq!(one, more);
+        assert!(one.timed.is_some());
+    }
+}
+
+#[test]
 fn times_of_requests_and_of_the_drive_agree() {
     // Little's law: the requests in the system, over all the time, are the response times of all,
     // since the runs begin and end with none.

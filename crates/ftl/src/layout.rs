@@ -150,6 +150,8 @@ pub struct PlaneLayout<'a> {
     pub layout: Layout,
     /// Number of planes.
     pub planes: u32,
+    /// The number of the first in the drive, where these are the planes of a part of it.
+    pub first: PlaneId,
     /// The plane that each logical page is on at first.
     pub home: &'a dyn Fn(u32) -> PlaneId,
 }
@@ -157,7 +159,7 @@ pub struct PlaneLayout<'a> {
 impl PlaneLayout<'_> {
     /// A drive of one plane.
     pub fn one(layout: Layout) -> Self {
-        Self { layout, planes: 1, home: &|_| 0 }
+        Self { layout, planes: 1, first: 0, home: &|_| 0 }
     }
 
     /// Blocks of one plane.
@@ -210,9 +212,9 @@ impl PlaneLayout<'_> {
 
     /// The stream `name` of `plane`: that of plane 0 is the counting drive's.
     pub(crate) fn stream(&self, plane: PlaneId, name: &str) -> Stream {
-        match plane {
+        match self.first + plane {
             0 => Stream::new(self.layout.seed, name),
-            _ => Stream::new(self.layout.seed, &format!("{name}/{plane}")),
+            plane => Stream::new(self.layout.seed, &format!("{name}/{plane}")),
         }
     }
 }

@@ -251,7 +251,8 @@ fn every_accepted_combination_on_planes_keeps_its_books() {
         for placement in placements() {
             for layout in layouts(&placement) {
                 let context = format!("{victim} {layout:?}");
-                let layout = PlaneLayout { layout, planes: PLANES, home: &|page| page % PLANES };
+                let layout =
+                    PlaneLayout { layout, planes: PLANES, first: 0, home: &|page| page % PLANES };
                 let Ok(mut map) = victim.build_stepwise(layout.clone()) else { continue };
                 accepted += 1;
                 let mut other = victim.build_stepwise(layout).unwrap();

@@ -49,6 +49,7 @@ fn stepwise(
             ..Layout::new(geometry)
         },
         planes,
+        first: 0,
         home: &|page| page % planes,
     };
     VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()
@@ -388,6 +389,7 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
                 ..Layout::new(geometry)
             },
             planes,
+            first: 0,
             home: &|page| page % planes,
         };
         VictimSpec::parse("greedy").unwrap().build_stepwise(layout).err().unwrap().to_string()

@@ -140,6 +140,19 @@ impl Series {
         self.last = NO_SLICE;
     }
 
+    /// Adds another with the same origin: the result is as if everything had been noted here.
+    pub fn add(&mut self, mut other: Self) {
+        while self.resolution_ns < other.resolution_ns {
+            self.halve();
+        }
+        while other.resolution_ns < self.resolution_ns {
+            other.halve();
+        }
+        let slices = self.slices.len().max(other.slices.len());
+        self.slices.resize(slices, Slice::default());
+        self.slices.iter_mut().zip(&other.slices).for_each(|(slice, other)| slice.add(other));
+    }
+
     /// Notes a request that was complete at `at_ns`, `ns` nanoseconds after its arrival.
     pub fn completed(&mut self, at_ns: u64, op: Op, bytes: u32, ns: u64) {
         let slice = self.slice(at_ns);
@@ -280,6 +293,21 @@ mod tests {
         assert_eq!(sum(|slice| slice.writes.requests), 100_000);
         assert_eq!(sum(|slice| slice.writes.sum_ns), moments.sum::<u64>());
         assert_eq!(sum(|slice| slice.busy_ns[Busy::Die as usize]), 300_000);
+        // Two that share the moments make the same together.
+        let mut pair = [Series::new(0, 1, MOST as u32), Series::new(0, 1, MOST as u32)];
+        for (index, at) in (0..100_000u64).map(|i| i * 7).enumerate() {
+            // The second ends long before, with shorter slices.
+            let series = &mut pair[usize::from(index % 3 == 0 && index < 5000)];
+            series.completed(at, Op::Write, 1, at);
+            series.busy(Busy::Die, at, at + 3);
+        }
+        let [mut one, other] = pair;
+        assert!(other.resolution_ns < one.resolution_ns);
+        let mut around = other.clone();
+        around.add(one.clone());
+        one.add(other);
+        assert_eq!((&one.slices, one.resolution_ns), (&series.slices, series.resolution_ns));
+        assert_eq!((&around.slices, around.resolution_ns), (&series.slices, series.resolution_ns));
         // The same as if the resolution had been so from the beginning.
         let mut direct = Series::new(0, series.resolution_ns, MOST as u32);
         for at in (0..100_000u64).map(|i| i * 7) {

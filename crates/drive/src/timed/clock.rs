@@ -50,8 +50,8 @@ pub enum Next {
 pub struct Position {
     /// When.
     pub time: u64,
-    /// Among the events of one time, the number of its timer.
-    timer: u32,
+    /// Among the events of one time, the number of its timer and one; 0 before all of them.
+    pub(super) timer: u32,
 }
 
 impl Value for Position {
@@ -70,7 +70,7 @@ impl Position {
 /// It knows when something happens, but not its consequences.
 pub struct Clock {
     now: u64,
-    /// The timer whose event came last.
+    /// The timer whose event came last, as in [`Position`].
     timer: u32,
     /// The same before it came.
     before: Position,
@@ -126,13 +126,38 @@ impl Clock {
     /// The place of `event` if it came at `time`.
     #[inline]
     pub fn position_of(&self, event: Event, time: u64) -> Position {
-        Position { time, timer: self.timer(event) as u32 }
+        Position { time, timer: self.timer(event) as u32 + 1 }
     }
 
     /// The event that has just come was none; the last thing that happened ended at `time`.
     pub fn take_back(&mut self, time: u64) {
         (self.now, self.timer) = (self.before.time, self.before.timer);
         self.pass(time);
+    }
+
+    /// The place of the next event; behind all others where none is to come.
+    #[inline]
+    pub fn next_position(&mut self) -> Position {
+        let (timer, time) = self.timers.first();
+        match time {
+            NEVER => Position::end_of(NEVER),
+            _ => Position { time, timer: timer as u32 + 1 },
+        }
+    }
+
+    /// Goes on to the next event, if its place is not behind `end`.
+    #[inline]
+    pub fn go_on_until(&mut self, end: Position) -> Option<Event> {
+        let (timer, time) = self.timers.first();
+        let place = Position { time, timer: timer as u32 + 1 };
+        (time < NEVER && place <= end).then(|| self.go_to(timer, time))
+    }
+
+    /// Goes on to a place before the next event, at which something happens elsewhere in the drive.
+    pub fn reach(&mut self, position: Position) {
+        if position > self.position() {
+            (self.now, self.timer) = (position.time, position.timer);
+        }
     }
 
     /// Goes on to `time`, until which no event comes.
@@ -175,12 +200,17 @@ impl Clock {
         if time > end {
             return Next::Later;
         }
+        Next::Event(self.go_to(timer, time))
+    }
+
+    #[inline(always)]
+    fn go_to(&mut self, timer: usize, time: u64) -> Event {
         debug_assert!(time >= self.now, "time goes back from {} to {time}", self.now);
         self.before = self.position();
         self.now = time;
-        self.timer = timer as u32;
+        self.timer = timer as u32 + 1;
         self.timers.clear(timer);
-        Next::Event(self.events[timer])
+        self.events[timer]
     }
 
     #[inline]

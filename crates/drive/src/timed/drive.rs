@@ -180,11 +180,7 @@ impl<O: Observer> TimedDrive<O> {
         }
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         loop {
-            loop {
-                self.admit()?;
-                let Some(die) = self.scheduler.next_ready() else { break };
-                self.schedule(die)?;
-            }
+            self.begin_what_is_ready()?;
             if self.scheduler.life() != Life::Whole && self.note_failure() {
                 return Ok(Stop::WornOut);
             }
@@ -210,6 +206,16 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
+    /// Admits what there is room for, and lets all dies begin what they can begin now.
+    #[inline(always)]
+    pub(super) fn begin_what_is_ready(&mut self) -> Result<(), DriveError> {
+        loop {
+            self.admit()?;
+            let Some(die) = self.scheduler.next_ready() else { return Ok(()) };
+            self.schedule(die)?;
+        }
+    }
+
     /// Looks for requests that were pushed since the last look. It says when the next event comes, which
     /// is `u64::MAX` where none does.
     ///
@@ -221,9 +227,21 @@ impl<O: Observer> TimedDrive<O> {
         Ok(self.shared.clock.next_time())
     }
 
-    /// Gives an event to its room.
+    /// Gives an event to its room; what may follow from it begins.
     #[inline]
-    fn handle(&mut self, event: Event) -> Result<(), DriveError> {
+    pub(super) fn handle(&mut self, event: Event) -> Result<(), DriveError> {
+        match self.happens(event)? {
+            Some(die) => {
+                self.admit()?;
+                self.schedule(die)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Gives an event to its room. Returns the die that is to be looked at before all others.
+    #[inline(always)]
+    pub(super) fn happens(&mut self, event: Event) -> Result<Option<u32>, DriveError> {
         match event {
             Event::Transfer(channel) => {
                 let (die, job) = self.scheduler.transfer_done(&mut self.shared, channel);
@@ -233,25 +251,20 @@ impl<O: Observer> TimedDrive<O> {
                 if let Some(job) = self.scheduler.bus_freed(&mut self.shared, die) {
                     self.finish(die, job)?;
                 }
-                self.admit()?;
-                self.schedule(die)
+                Ok(Some(die))
             }
             Event::Cells(die) if self.scheduler.is_chained(die) => {
-                if !self.scheduler.chain_done(&mut self.shared, die)? {
-                    return Ok(());
-                }
-                self.admit()?;
-                self.schedule(die)
+                let is_over = self.scheduler.chain_done(&mut self.shared, die)?;
+                Ok(is_over.then_some(die))
             }
             Event::Cells(die) => {
                 if let Some(job) = self.scheduler.cells_done(&mut self.shared, die) {
                     self.finish(die, job)?;
                 }
                 self.scheduler.program_held(&mut self.shared, die);
-                self.admit()?;
-                self.schedule(die)
+                Ok(Some(die))
             }
-            _ => self.handle_other(event),
+            _ => self.handle_other(event).map(|()| None),
         }
     }
 
@@ -285,7 +298,7 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// A die begins everything that it can begin now.
-    fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
+    pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
         while self.scheduler.begin_next(&mut self.shared, die)? {
             let done = self.scheduler.take_done();
             if done != NONE {
@@ -416,7 +429,12 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The counts.
     pub fn totals(&mut self) -> &Totals {
-        let (now, totals) = (self.shared.now(), &mut self.totals);
+        self.totals_until(self.shared.now())
+    }
+
+    /// The counts at `now`, until which no event comes.
+    pub(super) fn totals_until(&mut self, now: u64) -> &Totals {
+        let totals = &mut self.totals;
         self.front.count(now, totals);
         totals.collections = *self.scheduler.collections();
         totals.slc = self.shared.slc;

@@ -10,6 +10,7 @@
 //! their dies and says which is next. The flash takes its time over them. The collector says which
 //! operations its collections let through. Finished operations come back as a value.
 
+mod channels;
 mod clock;
 mod collector;
 pub(crate) mod config;
@@ -17,6 +18,7 @@ mod drive;
 mod flash;
 mod front;
 mod live;
+mod make;
 mod mapping;
 mod measure;
 mod ops;
@@ -25,9 +27,11 @@ mod prepare;
 mod run;
 mod schedule;
 mod shared;
+mod simulated;
 #[cfg(test)]
 mod testing;
 
+pub use channels::{Channels, are_apart};
 pub(crate) use config::Timed;
 pub use config::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,

@@ -5,34 +5,47 @@ use std::sync::atomic::Ordering;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
-use flashgc_ftl::{Frontier, FtlError, Layout, PlaneLayout, Stepwise};
+use flashgc_ftl::{Frontier, FtlError, Geometry, Layout, PlaneLayout, Stepwise};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
 
-use super::config::Timed;
+use super::config::{Settings, Timed};
 use super::front::Lines;
 use crate::config::Resolved;
 use crate::counting::DriveError;
 use crate::run::Control;
 use crate::tenants::{self, InTurn};
 
+/// The map of a drive.
 pub(super) fn layer(
     resolved: &Resolved,
     timed: &Timed,
     index: u32,
 ) -> Result<Box<dyn Stepwise>, DriveError> {
-    let hardware = &timed.settings.hardware;
-    let homes = timed.settings.placement.homes(hardware);
-    let planes = hardware.all_planes();
-    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / planes);
     let below = resolved.mapping.geometry_below(&resolved.geometry);
+    let geometry = below.map_err(FtlError::from)?;
+    layer_of(resolved, timed, &timed.settings, geometry, index, 0)
+}
+
+/// The map of a drive or of one channel of it, which `settings` and `geometry` describe: `number` is how many
+/// such parts come before it.
+pub(super) fn layer_of(
+    resolved: &Resolved,
+    timed: &Timed,
+    settings: &Settings,
+    geometry: Geometry,
+    index: u32,
+    number: u32,
+) -> Result<Box<dyn Stepwise>, DriveError> {
+    let hardware = &settings.hardware;
+    let homes = settings.placement.homes(hardware);
+    let planes = hardware.all_planes();
+    let all_planes = timed.settings.hardware.all_planes();
+    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / all_planes);
     let layout = PlaneLayout {
-        layout: Layout {
-            geometry: below.map_err(FtlError::from)?,
-            frontier: Frontier::Pool { low },
-            ..resolved.layout(index)
-        },
+        layout: Layout { geometry, frontier: Frontier::Pool { low }, ..resolved.layout(index) },
         planes,
+        first: number * planes,
         home: &|page| homes[page as usize % homes.len()],
     };
     Ok(resolved.stepwise(layout)?)

@@ -1,42 +1,35 @@
 //! One timed run: writes without the clock to bring the drive into its state, then requests, of
 //! which the first are not measured. Stoppable at any moment.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::SpecError;
 use flashgc_base::{state, value};
-use flashgc_ftl::{
-    Counters, FtlError, Levelled, MapTraffic, Packing, Stepwise, StreamTotals, ZombieCounts,
-};
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Packing, StreamTotals, ZombieCounts};
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::RequestStream;
 
 use super::config::Timed;
-use super::drive::{Stop, TimedDrive, Until};
+use super::drive::Stop;
+use super::make;
 use super::measure::{
-    ByTenant, CollectionResult, Meter, Overload, SlcCounts, Totals, TraceFile, Utilisation,
-    WorstResult, WorstSoFar,
+    CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation, WorstResult,
 };
-use super::parts::{Limited, Progress, layer, open, open_lines};
+use super::parts::{Progress, open};
+use super::simulated::Simulated;
 use crate::asked::Asked;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counting::DriveError;
-use crate::metrics::timeline::Timeline;
-use crate::metrics::trace_events::{MOST_EVENTS, TraceEvents};
 use crate::passes::Rule;
 use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
-use crate::tenants::InTurn;
 use crate::wear::{Erases, Worn, tally};
 
 /// Requests between two looks at whether to stop.
-const BETWEEN_LOOKS: u64 = 8192;
+const BETWEEN_LOOKS: u64 = 32_768;
 /// After this many requests without a write of the drive none is expected before the clock: more
 /// than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
@@ -104,26 +97,34 @@ impl Value for TimedRun {
 }
 
 impl Moment {
-    fn of(drive: &mut TimedDrive<Meter>) -> Self {
-        Self {
+    fn of(drive: &mut Simulated) -> Self {
+        let mut moment = Self {
             now: drive.now(),
             counters: drive.counters(),
             asked: drive.asked(),
-            packing: drive.layer().packing(),
-            levelled: drive.layer().levelled(),
+            packing: drive.packing(),
+            levelled: None,
+            zombies: None,
+            streams: None,
+            map_traffic: None,
+            host: None,
+            totals: drive.totals(),
+        };
+        if let Some(drive) = drive.whole() {
+            moment.levelled = drive.layer().levelled();
+            moment.map_traffic = drive.map_traffic();
             // A map on flash heeds no hints.
-            zombies: drive.layer().zombies().filter(|_| drive.map_traffic().is_none()),
-            streams: drive.layer().stream_totals().cloned(),
-            map_traffic: drive.map_traffic(),
-            host: drive.host_counts(),
-            totals: drive.totals().clone(),
+            moment.zombies = drive.layer().zombies().filter(|_| moment.map_traffic.is_none());
+            moment.streams = drive.layer().stream_totals().cloned();
+            moment.host = drive.host_counts();
         }
+        moment
     }
 }
 
 /// A timed run under way.
 pub(crate) struct ClockedRun {
-    drive: TimedDrive<Meter>,
+    drive: Simulated,
     precondition: Option<Precondition>,
     /// The writes before the clock are made.
     is_prepared: bool,
@@ -174,48 +175,32 @@ impl State for Precondition {
 type Look<'a> = &'a mut dyn FnMut(&mut ClockedRun, u64) -> bool;
 
 impl ClockedRun {
-    /// Run number `index`, at its beginning.
-    pub(crate) fn new(resolved: &Resolved, timed: &Timed, index: u32) -> Result<Self, DriveError> {
+    /// Run number `index`, at its beginning. With `threads` its channels may be simulated one by one, by
+    /// so many threads.
+    pub(crate) fn new(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        threads: Option<usize>,
+    ) -> Result<Self, DriveError> {
         let since = Instant::now();
-        let seed = resolved.seed(index);
-        let timeline = timed.timeline.filter(|_| index == 0);
-        let timeline = timeline.map(Timeline::new);
-        let (dies, planes) = (timed.settings.hardware.all_dies(), timed.settings.hardware.planes);
-        let worst = WorstSoFar::new(dies, planes, timed.keeps_operations);
-        let trace =
-            timed.trace_events.as_ref().filter(|_| index == 0).map(trace_file).transpose()?;
-        let meter = Meter::new(timed.warmup, timed.plan.resolution_ns, dies, timeline, worst)
-            .by_tenant(ByTenant::new(&timed.tenants, resolved.config.unit()))
-            .writing(trace);
-        // A run that may be lengthened knows no last request.
-        let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
-        let (passes, left) =
-            if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
-        let requests: Box<dyn RequestStream> = match timed.tenants.is_empty() {
-            true => Box::new(Limited { inner: open(resolved, timed, seed, passes)?, left }),
-            false => Box::new(InTurn::none()),
-        };
-        let layer = layer(resolved, timed, index)?;
-        let settings = timed.settings.clone();
-        let mut drive =
-            TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
-        if !timed.tenants.is_empty() {
-            drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);
-        }
-        let locate = |page| drive.layer().locate(page);
-        if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
-            drive = drive.mapped(cache).map_err(FtlError::from)?;
-        }
-        if let Some(host) = &resolved.host {
-            let (page_size, pages) = (resolved.config.unit(), resolved.geometry.logical_pages());
-            let host = host.open_clocked(page_size, pages, seed).map_err(FtlError::from)?;
-            drive = drive.behind(host);
-        }
+        let drive = make::drive(resolved, timed, index, threads)?;
+        Self::of(resolved, timed, index, drive, since)
+    }
+
+    /// Run number `index` of `drive`, which is new.
+    pub(super) fn of(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        drive: Simulated,
+        since: Instant,
+    ) -> Result<Self, DriveError> {
         let precondition = match timed.precondition {
             0 => None,
             left => {
                 // Streams of their own: the requests that follow are those of a run without this.
-                let seed = Stream::new(seed, "precondition").bits();
+                let seed = Stream::new(resolved.seed(index), "precondition").bits();
                 let stream = open(resolved, timed, seed, None)?;
                 Some(Precondition { stream, left, without_write: 0 })
             }
@@ -289,7 +274,7 @@ impl ClockedRun {
         while let Some(writes) = &mut self.precondition
             && writes.left > 0
             && writes.without_write < MOST_WITHOUT_WRITE
-            && !self.drive.layer().has_ended()
+            && !self.drive.has_ended()
         {
             writes.stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
             if requests.is_empty() {
@@ -311,7 +296,7 @@ impl ClockedRun {
     }
 
     fn written(&mut self) -> Written {
-        let (asked, packing) = (self.drive.asked(), self.drive.layer().packing());
+        let (asked, packing) = (self.drive.asked(), self.drive.packing());
         Written::new(&self.drive.counters(), asked, packing)
     }
 
@@ -321,21 +306,21 @@ impl ClockedRun {
         let mut going = true;
         while going && self.stop == Stop::Reached && self.completed < target {
             let next = target.min(self.completed + BETWEEN_LOOKS);
-            self.stop = self.drive.run(Until { completed: next, ..Until::END })?;
-            self.completed = self.drive.totals().completed;
+            self.stop = self.drive.run(target, next)?;
+            self.completed = self.drive.completed();
             going = look(self, timed.precondition + self.completed);
         }
         let now = self.written();
         let interval = now.since(&self.last, self.unit);
         self.last = now;
-        let host_pages = self.drive.counters().host_pages;
-        let layer = self.drive.layer();
         match self.start {
             None => self.settling.push(interval),
             Some(_) => self.measured.push(interval),
         }
-        if layer.wear().is_some() && interval.host_pages > 0 {
-            self.wearing.push(Worn::of(host_pages, &erases(layer)));
+        let host_pages = self.drive.counters().host_pages;
+        let wears = self.drive.whole().is_some_and(|drive| drive.layer().wear().is_some());
+        if wears && interval.host_pages > 0 {
+            self.wearing.push(Worn::of(host_pages, &erases(&mut self.drive)));
         }
         Ok(going)
     }
@@ -354,16 +339,15 @@ impl Lengthened for ClockedRun {
         let timed = resolved.timed.as_ref().expect("a drive with a clock");
         self.since = Instant::now();
         self.under_way = true;
-        let programs = self.drive.layer().counters().programs();
+        let programs = self.drive.counters().programs();
         let mut progress = Progress::new(timed, self.completed, programs);
         let mut told = 0;
         let mut look = |run: &mut Self, done: u64| {
-            progress.report(done, run.drive.layer().counters().programs(), control);
-            let worst = run.drive.observer().worst();
-            if worst.changes() > told
+            progress.report(done, run.drive.counters().programs(), control);
+            if let Some((changes, worst)) = run.drive.worst_since(told)
                 && let Some(slowest) = worst.slowest()
             {
-                told = worst.changes();
+                told = changes;
                 control.tell_worst(WorstResult::of(slowest, run.index));
             }
             if let Some(poll) = &mut poll {
@@ -408,7 +392,7 @@ impl Lengthened for ClockedRun {
     }
 
     fn has_erased(&self) -> bool {
-        let erases = self.drive.layer().counters().erases;
+        let erases = self.drive.erases();
         self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
@@ -426,28 +410,35 @@ impl Lengthened for ClockedRun {
         let Self { mut drive, start, stop, elapsed, .. } = self;
         let now = drive.now();
         let is_open = drive.has_open_loop();
-        drive.observer_mut().finish(now);
-        let note = drive.observer_mut().end_trace(now);
+        let note = drive.whole().and_then(|drive| {
+            drive.observer_mut().finish(now);
+            drive.observer_mut().end_trace(now)
+        });
         let end = Moment::of(&mut drive);
         // Cancelled before anything was measured.
         let start = start.unwrap_or_else(|| Moment::of(&mut drive));
         let ns = end.now - start.now;
-        let layer = drive.layer();
-        let erases = erases(layer);
-        let life = layer.wear().map(|wear| Life {
-            reserve: wear.reserve(),
-            first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
-            system_failure: wear
-                .system_failure()
-                .map(|(moment, cause)| ((moment, end.asked), cause)),
-        });
+        let erases = erases(&mut drive);
+        let (mut life, mut failures) = (None, Vec::new());
+        if let Some(drive) = drive.whole()
+            && let Some(wear) = drive.layer().wear()
+        {
+            failures = wear.failures().to_vec();
+            life = Some(Life {
+                reserve: wear.reserve(),
+                first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
+                system_failure: wear
+                    .system_failure()
+                    .map(|(moment, cause)| ((moment, end.asked), cause)),
+            });
+        }
         let finished = Finished {
             passes: 0,
             counters: end.counters.since(&start.counters),
             asked: end.asked.since(&start.asked),
             packing: end.packing.zip(start.packing).map(|(end, start)| end.since(&start)),
             programs: end.counters.programs(),
-            decisions: layer.decisions(),
+            decisions: drive.decisions(),
             erases: Erases::of(&erases),
             tally: tally(&erases),
             life,
@@ -458,7 +449,7 @@ impl Lengthened for ClockedRun {
                 .as_ref()
                 .zip(start.streams.as_ref())
                 .map(|(end, start)| end.since(start)),
-            failures: layer.wear().map(|wear| wear.failures().to_vec()).unwrap_or_default(),
+            failures,
             host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,
             merges: None,
@@ -486,17 +477,9 @@ impl Lengthened for ClockedRun {
                 _ => left_behind(&end.totals, now, is_open),
             },
             note,
-            meter: drive.into_observer(),
+            meter: drive.measured(),
         }
     }
-}
-
-/// Opens a file of trace events.
-fn trace_file((file, from_ns, to_ns): &(String, u64, u64)) -> Result<TraceFile, DriveError> {
-    let out = File::create(file).map_err(|error| {
-        FtlError::from(SpecError::new(format!("{file}: {error}"), "give another file"))
-    })?;
-    Ok(TraceEvents::new(BufWriter::new(out), *from_ns, *to_ns, MOST_EVENTS))
 }
 
 /// The end of piece `piece` of `count` pieces of `amount` requests.
@@ -505,9 +488,13 @@ fn part(amount: u64, piece: u64, count: u64) -> u64 {
 }
 
 /// Erase counts of all blocks of the drive.
-fn erases(layer: &dyn Stepwise) -> Vec<u32> {
-    let planes = (0..layer.planes()).map(|plane| layer.blocks(plane).erase_counts());
-    planes.flatten().copied().collect()
+fn erases(drive: &mut Simulated) -> Vec<u32> {
+    let mut erases = Vec::new();
+    drive.each_map(|map| {
+        let planes = (0..map.planes()).map(|plane| map.blocks(plane).erase_counts());
+        erases.extend(planes.flatten());
+    });
+    erases
 }
 
 /// The overload of the drive: arrivals a second, and requests served a second.

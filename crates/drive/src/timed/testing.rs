@@ -63,6 +63,7 @@ pub fn shared() -> Shared<Silent> {
             ..Layout::new(Geometry::new(20, 4, 40).unwrap())
         },
         planes: 2,
+        first: 0,
         home: &|page| page % 2,
     };
     let map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();

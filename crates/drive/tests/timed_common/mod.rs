@@ -112,6 +112,7 @@ pub fn unit_layer(
             ..Layout::new(geometry)
         },
         planes: settings.hardware.all_planes(),
+        first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
     VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()

@@ -302,6 +302,10 @@ pub trait Stepwise: State + Send {
     /// A digest of every decision so far; with one plane that of the counting drive.
     fn decisions(&self) -> u64;
 
+    /// The digest of every decision of several maps, each of some planes of one drive: `before` is that
+    /// of the maps before this one, `None` for the first.
+    fn decisions_behind(&self, before: Option<u64>) -> Option<u64>;
+
     /// Checks every invariant; the text says which does not hold. O(physical pages).
     ///
     /// # Errors

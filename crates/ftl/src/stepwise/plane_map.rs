@@ -500,6 +500,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.decisions()
     }
 
+    fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
+        self.store.decisions_behind(before)
+    }
+
     fn audit(&self) -> Result<(), String> {
         for plane in 0..self.planes() {
             let plane_state = self.plane(plane);

@@ -290,8 +290,13 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// A digest of every decision so far.
     pub(crate) fn decisions(&self) -> u64 {
+        self.decisions_behind(None).unwrap_or_default()
+    }
+
+    /// The same of these planes behind others of the drive, whose digest is `before`.
+    pub(crate) fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
         let planes = self.planes.iter().map(|plane| plane.decisions);
-        planes.reduce(digest).unwrap_or_default()
+        before.into_iter().chain(planes).reduce(digest)
     }
 
     /// The cost of wear levelling; `None` without it.

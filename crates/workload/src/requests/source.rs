@@ -97,6 +97,21 @@ impl Requests {
         }
     }
 
+    /// The mean number of pages that a read or a write touches, on a drive with such pages; `None` where that
+    /// is not known before.
+    pub fn pages_a_request(&self, space: &Space) -> Option<f64> {
+        match self {
+            Self::Pages(_) => Some(f64::from(space.request_size.div_ceil(space.page_size))),
+            Self::Trace(trace) => {
+                let stat = trace.stat();
+                let requests = stat.reads + stat.writes;
+                (requests > 0)
+                    .then(|| (stat.page_reads + stat.page_writes) as f64 / requests as f64)
+            }
+            Self::DiskSim(_) | Self::Live(_) => None,
+        }
+    }
+
     /// When requests arrive if nothing else is asked for: as the source says, or without a pause
     /// from a closed loop of one thread. `None` of those that have their own times.
     pub fn default_arrivals(&self) -> Option<Arrivals> {

@@ -24,18 +24,51 @@ pub struct Arrivals {
     /// Requests of `batch` that are taken.
     taken: usize,
     has_more: bool,
+    /// The numbers of the requests of `batch`; empty where they are numbered as they come.
+    numbers: Vec<u64>,
+    /// That of the request taken last.
+    number: Option<u64>,
 }
 
 impl State for Arrivals {
     state! {
-        values: batch, taken, has_more;
+        values: batch, taken, has_more, numbers, number;
         states: stream;
     }
 }
 
 impl Arrivals {
     pub fn new(stream: Box<dyn RequestStream>) -> Self {
-        Self { stream, batch: Vec::with_capacity(BATCH), taken: 0, has_more: true }
+        Self {
+            stream,
+            batch: Vec::with_capacity(BATCH),
+            taken: 0,
+            has_more: true,
+            numbers: Vec::new(),
+            number: None,
+        }
+    }
+
+    /// Another request, behind those that were pushed before, in place of a workload.
+    pub fn push(&mut self, request: TimedRequest, number: u64) {
+        if self.taken == self.batch.len() {
+            self.batch.clear();
+            self.numbers.clear();
+            self.taken = 0;
+        }
+        self.batch.push(request);
+        self.numbers.push(number);
+    }
+
+    /// The number of the request that was taken, where it was pushed.
+    #[inline]
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// Asks for the map entries of the requests that are next.
+    pub fn fetch_first(&self, map: &dyn Stepwise, shape: &Shape) {
+        self.fetch_ahead(map, shape, self.taken);
     }
 
     /// Whether the workload has another request.
@@ -75,6 +108,7 @@ impl Arrivals {
             if self.taken.is_multiple_of(AHEAD) {
                 self.fetch_ahead(map, shape, self.taken + AHEAD);
             }
+            self.number = self.numbers.get(self.taken).copied();
             self.taken += 1;
             let is_at_hand = self.taken < self.batch.len();
             self.has_more = is_at_hand || self.peek(map, shape)?.is_some();

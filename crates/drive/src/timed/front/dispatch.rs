@@ -10,7 +10,7 @@ use flashgc_workload::Op;
 
 use super::FrontEnd;
 use super::cache::Served;
-use super::requests::{Party, Request, Waiting};
+use super::requests::{PART, Party, Request, Waiting};
 use crate::counting::DriveError;
 use crate::timed::clock::Event;
 use crate::timed::config::Loop;
@@ -310,9 +310,11 @@ impl FrontEnd {
             }
         }
         let now = shared.now();
-        self.counts.count_until(now);
-        self.counts.in_system -= 1;
-        self.counts.completed += u64::from(request.op != Op::Flush);
+        if number < PART {
+            self.counts.count_until(now);
+            self.counts.in_system -= 1;
+            self.counts.completed += u64::from(request.op != Op::Flush);
+        }
         let Times { plane, blocked_ns, bus_ns, cell_ns } = last;
         let response = now - arrived;
         shared.observer.completed(&Completion {

@@ -39,6 +39,7 @@ use requests::{Party, Requests, Waiting};
 use write_back::WriteBack;
 
 pub use lines::Lines;
+pub use requests::PART;
 pub use shape::Shape;
 
 /// Requests that may wait in front of the drive.
@@ -77,6 +78,16 @@ impl Value for Counts {
 }
 
 impl Counts {
+    /// A request arrives.
+    #[inline(always)]
+    fn arrives(&mut self, now: u64, op: Op) {
+        self.count_until(now);
+        self.in_system += 1;
+        (self.last_arrival_ns, self.at_last_arrival) = (now, self.in_system);
+        // A flush command is no request: it has the number of the one before it.
+        self.arrived += u64::from(op != Op::Flush);
+    }
+
     /// Adds the requests in the system to their sum over time.
     fn count_until(&mut self, now: u64) {
         let since = now - self.counted_until;
@@ -387,13 +398,11 @@ impl FrontEnd {
             let waiting = Waiting { request, number: u64::MAX, arrived: now, party, hints: 0 };
             return self.let_in(shared, dies, waiting);
         }
-        self.counts.count_until(now);
-        self.counts.in_system += 1;
-        (self.counts.last_arrival_ns, self.counts.at_last_arrival) = (now, self.counts.in_system);
-        // A flush command is no request: it has the number of the one before it.
-        let is_request = request.op != Op::Flush;
-        self.counts.arrived += u64::from(is_request);
-        let number = self.counts.arrived.saturating_sub(1);
+        let pushed = self.arrivals.number();
+        if pushed.is_none_or(|number| number < PART) {
+            self.counts.arrives(now, request.op);
+        }
+        let number = pushed.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
         shared.observer.arrived(number, request.op, now);
         let waiting = Waiting { request, number, arrived: now, party, hints: 0 };
         if self.write_back.is_some() {
@@ -436,5 +445,40 @@ impl FrontEnd {
         debug_assert!(self.outstanding > 0, "a command leaves the drive once");
         self.outstanding -= 1;
         self.is_due |= !self.waiting.is_empty();
+    }
+
+    /// Another request of an open loop, in place of a workload.
+    pub fn push(&mut self, request: TimedRequest, number: u64) {
+        self.arrivals.push(request, number);
+    }
+
+    /// What was pushed may arrive in its time.
+    ///
+    /// # Errors
+    /// None: no workload is asked.
+    pub fn expect_pushed<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
+        self.arrivals.fetch_first(&*shared.map, &self.shape);
+        self.expect_arrival(shared)
+    }
+
+    /// A request gets its place in the queue of the drive now, which arrived now or earlier.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn enter<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        request: TimedRequest,
+        number: u64,
+        arrived: u64,
+    ) -> Result<(), DriveError> {
+        let now = shared.now();
+        if number < PART {
+            self.counts.arrives(now, request.op);
+        }
+        shared.observer.arrived(number, request.op, now);
+        let waiting = Waiting { request, number, arrived, party: Party::Workload, hints: 0 };
+        self.dispatch(shared, dies, waiting)
     }
 }

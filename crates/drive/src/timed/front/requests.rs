@@ -5,6 +5,10 @@ use flashgc_base::value;
 
 use flashgc_workload::requests::TimedRequest;
 
+/// The numbers of parts of requests that several channels serve have this bit, where each channel is
+/// simulated alone.
+pub const PART: u64 = 1 << 63;
+
 /// The party that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {

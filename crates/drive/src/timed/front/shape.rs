@@ -25,6 +25,11 @@ impl Shape {
         Self { logical_pages, ..*self }
     }
 
+    /// The pages that the drive promises.
+    pub fn pages(&self) -> u32 {
+        self.logical_pages
+    }
+
     /// The pages that a request touches; of a discard those that it covers, as parts of pages keep
     /// their data.
     ///

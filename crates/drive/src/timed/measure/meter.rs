@@ -151,6 +151,12 @@ impl Meter {
         Self { tenants, ..self }
     }
 
+    /// The same, which also draws a timeline.
+    #[must_use]
+    pub fn with_timeline(self, timeline: Option<Timeline>) -> Self {
+        Self { timeline, ..self }
+    }
+
     /// What each tenant got.
     pub fn tenants(&self) -> &ByTenant {
         &self.tenants
@@ -197,6 +203,33 @@ impl Meter {
     /// The slowest requests so far.
     pub fn worst(&self) -> &WorstSoFar {
         &self.worst
+    }
+
+    /// Requests with smaller numbers are warm-up.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The first measured request arrives.
+    pub fn begin(&mut self, now: u64) {
+        self.began_ns = Some(now);
+        self.series.restart(now);
+    }
+
+    /// The slowest requests so far, to be corrected.
+    pub fn worst_mut(&mut self) -> &mut WorstSoFar {
+        &mut self.worst
+    }
+
+    /// Adds what another has measured of the same drive in the same time; but not the slowest requests.
+    pub fn add(&mut self, other: Self) {
+        self.latencies.add(&other.latencies);
+        for (stream, latencies) in &other.streams {
+            self.streams.entry(*stream).or_default().add(latencies);
+        }
+        self.series.add(other.series);
+        self.ended_ns = self.ended_ns.max(other.ended_ns);
+        self.bytes.iter_mut().zip(other.bytes).for_each(|(bytes, other)| *bytes += other);
     }
 
     /// Ends the measurement at `now`: work under way counts until then.
@@ -258,8 +291,7 @@ impl Observer for Meter {
             trace.arrived(number, op, now);
         }
         if self.arrived == self.first {
-            self.began_ns = Some(now);
-            self.series.restart(now);
+            self.begin(now);
         }
         self.arrived += 1;
     }

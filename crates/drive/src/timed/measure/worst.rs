@@ -13,7 +13,7 @@ pub const MOST_COLLECTIONS: usize = 16;
 /// Operations of a die, cells and bus, that are remembered where they are asked for.
 pub const MOST_OPERATIONS: usize = 1024;
 /// The kinds of requests that are told apart.
-pub(super) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+pub(in crate::timed) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
 /// A collection on the die of a request, between the request's arrival and its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +125,19 @@ impl WorstSoFar {
         self.of_kinds.iter().flatten()
     }
 
+    /// The slowest of each of [`KINDS`].
+    pub(in crate::timed) fn each(&mut self) -> &mut [Option<Worst>; KINDS.len()] {
+        &mut self.of_kinds
+    }
+
+    /// The collection of a die that was called `from` is called `to` from now on.
+    pub(in crate::timed) fn renumber(&mut self, die: u32, from: u64, to: u64) {
+        let kept = self.of_kinds.iter_mut().flatten().filter(|worst| worst.die == Some(die));
+        let kept = kept.flat_map(|worst| &mut worst.collections);
+        let all = self.dies[die as usize].collections.iter_mut().chain(kept);
+        all.filter(|held| held.number == from).for_each(|held| held.number = to);
+    }
+
     /// The slowest of all.
     pub fn slowest(&self) -> Option<&Worst> {
         self.of_kinds().max_by_key(|worst| worst.request.response_ns())
@@ -168,6 +181,12 @@ impl WorstSoFar {
 
     #[cold]
     fn keep(&mut self, kind: usize, request: &Completion) {
+        self.of_kinds[kind] = Some(self.about(request));
+        self.changes += 1;
+    }
+
+    /// A request that is done, and what its die did since it arrived.
+    pub(in crate::timed) fn about(&self, request: &Completion) -> Worst {
         let die = request.plane.map(|plane| plane / self.planes_per_die);
         let from_ns = request.arrived_ns;
         let (mut collections, mut operations, mut is_cut) = (Vec::new(), Vec::new(), false);
@@ -178,9 +197,7 @@ impl WorstSoFar {
             operations.extend(log.operations.iter().filter(|span| span.end_ns > from_ns));
             is_cut = log.has_forgotten && operations.len() == log.operations.len();
         }
-        self.of_kinds[kind] =
-            Some(Worst { request: *request, die, collections, operations, is_cut });
-        self.changes += 1;
+        Worst { request: *request, die, collections, operations, is_cut }
     }
 
     /// A bus or a die has done some work.

@@ -1,0 +1,535 @@
+//! What happens before the channels: requests arrive, wait for their places in the queue, are cut into the
+//! parts of their channels, and are done with the last of them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard};
+
+use flashgc_ftl::FtlError;
+use flashgc_workload::Op;
+
+use super::joint::Joints;
+use super::meter::{Began, ChannelMeter};
+use super::source::{Coming, Source};
+use super::{Order, Own, Split, own};
+use crate::counting::DriveError;
+use crate::timed::clock::{NEVER, Position};
+use crate::timed::config::Settings;
+use crate::timed::drive::Stop;
+use crate::timed::front::{MOST_WAITING, Shape};
+use crate::timed::measure::Meter;
+
+/// Channels go on alone where so many requests can be given to them at once; with fewer, events are handled
+/// one by one.
+const LEAST_ALONE: u64 = 16;
+/// Requests that are given to them at once, at most: their map entries are asked for before.
+pub const MOST_ALONE: u64 = 1024;
+
+/// A request that waits for its place in the queue of the drive.
+pub struct Held {
+    pub coming: Coming,
+    pub number: u64,
+    pub arrived: u64,
+}
+
+/// A channel that no other thread has now.
+pub type Guard<'a> = MutexGuard<'a, Own>;
+
+/// See the module's text.
+pub struct Desk {
+    pub(super) split: Split,
+    pub(super) shape: Shape,
+    pub(super) orders: Box<[Order]>,
+    pub(super) dies: Dies,
+    pub(super) queue_depth: u64,
+    /// The next requests of the workload.
+    pub(super) ahead: Vec<Coming>,
+    /// Of these, those taken.
+    pub(super) taken: usize,
+    /// The requests that wait for a place in the queue, the first first.
+    pub(super) line: VecDeque<Held>,
+    /// Requests that the drive works on.
+    pub(super) outstanding: u64,
+    pub(super) joints: Joints,
+    /// Requests that arrived, without flush commands and with them.
+    pub(super) arrived: u64,
+    pub(super) told: u64,
+    pub(super) completed: u64,
+    pub(super) in_system: u64,
+    /// When the last one arrived, and the requests in the system then.
+    pub(super) last_arrival: (u64, u64),
+    /// The time that requests of one channel waited for their places.
+    pub(super) waited_ns: u128,
+    /// Collections that began.
+    pub(super) collections: u64,
+    /// The last event.
+    pub(super) reached: Position,
+    /// When the next event of each channel comes, in the order of the drive.
+    pub(super) next: Vec<Position>,
+    /// The dies that are ready, the one that is to be looked at next last.
+    pub(super) ready: Vec<(u32, u32)>,
+    /// The channels have gone on alone with the requests that were given to them last.
+    pub(super) has_given: bool,
+    /// Steps of the event.
+    pub(super) steps: u32,
+    /// The channels in which something happened at this event.
+    pub(super) touched: Vec<u32>,
+}
+
+/// The dies of pages.
+pub struct Dies {
+    homes: Box<[u32]>,
+    pub planes_per_die: u32,
+    pub per_channel: u32,
+}
+
+impl Dies {
+    fn new(settings: &Settings) -> Self {
+        let hardware = settings.hardware;
+        Self {
+            homes: settings.placement.homes(&hardware),
+            planes_per_die: hardware.planes,
+            per_channel: hardware.dies_per_channel(),
+        }
+    }
+
+    /// The channel and the die there of a page.
+    fn of_page(&self, page: u32) -> (u32, u32) {
+        let die = self.homes[page as usize % self.homes.len()] / self.planes_per_die;
+        (die / self.per_channel, die % self.per_channel)
+    }
+
+    /// Sorts dies as they come first among these pages.
+    fn sort<T>(&self, dies: &mut [T], pages: Range<u32>, die: impl Fn(&T) -> (u32, u32)) {
+        let mut rest = dies;
+        for page in pages.take(self.homes.len()) {
+            if rest.len() < 2 {
+                break;
+            }
+            let of_page = self.of_page(page);
+            if let Some(at) = rest.iter().position(|it| die(it) == of_page) {
+                rest[..=at].rotate_right(1);
+                rest = &mut rest[1..];
+            }
+        }
+    }
+}
+
+impl Desk {
+    pub fn new(settings: &Settings, split: Split, pages: u32, meter: Meter) -> Self {
+        let hardware = settings.hardware;
+        let dies = Dies::new(settings);
+        let order = |channel| Order::new(channel, hardware.channels, dies.per_channel);
+        Self {
+            split,
+            shape: Shape::new(hardware.unit_bytes(), pages),
+            orders: (0..hardware.channels).map(order).collect(),
+            dies,
+            queue_depth: settings.queue_depth.into(),
+            ahead: Vec::new(),
+            taken: 0,
+            line: VecDeque::new(),
+            outstanding: 0,
+            joints: Joints::new(meter),
+            arrived: 0,
+            told: 0,
+            completed: 0,
+            in_system: 0,
+            last_arrival: (0, 0),
+            waited_ns: 0,
+            collections: 0,
+            reached: Position::end_of(0),
+            next: Vec::new(),
+            ready: Vec::new(),
+            touched: Vec::new(),
+            steps: 0,
+            has_given: false,
+        }
+    }
+
+    /// Goes on until `until` requests are completed, or a little farther than `about`. `alone` lets all
+    /// channels go on alone until the arrivals at a time.
+    pub fn run(
+        &mut self,
+        channels: &[Mutex<Own>],
+        source: &Mutex<Source>,
+        (until, about): (u64, u64),
+        mut alone: impl FnMut(u64) -> Result<(), DriveError>,
+    ) -> Result<Stop, DriveError> {
+        loop {
+            let mut owns: Vec<Guard<'_>> = channels.iter().map(own).collect();
+            self.settle_all(&mut owns);
+            self.look(&mut owns);
+            let time = loop {
+                if self.line.len() > MOST_WAITING {
+                    return Ok(Stop::Overload);
+                }
+                if self.completed >= until.min(about) {
+                    return Ok(Stop::Reached);
+                }
+                let count = self.may_go_alone(until);
+                if count >= LEAST_ALONE
+                    && let Some(time) = self.give(&mut owns, source, count)?
+                {
+                    break time;
+                }
+                if !self.step(&mut owns, source)? {
+                    return self.ended();
+                }
+            };
+            drop(owns);
+            alone(time)?;
+        }
+    }
+
+    /// The next event of the drive happens; whether there was one.
+    fn step(&mut self, owns: &mut [Guard<'_>], source: &Mutex<Source>) -> Result<bool, DriveError> {
+        self.fetch(source, 1)?;
+        let (channel, place) = self.first();
+        match self.next_arrival().map(|time| self.orders[0].arrival(time)) {
+            Some(arrival) if arrival <= place => self.arrive(owns, arrival)?,
+            _ if place.time < NEVER => self.event(owns, channel, place)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn ended(&self) -> Result<Stop, DriveError> {
+        match self.in_system {
+            0 => Ok(Stop::Ended),
+            left => Err(FtlError::no_space(format!(
+                "{left} requests wait for an erased block, and no collection is under way"
+            ))
+            .into()),
+        }
+    }
+
+    /// How many requests may arrive before channels can meet in the queue, before the drive is to stop, and
+    /// before the first one that is measured.
+    fn may_go_alone(&self, until: u64) -> u64 {
+        if !self.line.is_empty() {
+            return 0;
+        }
+        let places = self.queue_depth.saturating_sub(self.outstanding);
+        let left = until.saturating_sub(self.completed + self.in_system + 1);
+        let first = self.joints.meter.first();
+        let warming = if self.told <= first { first - self.told } else { u64::MAX };
+        places.min(left).min(warming).min(MOST_ALONE)
+    }
+
+    /// Sees to it that so many requests are ahead, unless the workload ends before.
+    #[inline]
+    fn fetch(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
+        match self.ahead.len() - self.taken < count {
+            true => self.fetch_more(source, count),
+            false => Ok(()),
+        }
+    }
+
+    fn fetch_more(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
+        self.ahead.drain(..std::mem::take(&mut self.taken));
+        let mut source = own(source);
+        while self.ahead.len() < count {
+            if source.next.is_empty() {
+                source.refill();
+            }
+            if let Some(error) = source.failed.take() {
+                return Err(error.into());
+            }
+            if source.next.is_empty() {
+                return Ok(());
+            }
+            self.ahead.append(&mut source.next);
+        }
+        Ok(())
+    }
+
+    /// When the next request arrives, if there is one.
+    fn next_arrival(&self) -> Option<u64> {
+        let next = self.ahead.get(self.taken)?;
+        Some(next.request.arrival_ns.max(self.reached.time))
+    }
+
+    /// Gives up to `count` requests to their channels, which wait there until they arrive. Returns when the
+    /// next one after them arrives; `None`, and none is given, if there is none.
+    fn give(
+        &mut self,
+        owns: &mut [Guard<'_>],
+        source: &Mutex<Source>,
+        count: u64,
+    ) -> Result<Option<u64>, DriveError> {
+        self.fetch(source, count as usize + 1)?;
+        let left = self.ahead.len() - self.taken;
+        let count = left.saturating_sub(1).min(count as usize);
+        if count == 0 {
+            return Ok(None);
+        }
+        let ahead = std::mem::take(&mut self.ahead);
+        let reached = self.reached.time;
+        for coming in &ahead[self.taken..self.taken + count] {
+            let arrived = coming.request.arrival_ns.max(reached);
+            if coming.parts().is_empty() {
+                coming.check(&self.shape)?;
+                continue; // a hint
+            }
+            let mut number = self.count_arrival(coming.request.op, arrived);
+            self.outstanding += 1;
+            if !coming.is_of_one() {
+                number = self.joints.add(coming, number, arrived);
+            }
+            for &(channel, part) in coming.parts() {
+                owns[channel as usize].drive.push(part, number);
+            }
+        }
+        self.ahead = ahead;
+        self.taken += count;
+        let last = self.orders[0].arrival(self.last_arrival.0);
+        let last = (last, self.arrived.saturating_sub(1), 0);
+        (self.joints.last_given, self.joints.done_behind) = (last, 0);
+        for own in owns {
+            let meter = &mut own.drive.shared.observer;
+            (meter.last_given, meter.done_behind, meter.latest.1) = (last, 0, 0);
+        }
+        self.has_given = true;
+        Ok(self.next_arrival())
+    }
+
+    /// A request arrives: its number.
+    #[inline(always)]
+    fn count_arrival(&mut self, op: Op, now: u64) -> u64 {
+        self.told += 1;
+        self.in_system += 1;
+        self.last_arrival = (now, self.in_system);
+        self.arrived += u64::from(op != Op::Flush);
+        self.arrived.saturating_sub(1)
+    }
+
+    /// The channel with the next event, and the event's place in the drive.
+    fn first(&self) -> (u32, Position) {
+        let all = (0..).zip(self.next.iter().copied());
+        all.min_by_key(|&(_, place)| place).expect("a drive has channels")
+    }
+
+    /// Looks when the next events come.
+    fn look(&mut self, owns: &mut [Guard<'_>]) {
+        self.next.clear();
+        for (own, order) in owns.iter_mut().zip(&self.orders) {
+            self.next.push(order.of_drive(own.drive.next_position()));
+            self.reached = self.reached.max(order.of_drive(own.drive.position()));
+        }
+    }
+
+    /// The next request arrives.
+    fn arrive(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+        let now = place.time;
+        let Coming { request, only, parts } = &mut self.ahead[self.taken];
+        let coming = Coming { request: *request, only: *only, parts: std::mem::take(parts) };
+        self.taken += 1;
+        self.reached = self.reached.max(place);
+        coming.check(&self.shape)?;
+        if coming.request.op.is_hint() {
+            return Ok(());
+        }
+        if self.told == self.joints.meter.first() {
+            self.joints.meter.begin(now);
+            owns.iter_mut().for_each(|own| own.drive.shared.observer.meter.begin(now));
+        }
+        let number = self.count_arrival(coming.request.op, now);
+        self.line.push_back(Held { coming, number, arrived: now });
+        match self.line.len() {
+            1 => self.follow(owns, place),
+            _ => Ok(()), // it is not the first that waits
+        }
+    }
+
+    /// The next event of a channel happens, at `place` of the drive.
+    fn event(
+        &mut self,
+        owns: &mut [Guard<'_>],
+        channel: u32,
+        place: Position,
+    ) -> Result<(), DriveError> {
+        let own = self.step_of(owns, channel);
+        let die = own.drive.happen()?;
+        // A chain that goes on has taken its event back.
+        if self.orders[channel as usize].of_drive(own.drive.position()) >= place {
+            self.reached = self.reached.max(place);
+        }
+        self.touch(channel);
+        self.take_ready(owns, channel);
+        self.settle(owns, channel);
+        if let Some(die) = die {
+            self.admit(owns, place)?;
+            self.look_at(owns, (channel, die))?;
+        }
+        self.follow(owns, place)
+    }
+
+    /// What follows from the event at `place`: requests get places, and dies that are ready begin.
+    fn follow(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+        loop {
+            self.admit(owns, place)?;
+            let Some(die) = self.ready.pop() else { break };
+            self.look_at(owns, die)?;
+        }
+        self.steps = 0;
+        for channel in self.touched.drain(..) {
+            let (own, order) = (&mut owns[channel as usize], self.orders[channel as usize]);
+            own.drive.is_over();
+            self.next[channel as usize] = order.of_drive(own.drive.next_position());
+        }
+        Ok(())
+    }
+
+    /// Requests get the places that are free.
+    fn admit(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+        while self.outstanding < self.queue_depth
+            && let Some(held) = self.line.pop_front()
+        {
+            self.outstanding += 1;
+            let Held { coming, mut number, arrived } = held;
+            match coming.is_of_one() {
+                true => self.waited_ns += u128::from(place.time - arrived),
+                false => number = self.joints.add(&coming, number, arrived),
+            }
+            let before = self.ready.len();
+            for &(channel, part) in coming.parts() {
+                let here = self.orders[channel as usize].of_channel(place);
+                let own = self.step_of(owns, channel);
+                own.drive.enter((place, here), (part, number), arrived)?;
+                self.touch(channel);
+                self.take_ready(owns, channel);
+            }
+            if coming.parts().len() > 1 && self.ready.len() > before + 1 {
+                // As if the pages had come one by one.
+                let pages = self.shape.pages_of(&coming.request)?;
+                self.dies.sort(&mut self.ready[before..], pages, |die| *die);
+            }
+            coming.parts().iter().for_each(|part| self.settle(owns, part.0));
+        }
+        Ok(())
+    }
+
+    /// A die of a channel begins everything that it can.
+    fn look_at(
+        &mut self,
+        owns: &mut [Guard<'_>],
+        (channel, die): (u32, u32),
+    ) -> Result<(), DriveError> {
+        self.step_of(owns, channel).drive.look_at(die)?;
+        self.take_ready(owns, channel);
+        self.settle(owns, channel);
+        Ok(())
+    }
+
+    /// The dies of a channel that are ready now are looked at before those that were before.
+    fn take_ready(&mut self, owns: &mut [Guard<'_>], channel: u32) {
+        let before = self.ready.len();
+        while let Some(die) = owns[channel as usize].drive.next_ready() {
+            if !self.ready[..before].contains(&(channel, die)) {
+                self.ready.push((channel, die));
+            }
+        }
+        self.ready[before..].reverse();
+    }
+
+    /// The next step of what follows from an event is of this channel.
+    fn step_of<'a>(&mut self, owns: &'a mut [Guard<'_>], channel: u32) -> &'a mut Own {
+        let own = &mut *owns[channel as usize];
+        self.steps += 1;
+        own.drive.shared.observer.latest = (self.arrived.saturating_sub(1), self.steps);
+        own
+    }
+
+    /// When the next event of a channel comes may change.
+    fn touch(&mut self, channel: u32) {
+        if !self.touched.contains(&channel) {
+            self.touched.push(channel);
+        }
+    }
+
+    /// Hears what one channel has to tell.
+    fn settle(&mut self, owns: &mut [Guard<'_>], channel: u32) {
+        let meter = &mut owns[channel as usize].drive.shared.observer;
+        if meter.done == 0 && meter.parts.is_empty() && meter.began.is_empty() {
+            return;
+        }
+        self.hear(channel, meter);
+        if !meter.began.is_empty() {
+            let began = std::mem::take(&mut meter.began);
+            began.into_iter().for_each(|began| self.number(owns, channel, began));
+        }
+        self.joints.all_numbered();
+        self.finish_joints(owns);
+    }
+
+    /// The same of all channels, which have gone on alone.
+    fn settle_all(&mut self, owns: &mut [Guard<'_>]) {
+        let mut began: Vec<(u32, Began)> = Vec::new();
+        for (channel, own) in (0..).zip(&mut *owns) {
+            let meter = &mut own.drive.shared.observer;
+            self.hear(channel, meter);
+            began.extend(meter.began.drain(..).map(|it| (channel, it)));
+        }
+        self.sort(&mut began);
+        began.into_iter().for_each(|(channel, began)| self.number(owns, channel, began));
+        self.joints.all_numbered();
+        self.finish_joints(owns);
+        if std::mem::take(&mut self.has_given) {
+            let behind = owns.iter().map(|own| own.drive.shared.observer.done_behind);
+            self.last_arrival.1 = self.in_system + behind.sum::<u64>() + self.joints.done_behind;
+        }
+    }
+
+    /// A collection of a channel is the next of the drive.
+    fn number(&mut self, owns: &mut [Guard<'_>], channel: u32, began: Began) {
+        let number = self.collections;
+        self.collections += 1;
+        let meter = &mut owns[channel as usize].drive.shared.observer.meter;
+        meter.worst_mut().renumber(began.die, began.number, number);
+        self.joints.numbered(channel, began.number, number);
+    }
+
+    /// Sorts collections of all channels as they began. Where one request made several begin, the die that
+    /// got its page last began first.
+    fn sort(&self, began: &mut [(u32, Began)]) {
+        began.sort_by_key(|(_, it)| it.at);
+        for same in began.chunk_by_mut(|one, other| one.1.at == other.1.at) {
+            if let (true, Some(request)) = (same.len() > 1, self.joints.request(same[0].1.at.1)) {
+                let pages = self.shape.pages_of(&request).unwrap_or(0..0);
+                self.dies.sort(same, pages, |it| (it.0, it.1.die));
+                same.reverse();
+            }
+        }
+    }
+
+    /// Counts what a channel has done.
+    #[inline]
+    fn hear(&mut self, channel: u32, meter: &mut ChannelMeter) {
+        let done = std::mem::take(&mut meter.done);
+        self.in_system -= done;
+        self.outstanding -= done;
+        self.completed += std::mem::take(&mut meter.completed);
+        if meter.parts.is_empty() {
+            return;
+        }
+        let (split, shape) = (&self.split, &self.shape);
+        for part in meter.parts.drain(..) {
+            self.joints.part_done(channel, part, |request| split.parts(request, shape));
+        }
+    }
+
+    /// Requests whose last parts are done are done.
+    #[inline]
+    fn finish_joints(&mut self, owns: &mut [Guard<'_>]) {
+        if !self.joints.are_done() {
+            return;
+        }
+        let done = self.joints.finish(self.dies.per_channel * self.dies.planes_per_die);
+        self.in_system -= done;
+        self.outstanding -= done;
+        self.completed += done;
+        let slowest = self.joints.slowest();
+        owns.iter_mut().for_each(|own| own.drive.shared.observer.slowest_joint = slowest);
+    }
+}
