@@ -326,7 +326,7 @@ class RunKeywords(TypedDict, total=False):
     seed: int | str | None
     """Seed of the first run. [default: 1]"""
     jobs: int | str | None
-    """Runs side by side; 0 for one a core. [default: 0]"""
+    """Cores to use, for runs and for channels of timed drives; 0 for all. [default: 0]"""
     resolution: str | None
     """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]
@@ -638,7 +638,7 @@ class CompareKeywords(TypedDict, total=False):
     seed: int | str | None
     """Seed of the first run. [default: 1]"""
     jobs: int | str | None
-    """Runs side by side; 0 for one a core. [default: 0]"""
+    """Cores to use, for runs and for channels of timed drives; 0 for all. [default: 0]"""
     resolution: str | None
     """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
     slices]

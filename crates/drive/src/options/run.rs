@@ -395,7 +395,11 @@ static LAST: &[OptionInfo] = &[
         "",
         "Victim policy and placement under one name, instead of {victim} and {placement}: {words}.",
     ),
-    run(Kind::Count).range(0, 4096).named("jobs", "0", "Runs side by side; 0 for one a core."),
+    run(Kind::Count).range(0, 4096).named(
+        "jobs",
+        "0",
+        "Cores to use, for runs and for channels of timed drives; 0 for all.",
+    ),
 ];
 
 fn gc_presets() -> Vec<&'static str> {

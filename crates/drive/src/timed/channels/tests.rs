@@ -280,6 +280,32 @@ fn a_drive_goes_on_from_its_state() {
     }
 }
 
+/// The channels have gone on alone, and nothing has arrived since.
+#[test]
+fn a_drive_may_stop_where_its_channels_do() {
+    let mut stops_alone = 0;
+    for seed in 300..380 {
+        let mut case = Case::draw(seed);
+        (case.settings.queue_depth, case.gap) = (4000, 30);
+        let (mut whole, mut apart) = (case.whole(), case.by_channel(1));
+        for about in [20, 300, 1000, 1001, 2000] {
+            if apart.run(u64::MAX, about) != Ok(Stop::Reached) {
+                break;
+            }
+            let until = Until { completed: u64::MAX, time_ns: apart.now() };
+            whole.run(until).unwrap();
+            if whole.totals().arrived != apart.totals().arrived {
+                break; // another arrives at the same time
+            }
+            stops_alone += u32::from(apart.totals().last_arrival_ns < apart.now());
+            let what = format!("about {about}: {case:#?}");
+            same_totals(&apart.totals(), whole.totals(), &what);
+            assert_eq!(apart.counters(), whole.counters(), "{what}");
+        }
+    }
+    assert!(stops_alone > 100, "{stops_alone}");
+}
+
 #[test]
 fn every_digit_is_that_of_the_whole_drive() {
     for seed in 0..150 {
