@@ -299,6 +299,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// A die begins everything that it can begin now.
     pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
+        self.shared.observer.looked_at(die);
         while self.scheduler.begin_next(&mut self.shared, die)? {
             let done = self.scheduler.take_done();
             if done != NONE {

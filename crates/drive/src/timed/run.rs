@@ -28,8 +28,6 @@ use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
 use crate::stats::Interval;
 use crate::wear::{Erases, Worn, tally};
 
-/// Requests between two looks at whether to stop.
-const BETWEEN_LOOKS: u64 = 32_768;
 /// After this many requests without a write of the drive none is expected before the clock: more
 /// than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
@@ -276,7 +274,7 @@ impl ClockedRun {
             && writes.without_write < MOST_WITHOUT_WRITE
             && !self.drive.has_ended()
         {
-            writes.stream.fill(&mut requests, BETWEEN_LOOKS as usize)?;
+            writes.stream.fill(&mut requests, self.drive.between_looks() as usize)?;
             if requests.is_empty() {
                 break;
             }
@@ -305,7 +303,7 @@ impl ClockedRun {
     fn interval(&mut self, target: u64, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         let mut going = true;
         while going && self.stop == Stop::Reached && self.completed < target {
-            let next = target.min(self.completed + BETWEEN_LOOKS);
+            let next = target.min(self.completed + self.drive.between_looks());
             self.stop = self.drive.run(target, next)?;
             self.completed = self.drive.completed();
             going = look(self, timed.precondition + self.completed);

@@ -11,6 +11,11 @@ use super::measure::{Meter, Totals, WorstSoFar};
 use crate::asked::Asked;
 use crate::counting::DriveError;
 
+/// Requests between two looks at whether to stop.
+const BETWEEN_LOOKS: u64 = 8192;
+/// The same where threads must be made anew after a look, and requests are of few pages.
+const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
+
 /// See the module's text.
 pub(super) enum Simulated {
     Whole(Box<TimedDrive<Meter>>),
@@ -34,6 +39,14 @@ impl State for Simulated {
 }
 
 impl Simulated {
+    /// Requests between two looks at whether to stop.
+    pub fn between_looks(&self) -> u64 {
+        match self {
+            Self::Whole(_) => BETWEEN_LOOKS,
+            Self::ByChannel(_) => BETWEEN_LOOKS_OF_THREADS,
+        }
+    }
+
     /// Goes on until `until` requests are completed, or to about `about` where that is less.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
         match self {

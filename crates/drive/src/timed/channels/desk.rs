@@ -8,10 +8,11 @@ use std::sync::{Mutex, MutexGuard};
 use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
 
+use super::channel::Channel;
 use super::joint::Joints;
 use super::meter::{Began, ChannelMeter};
 use super::source::{Coming, Source};
-use super::{Order, Own, Split, own};
+use super::{Order, Split, lock};
 use crate::counting::DriveError;
 use crate::timed::clock::{NEVER, Position};
 use crate::timed::config::Settings;
@@ -33,7 +34,7 @@ pub struct Held {
 }
 
 /// A channel that no other thread has now.
-pub type Guard<'a> = MutexGuard<'a, Own>;
+pub type Guard<'a> = MutexGuard<'a, Channel>;
 
 /// See the module's text.
 pub struct Desk {
@@ -151,15 +152,15 @@ impl Desk {
     /// channels go on alone until the arrivals at a time.
     pub fn run(
         &mut self,
-        channels: &[Mutex<Own>],
+        channels: &[Mutex<Channel>],
         source: &Mutex<Source>,
         (until, about): (u64, u64),
         mut alone: impl FnMut(u64) -> Result<(), DriveError>,
     ) -> Result<Stop, DriveError> {
         loop {
-            let mut owns: Vec<Guard<'_>> = channels.iter().map(own).collect();
-            self.settle_all(&mut owns);
-            self.look(&mut owns);
+            let mut locked: Vec<Guard<'_>> = channels.iter().map(lock).collect();
+            self.settle_all(&mut locked);
+            self.look(&mut locked);
             let time = loop {
                 if self.line.len() > MOST_WAITING {
                     return Ok(Stop::Overload);
@@ -169,26 +170,30 @@ impl Desk {
                 }
                 let count = self.may_go_alone(until);
                 if count >= LEAST_ALONE
-                    && let Some(time) = self.give(&mut owns, source, count)?
+                    && let Some(time) = self.give(&mut locked, source, count)?
                 {
                     break time;
                 }
-                if !self.step(&mut owns, source)? {
+                if !self.step(&mut locked, source)? {
                     return self.ended();
                 }
             };
-            drop(owns);
+            drop(locked);
             alone(time)?;
         }
     }
 
     /// The next event of the drive happens; whether there was one.
-    fn step(&mut self, owns: &mut [Guard<'_>], source: &Mutex<Source>) -> Result<bool, DriveError> {
+    fn step(
+        &mut self,
+        channels: &mut [Guard<'_>],
+        source: &Mutex<Source>,
+    ) -> Result<bool, DriveError> {
         self.fetch(source, 1)?;
         let (channel, place) = self.first();
         match self.next_arrival().map(|time| self.orders[0].arrival(time)) {
-            Some(arrival) if arrival <= place => self.arrive(owns, arrival)?,
-            _ if place.time < NEVER => self.event(owns, channel, place)?,
+            Some(arrival) if arrival <= place => self.arrive(channels, arrival)?,
+            _ if place.time < NEVER => self.event(channels, channel, place)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -228,7 +233,7 @@ impl Desk {
 
     fn fetch_more(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
         self.ahead.drain(..std::mem::take(&mut self.taken));
-        let mut source = own(source);
+        let mut source = lock(source);
         while self.ahead.len() < count {
             if source.next.is_empty() {
                 source.refill();
@@ -254,7 +259,7 @@ impl Desk {
     /// next one after them arrives; `None`, and none is given, if there is none.
     fn give(
         &mut self,
-        owns: &mut [Guard<'_>],
+        channels: &mut [Guard<'_>],
         source: &Mutex<Source>,
         count: u64,
     ) -> Result<Option<u64>, DriveError> {
@@ -278,7 +283,7 @@ impl Desk {
                 number = self.joints.add(coming, number, arrived);
             }
             for &(channel, part) in coming.parts() {
-                owns[channel as usize].drive.push(part, number);
+                channels[channel as usize].push(part, number);
             }
         }
         self.ahead = ahead;
@@ -286,8 +291,8 @@ impl Desk {
         let last = self.orders[0].arrival(self.last_arrival.0);
         let last = (last, self.arrived.saturating_sub(1), 0);
         (self.joints.last_given, self.joints.done_behind) = (last, 0);
-        for own in owns {
-            let meter = &mut own.drive.shared.observer;
+        for drive in channels {
+            let meter = &mut drive.shared.observer;
             (meter.last_given, meter.done_behind, meter.latest.1) = (last, 0, 0);
         }
         self.has_given = true;
@@ -311,16 +316,16 @@ impl Desk {
     }
 
     /// Looks when the next events come.
-    fn look(&mut self, owns: &mut [Guard<'_>]) {
+    fn look(&mut self, channels: &mut [Guard<'_>]) {
         self.next.clear();
-        for (own, order) in owns.iter_mut().zip(&self.orders) {
-            self.next.push(order.of_drive(own.drive.next_position()));
-            self.reached = self.reached.max(order.of_drive(own.drive.position()));
+        for (drive, order) in channels.iter_mut().zip(&self.orders) {
+            self.next.push(order.of_drive(drive.next_position()));
+            self.reached = self.reached.max(order.of_drive(drive.position()));
         }
     }
 
     /// The next request arrives.
-    fn arrive(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+    fn arrive(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         let now = place.time;
         let Coming { request, only, parts } = &mut self.ahead[self.taken];
         let coming = Coming { request: *request, only: *only, parts: std::mem::take(parts) };
@@ -332,12 +337,12 @@ impl Desk {
         }
         if self.told == self.joints.meter.first() {
             self.joints.meter.begin(now);
-            owns.iter_mut().for_each(|own| own.drive.shared.observer.meter.begin(now));
+            channels.iter_mut().for_each(|drive| drive.shared.observer.meter.begin(now));
         }
         let number = self.count_arrival(coming.request.op, now);
         self.line.push_back(Held { coming, number, arrived: now });
         match self.line.len() {
-            1 => self.follow(owns, place),
+            1 => self.follow(channels, place),
             _ => Ok(()), // it is not the first that waits
         }
     }
@@ -345,44 +350,44 @@ impl Desk {
     /// The next event of a channel happens, at `place` of the drive.
     fn event(
         &mut self,
-        owns: &mut [Guard<'_>],
+        channels: &mut [Guard<'_>],
         channel: u32,
         place: Position,
     ) -> Result<(), DriveError> {
-        let own = self.step_of(owns, channel);
-        let die = own.drive.happen()?;
+        let drive = self.step_of(channels, channel);
+        let die = drive.happen()?;
         // A chain that goes on has taken its event back.
-        if self.orders[channel as usize].of_drive(own.drive.position()) >= place {
+        if self.orders[channel as usize].of_drive(drive.position()) >= place {
             self.reached = self.reached.max(place);
         }
         self.touch(channel);
-        self.take_ready(owns, channel);
-        self.settle(owns, channel);
+        self.take_ready(channels, channel);
+        self.settle(channels, channel);
         if let Some(die) = die {
-            self.admit(owns, place)?;
-            self.look_at(owns, (channel, die))?;
+            self.admit(channels, place)?;
+            self.look_at(channels, (channel, die))?;
         }
-        self.follow(owns, place)
+        self.follow(channels, place)
     }
 
     /// What follows from the event at `place`: requests get places, and dies that are ready begin.
-    fn follow(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+    fn follow(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         loop {
-            self.admit(owns, place)?;
+            self.admit(channels, place)?;
             let Some(die) = self.ready.pop() else { break };
-            self.look_at(owns, die)?;
+            self.look_at(channels, die)?;
         }
         self.steps = 0;
         for channel in self.touched.drain(..) {
-            let (own, order) = (&mut owns[channel as usize], self.orders[channel as usize]);
-            own.drive.is_over();
-            self.next[channel as usize] = order.of_drive(own.drive.next_position());
+            let (drive, order) = (&mut channels[channel as usize], self.orders[channel as usize]);
+            drive.is_over();
+            self.next[channel as usize] = order.of_drive(drive.next_position());
         }
         Ok(())
     }
 
     /// Requests get the places that are free.
-    fn admit(&mut self, owns: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
+    fn admit(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         while self.outstanding < self.queue_depth
             && let Some(held) = self.line.pop_front()
         {
@@ -395,17 +400,17 @@ impl Desk {
             let before = self.ready.len();
             for &(channel, part) in coming.parts() {
                 let here = self.orders[channel as usize].of_channel(place);
-                let own = self.step_of(owns, channel);
-                own.drive.enter((place, here), (part, number), arrived)?;
+                let drive = self.step_of(channels, channel);
+                drive.enter((place, here), (part, number), arrived)?;
                 self.touch(channel);
-                self.take_ready(owns, channel);
+                self.take_ready(channels, channel);
             }
             if coming.parts().len() > 1 && self.ready.len() > before + 1 {
                 // As if the pages had come one by one.
                 let pages = self.shape.pages_of(&coming.request)?;
                 self.dies.sort(&mut self.ready[before..], pages, |die| *die);
             }
-            coming.parts().iter().for_each(|part| self.settle(owns, part.0));
+            coming.parts().iter().for_each(|part| self.settle(channels, part.0));
         }
         Ok(())
     }
@@ -413,19 +418,19 @@ impl Desk {
     /// A die of a channel begins everything that it can.
     fn look_at(
         &mut self,
-        owns: &mut [Guard<'_>],
+        channels: &mut [Guard<'_>],
         (channel, die): (u32, u32),
     ) -> Result<(), DriveError> {
-        self.step_of(owns, channel).drive.look_at(die)?;
-        self.take_ready(owns, channel);
-        self.settle(owns, channel);
+        self.step_of(channels, channel).look_at(die)?;
+        self.take_ready(channels, channel);
+        self.settle(channels, channel);
         Ok(())
     }
 
     /// The dies of a channel that are ready now are looked at before those that were before.
-    fn take_ready(&mut self, owns: &mut [Guard<'_>], channel: u32) {
+    fn take_ready(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let before = self.ready.len();
-        while let Some(die) = owns[channel as usize].drive.next_ready() {
+        while let Some(die) = channels[channel as usize].next_ready() {
             if !self.ready[..before].contains(&(channel, die)) {
                 self.ready.push((channel, die));
             }
@@ -434,11 +439,11 @@ impl Desk {
     }
 
     /// The next step of what follows from an event is of this channel.
-    fn step_of<'a>(&mut self, owns: &'a mut [Guard<'_>], channel: u32) -> &'a mut Own {
-        let own = &mut *owns[channel as usize];
+    fn step_of<'a>(&mut self, channels: &'a mut [Guard<'_>], channel: u32) -> &'a mut Channel {
+        let drive = &mut *channels[channel as usize];
         self.steps += 1;
-        own.drive.shared.observer.latest = (self.arrived.saturating_sub(1), self.steps);
-        own
+        drive.shared.observer.latest = (self.arrived.saturating_sub(1), self.steps);
+        drive
     }
 
     /// When the next event of a channel comes may change.
@@ -449,43 +454,43 @@ impl Desk {
     }
 
     /// Hears what one channel has to tell.
-    fn settle(&mut self, owns: &mut [Guard<'_>], channel: u32) {
-        let meter = &mut owns[channel as usize].drive.shared.observer;
+    fn settle(&mut self, channels: &mut [Guard<'_>], channel: u32) {
+        let meter = &mut channels[channel as usize].shared.observer;
         if meter.done == 0 && meter.parts.is_empty() && meter.began.is_empty() {
             return;
         }
         self.hear(channel, meter);
         if !meter.began.is_empty() {
             let began = std::mem::take(&mut meter.began);
-            began.into_iter().for_each(|began| self.number(owns, channel, began));
+            began.into_iter().for_each(|began| self.number(channels, channel, began));
         }
         self.joints.all_numbered();
-        self.finish_joints(owns);
+        self.finish_joints(channels);
     }
 
     /// The same of all channels, which have gone on alone.
-    fn settle_all(&mut self, owns: &mut [Guard<'_>]) {
+    fn settle_all(&mut self, channels: &mut [Guard<'_>]) {
         let mut began: Vec<(u32, Began)> = Vec::new();
-        for (channel, own) in (0..).zip(&mut *owns) {
-            let meter = &mut own.drive.shared.observer;
+        for (channel, drive) in (0..).zip(&mut *channels) {
+            let meter = &mut drive.shared.observer;
             self.hear(channel, meter);
             began.extend(meter.began.drain(..).map(|it| (channel, it)));
         }
         self.sort(&mut began);
-        began.into_iter().for_each(|(channel, began)| self.number(owns, channel, began));
+        began.into_iter().for_each(|(channel, began)| self.number(channels, channel, began));
         self.joints.all_numbered();
-        self.finish_joints(owns);
+        self.finish_joints(channels);
         if std::mem::take(&mut self.has_given) {
-            let behind = owns.iter().map(|own| own.drive.shared.observer.done_behind);
+            let behind = channels.iter().map(|drive| drive.shared.observer.done_behind);
             self.last_arrival.1 = self.in_system + behind.sum::<u64>() + self.joints.done_behind;
         }
     }
 
     /// A collection of a channel is the next of the drive.
-    fn number(&mut self, owns: &mut [Guard<'_>], channel: u32, began: Began) {
+    fn number(&mut self, channels: &mut [Guard<'_>], channel: u32, began: Began) {
         let number = self.collections;
         self.collections += 1;
-        let meter = &mut owns[channel as usize].drive.shared.observer.meter;
+        let meter = &mut channels[channel as usize].shared.observer.meter;
         meter.worst_mut().renumber(began.die, began.number, number);
         self.joints.numbered(channel, began.number, number);
     }
@@ -497,7 +502,7 @@ impl Desk {
         for same in began.chunk_by_mut(|one, other| one.1.at == other.1.at) {
             if let (true, Some(request)) = (same.len() > 1, self.joints.request(same[0].1.at.1)) {
                 let pages = self.shape.pages_of(&request).unwrap_or(0..0);
-                self.dies.sort(same, pages, |it| (it.0, it.1.die));
+                self.dies.sort(same, pages, |it| (it.0, it.1.by));
                 same.reverse();
             }
         }
@@ -521,7 +526,7 @@ impl Desk {
 
     /// Requests whose last parts are done are done.
     #[inline]
-    fn finish_joints(&mut self, owns: &mut [Guard<'_>]) {
+    fn finish_joints(&mut self, channels: &mut [Guard<'_>]) {
         if !self.joints.are_done() {
             return;
         }
@@ -530,6 +535,6 @@ impl Desk {
         self.outstanding -= done;
         self.completed += done;
         let slowest = self.joints.slowest();
-        owns.iter_mut().for_each(|own| own.drive.shared.observer.slowest_joint = slowest);
+        channels.iter_mut().for_each(|drive| drive.shared.observer.slowest_joint = slowest);
     }
 }

@@ -3,7 +3,7 @@
 use flashgc_workload::requests::TimedRequest;
 use hashbrown::HashMap;
 
-use super::meter::{PartDone, Place, START};
+use super::meter::{Completed, PartDone, Place, START};
 use super::source::{Coming, Part};
 use crate::timed::front::PART;
 use crate::timed::measure::{Completion, KINDS, Meter, Observer};
@@ -29,7 +29,7 @@ pub struct Joints {
     pub(super) fresh: Vec<u64>,
     pub meter: Meter,
     /// When the slowest of each kind was completed.
-    pub slowest_at: [Place; KINDS.len()],
+    pub slowest_at: [Completed; KINDS.len()],
     /// The time that those took which are done.
     pub done_ns: u128,
     /// Those done behind the arrival of the last request that the channels were given.
@@ -44,7 +44,7 @@ impl Joints {
             done: Vec::new(),
             fresh: Vec::new(),
             meter,
-            slowest_at: [START; KINDS.len()],
+            slowest_at: [(START, 0); KINDS.len()],
             done_ns: 0,
             done_behind: 0,
             last_given: START,
@@ -135,23 +135,23 @@ impl Joints {
     /// Requests whose parts are all done are completed, the first first. Returns how many. A channel has
     /// `planes` planes.
     pub fn finish(&mut self, planes: u32) -> u64 {
-        let mut done: Vec<(Place, u64, Joint)> = Vec::new();
+        let mut done: Vec<(Completed, u64, Joint)> = Vec::new();
         for number in self.done.drain(..) {
             if let Some(joint) = self.under_way.remove(&number)
                 && let Some((_, last)) = &joint.last
             {
-                done.push((last.at, number, joint));
+                done.push(((last.at, last.behind), number, joint));
             }
         }
         done.sort_by_key(|it| (it.0, it.1));
         for (place, number, joint) in &done {
             self.complete((*place, *number), joint, planes);
-            self.done_behind += u64::from(*place >= self.last_given);
+            self.done_behind += u64::from(place.0 >= self.last_given);
         }
         done.len() as u64
     }
 
-    fn complete(&mut self, (place, number): (Place, u64), joint: &Joint, planes: u32) {
+    fn complete(&mut self, (place, number): (Completed, u64), joint: &Joint, planes: u32) {
         let Some((channel, last)) = &joint.last else { return };
         let Joint { request, arrived, met_collection, .. } = *joint;
         let completion = Completion {

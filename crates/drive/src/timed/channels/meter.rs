@@ -17,6 +17,9 @@ pub const OWN: u64 = 1 << 63;
 /// step it is of all that follows from the event at once.
 pub type Place = (Position, u64, u32);
 
+/// The same, and how many requests and parts of requests the channel had done before.
+pub type Completed = (Place, u64);
+
 /// Before everything.
 pub const START: Place = (Position::end_of(0), 0, 0);
 
@@ -25,6 +28,8 @@ pub const START: Place = (Position::end_of(0), 0, 0);
 pub struct Began {
     pub at: Place,
     pub die: u32,
+    /// The die whose turn it was: its page needed the room.
+    pub by: u32,
     /// As the channel calls it.
     pub number: u64,
 }
@@ -33,6 +38,8 @@ pub struct Began {
 #[derive(Clone)]
 pub struct PartDone {
     pub at: Place,
+    /// Requests and parts that the channel had done before.
+    pub behind: u64,
     /// In the terms of the channel, and the times of its last page.
     pub completion: Completion,
     /// What its die did, where the request may be the slowest so far.
@@ -50,6 +57,8 @@ pub struct ChannelMeter {
     /// The request that arrived last, and the step of the event where the drive's events are handled one
     /// by one; else 0.
     pub latest: (u64, u32),
+    /// The die whose turn it is.
+    turn: u32,
     /// Requests completed that are the channel's alone, with flush commands and without.
     pub done: u64,
     pub completed: u64,
@@ -62,15 +71,17 @@ pub struct ChannelMeter {
     pub slowest_joint: [u64; KINDS.len()],
     /// Collections that began since then.
     pub began: Vec<Began>,
+    /// Requests and parts that are done.
+    all_done: u64,
     /// When the slowest request of each kind was completed.
-    pub slowest: [Place; KINDS.len()],
+    pub slowest: [Completed; KINDS.len()],
 }
 
 impl State for ChannelMeter {
     state! {
-        values: event, latest, done, completed, done_behind, last_given, slowest;
+        values: event, latest, done, completed, done_behind, last_given, all_done, slowest;
         states: meter;
-        fixed: order, elsewhere, parts, began, slowest_joint;
+        fixed: order, elsewhere, turn, parts, began, slowest_joint;
     }
 }
 
@@ -82,6 +93,7 @@ impl ChannelMeter {
             event: Position::end_of(0),
             elsewhere: None,
             latest: (0, 0),
+            turn: 0,
             done: 0,
             done_behind: 0,
             last_given: START,
@@ -89,7 +101,8 @@ impl ChannelMeter {
             parts: Vec::new(),
             slowest_joint: [0; KINDS.len()],
             began: Vec::new(),
-            slowest: [START; KINDS.len()],
+            all_done: 0,
+            slowest: [(START, 0); KINDS.len()],
         }
     }
 
@@ -117,12 +130,18 @@ impl Observer for ChannelMeter {
     }
 
     fn completed(&mut self, request: &Completion) {
+        self.all_done += 1;
         if request.number >= PART {
             let kind = KINDS.iter().position(|&kind| kind == request.op);
             let is_slow =
                 kind.is_some_and(|kind| request.response_ns() >= self.slowest_joint[kind]);
             let worst = is_slow.then(|| Box::new(self.meter.worst().about(request)));
-            self.parts.push(PartDone { at: self.place(), completion: *request, worst });
+            self.parts.push(PartDone {
+                at: self.place(),
+                behind: self.all_done,
+                completion: *request,
+                worst,
+            });
             return;
         }
         self.done += 1;
@@ -135,7 +154,7 @@ impl Observer for ChannelMeter {
         if self.meter.worst().changes() != before
             && let Some(kind) = KINDS.iter().position(|&kind| kind == request.op)
         {
-            self.slowest[kind] = self.place();
+            self.slowest[kind] = (self.place(), self.all_done);
         }
     }
 
@@ -143,10 +162,14 @@ impl Observer for ChannelMeter {
         self.meter.worked(span);
     }
 
+    fn looked_at(&mut self, die: u32) {
+        self.turn = die;
+    }
+
     fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         let number = number | OWN;
         if begins {
-            self.began.push(Began { at: self.place(), die, number });
+            self.began.push(Began { at: self.place(), die, by: self.turn, number });
         }
         self.meter.collection(now, die, number, begins);
     }

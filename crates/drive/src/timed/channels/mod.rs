@@ -8,8 +8,7 @@
 //! While the queue cannot be full, whatever happens, the channels need not know of each other: they are
 //! given the next requests, and each goes on alone until the time at which the next one after these
 //! arrives. Near a full queue, and where the drive is to stop after so many requests, events are handled one
-//! by one in the order of the drive ([`order`]), and the channels share its queue (`front/gate.rs`). So
-//! every digit is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
+//! by one in the order of the drive ([`order`]): [`desk`] does this. So every digit is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
 
 mod channel;
 mod crew;
@@ -45,14 +44,9 @@ use order::Order;
 use source::{REFILLS, Source};
 use split::Split;
 
-/// A channel, with its own map.
-pub struct Own {
-    drive: Channel,
-}
-
 /// A drive whose channels are simulated one by one. See the module's text.
 pub struct Channels {
-    channels: Vec<Mutex<Own>>,
+    channels: Vec<Mutex<Channel>>,
     source: Mutex<Source>,
     desk: Desk,
     threads: usize,
@@ -72,14 +66,16 @@ pub fn are_apart(settings: &Settings) -> bool {
         && !settings.details.serial_overwrites
 }
 
-/// What no thread can have broken: a thread that panics ends the run.
-fn own<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Waits for no other thread to have it. None can have broken it: a thread that panics ends the run.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Channels {
-    /// The drive that `settings` describe at time 0. `layer` makes the map of a channel from its
-    /// hardware; requests before number `first` are warm-up.
+    /// The drive that `settings` describe at time 0, with `pages` logical pages, simulated by at most so many
+    /// `threads`. `meter` makes what measures so many dies. `layer` makes the map of a channel from its
+    /// settings, the channel's number and its logical pages; its planes must be numbered behind those of the
+    /// channels before it.
     ///
     /// # Errors
     /// Those of `layer`; settings that do not go together.
@@ -107,7 +103,7 @@ impl Channels {
             let none = Box::new(InTurn::none());
             let drive = TimedDrive::new(alone.clone(), map, none, meter)
                 .map_err(flashgc_ftl::FtlError::from)?;
-            channels.push(Mutex::new(Own { drive }));
+            channels.push(Mutex::new(drive));
         }
         let source = Source::new(requests, split.clone(), Shape::new(hardware.unit_bytes(), pages));
         Ok(Self {
@@ -129,10 +125,10 @@ impl Channels {
         let failed = Mutex::new(None);
         let orders = desk.orders.clone();
         let job = |it: usize| {
-            let Some(channel) = channels.get(it) else { return own(source).refill() };
+            let Some(channel) = channels.get(it) else { return lock(source).refill() };
             let end = orders[it].of_channel(orders[it].arrival(bound.load(Ordering::Acquire)));
-            if let Err(error) = own(channel).drive.advance(end) {
-                own(&failed).get_or_insert(error);
+            if let Err(error) = lock(channel).advance(end) {
+                lock(&failed).get_or_insert(error);
             }
         };
         let crew = Crew::new(*threads, channels.len() + REFILLS);
@@ -147,7 +143,7 @@ impl Channels {
             desk.run(channels, source, (until, about), |time| {
                 bound.store(time, Ordering::Release);
                 crew.round(&others, &job);
-                own(&failed).take().map_or(Ok(()), Err)
+                lock(&failed).take().map_or(Ok(()), Err)
             })
         })?;
         self.catch_up()?;
@@ -162,8 +158,8 @@ impl Channels {
     /// All maps and measurements are as of the last event.
     fn catch_up(&mut self) -> Result<(), DriveError> {
         let (orders, reached) = (self.desk.orders.clone(), self.desk.reached);
-        for (own, order) in self.owns().zip(orders) {
-            own.drive.catch_up(order.of_channel(reached))?;
+        for (drive, order) in self.drives().zip(orders) {
+            drive.catch_up(order.of_channel(reached))?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl Value for Coming {
 }
 
 impl Value for PartDone {
-    value!(at, completion, worst);
+    value!(at, behind, completion, worst);
 }
 
 impl Value for Joint {
@@ -56,8 +56,8 @@ impl State for Channels {
         to.section("channels");
         self.desk.save(to);
         self.source.lock().unwrap_or_else(PoisonError::into_inner).save(to);
-        for own in &self.channels {
-            own.lock().unwrap_or_else(PoisonError::into_inner).drive.save(to);
+        for channel in &self.channels {
+            channel.lock().unwrap_or_else(PoisonError::into_inner).save(to);
         }
     }
 
@@ -65,6 +65,6 @@ impl State for Channels {
         from.section("channels")?;
         self.desk.restore(from)?;
         self.source.get_mut().unwrap_or_else(PoisonError::into_inner).restore(from)?;
-        self.owns().try_for_each(|own| own.drive.restore(from))
+        self.drives().try_for_each(|drive| drive.restore(from))
     }
 }

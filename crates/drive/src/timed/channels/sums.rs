@@ -6,21 +6,17 @@ use std::sync::PoisonError;
 use flashgc_ftl::{Counters, Packing, Stepwise};
 
 use super::channel::Channel;
-use super::meter::Place;
-use super::{Channels, Own, own};
+use super::meter::Completed;
+use super::{Channels, lock};
 use crate::asked::Asked;
 use crate::counting::DriveError;
 use crate::timed::measure::{KINDS, Meter, Totals, Worst, WorstSoFar};
 
 impl Channels {
     /// The channels, which no other thread has now.
-    pub(super) fn owns(&mut self) -> impl Iterator<Item = &mut Own> {
+    pub(super) fn drives(&mut self) -> impl Iterator<Item = &mut Channel> {
         let all = self.channels.iter_mut();
         all.map(|one| one.get_mut().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn drives(&mut self) -> impl Iterator<Item = &mut Channel> {
-        self.owns().map(|own| &mut own.drive)
     }
 
     /// The map of each channel, in order.
@@ -40,7 +36,7 @@ impl Channels {
 
     /// Blocks erased.
     pub fn erases(&self) -> u64 {
-        self.channels.iter().map(|one| own(one).drive.layer().counters().erases).sum()
+        self.channels.iter().map(|one| lock(one).layer().counters().erases).sum()
     }
 
     /// The counts of all maps.
@@ -125,20 +121,21 @@ impl Channels {
             parts[channel as usize].push(number);
         }
         let threads = self.threads;
-        let write = |own: &mut Own, pages: &[u32]| own.drive.precondition(pages).map(|_| ());
-        let mut jobs: Vec<_> = self.owns().zip(&parts).collect();
+        let write = |drive: &mut Channel, pages: &[u32]| drive.precondition(pages).map(|_| ());
+        let mut jobs: Vec<_> = self.drives().zip(&parts).collect();
         let each = jobs.len().div_ceil(threads);
         std::thread::scope(|scope| {
             let mut chunks = jobs.chunks_mut(each);
             let own = chunks.next();
             let others: Vec<_> = chunks
                 .map(|jobs| {
-                    scope
-                        .spawn(move || jobs.iter_mut().try_for_each(|(own, part)| write(own, part)))
+                    scope.spawn(move || {
+                        jobs.iter_mut().try_for_each(|(drive, part)| write(drive, part))
+                    })
                 })
                 .collect();
             let mut done = own.map_or(Ok(()), |jobs| {
-                jobs.iter_mut().try_for_each(|(own, part)| write(own, part))
+                jobs.iter_mut().try_for_each(|(drive, part)| write(drive, part))
             });
             for other in others {
                 let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -162,7 +159,7 @@ impl Channels {
         let split = self.desk.split.clone();
         let count = self.channels.len() as u32;
         let joints = &mut self.desk.joints;
-        let mut best: [Option<(Place, Worst)>; KINDS.len()] = Default::default();
+        let mut best: [Option<(Completed, Worst)>; KINDS.len()] = Default::default();
         for (kind, place) in joints.slowest_at.into_iter().enumerate() {
             let worst = joints.meter.worst_mut().each()[kind].clone();
             best[kind] = worst.map(|worst| (place, worst));
@@ -197,8 +194,8 @@ impl Channels {
         let meters: Vec<Meter> = self
             .channels
             .drain(..)
-            .map(|own| own.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .map(|own| own.drive.into_observer().meter)
+            .map(|drive| drive.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .map(|drive| drive.into_observer().meter)
             .collect();
         let mut meter = self.desk.joints.meter;
         for mut other in meters {

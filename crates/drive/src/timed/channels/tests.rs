@@ -308,7 +308,16 @@ fn a_drive_may_stop_where_its_channels_do() {
 
 #[test]
 fn every_digit_is_that_of_the_whole_drive() {
-    for seed in 0..150 {
+    // The last two once found a tie that was decided the other way.
+    for seed in (0..150).chain([1194, 6110]) {
         compare(&Case::draw(seed), 1 + seed as usize % 3);
+    }
+}
+
+#[test]
+#[ignore = "12,000 drives: five minutes"]
+fn every_digit_is_that_of_the_whole_drive_on_many() {
+    for seed in 1000..13_000 {
+        compare(&Case::draw(seed), 1 + seed as usize % 4);
     }
 }

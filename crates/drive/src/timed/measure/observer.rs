@@ -217,6 +217,11 @@ pub trait Observer {
         let _ = stint;
     }
 
+    /// A die has its turn: it begins everything that it can begin now.
+    fn looked_at(&mut self, die: u32) {
+        let _ = die;
+    }
+
     /// Request `number` arrived at `now`; a flush command has the number of the request before it.
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         let _ = (number, op, now);
