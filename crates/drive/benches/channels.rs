@@ -3,8 +3,10 @@
 //! channel on one thread and on more, in turns; every digit must be the same.
 //!
 //! `cargo bench -p flashgc-drive --bench channels` runs it; `-- --smoke` runs a size that takes a second;
-//! `-- --gigabytes 16`, `-- --requests 1000000`, `-- --rate 25000` (requests a second of the drive),
+//! `-- --gigabytes 16`, `-- --requests 1000000`, `-- --rate 15000` (requests a second of the drive),
 //! `-- --queue-depth 256`, `-- --threads 2`, `-- --rounds 3`, `-- --pages 4` (pages of a request, at most).
+
+mod tlc;
 
 use std::time::Instant;
 
@@ -12,16 +14,12 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Channels, Collecting, Details, Hardware, Loop, Meter, Order, Placement, Preemption, Scheduling,
-    Settings, Suspend, TimedDrive, Unit, Until, WorstSoFar,
+    Channels, Loop, Meter, Preemption, Settings, TimedDrive, Until, WorstSoFar,
 };
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, Stepwise, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
-
-/// (N - U) / U.
-const OVERPROVISION: f64 = 0.28;
-const PAGES_PER_BLOCK: u32 = 256;
+use tlc::{OVERPROVISION, PAGES_PER_BLOCK};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -34,7 +32,7 @@ fn main() {
     let bench = Bench {
         bytes: value("--gigabytes", if is_smoke { 1.0 } else { 16.0 }) as u64 * 1_000_000_000,
         requests: value("--requests", if is_smoke { 50_000.0 } else { 2_000_000.0 }) as u64,
-        rate: value("--rate", 25_000.0),
+        rate: value("--rate", 15_000.0),
         queue_depth: value("--queue-depth", 65_536.0) as u32,
         pages: value("--pages", 1.0) as u32,
     };
@@ -42,10 +40,6 @@ fn main() {
     let rounds = value("--rounds", if is_smoke { 1.0 } else { 3.0 }) as usize;
     let mut fastest = [f64::INFINITY; 3];
     for _ in 0..rounds {
-        if has("--alone") {
-            eprintln!("{} s", bench.by_channel(threads).0);
-            return;
-        }
         let ways = [bench.whole(), bench.by_channel(1), bench.by_channel(threads)];
         for (fastest, (seconds, told)) in fastest.iter_mut().zip(&ways) {
             *fastest = fastest.min(*seconds);
@@ -112,46 +106,7 @@ struct Bench {
 
 impl Bench {
     fn settings(&self) -> Settings {
-        Settings {
-            // A TLC die: 60 us, 700 us, 3.5 ms, and a bus of 1.2 GB/s.
-            hardware: Hardware {
-                channels: 8,
-                ways: 4,
-                dies: 2,
-                planes: 1,
-                page_bytes: 4096,
-                units_per_page: 1,
-                read_ns: 60_000,
-                program_ns: 700_000,
-                erase_ns: 3_500_000,
-                transfer_ns: 3_400,
-                command_ns: 0,
-            },
-            placement: Placement::Static(Order::CWDP),
-            scheduling: Scheduling::Fifo,
-            multi_plane: false,
-            cache_commands: false,
-            collecting: Collecting {
-                unit: Unit::Plane,
-                low: 2,
-                high: 2,
-                hard: 0,
-                preemption: Preemption::None,
-                holds_unit: false,
-                search_ns: 0,
-                poll_ns: 0,
-                copy_back: false,
-                idle: None,
-                paces_writes: false,
-            },
-            suspend: Suspend::NEVER,
-            slc: None,
-            flush_after_ns: u64::MAX,
-            write_cache: 0,
-            host: Loop::Open,
-            queue_depth: self.queue_depth,
-            details: Details::default(),
-        }
+        tlc::settings(Loop::Open, self.queue_depth, Preemption::None)
     }
 
     fn pages(&self) -> u32 {

@@ -8,6 +8,7 @@
 //! `-- --metered` with the measurements of a run.
 
 mod bare;
+mod tlc;
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -17,16 +18,12 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Collecting, Details, Hardware, Loop, Meter, Observer, Order, Placement, Preemption, Scheduling,
-    Settings, Silent, Suspend, TimedDrive, Unit, Until, WorstSoFar,
+    Hardware, Loop, Meter, Observer, Preemption, Silent, TimedDrive, Until, WorstSoFar,
 };
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
-
-/// (N - U) / U.
-const OVERPROVISION: f64 = 0.28;
-const PAGES_PER_BLOCK: u32 = 256;
+use tlc::{OVERPROVISION, PAGES_PER_BLOCK};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -116,53 +113,14 @@ fn measure<O: Observer>(
     requests: u64,
     observer: impl Fn(&Hardware) -> O,
 ) {
-    // A TLC die: 60 us, 700 us, 3.5 ms, and a bus of 1.2 GB/s.
-    let hardware = Hardware {
-        channels: 8,
-        ways: 4,
-        dies: 2,
-        planes: 1,
-        page_bytes: 4096,
-        units_per_page: 1,
-        read_ns: 60_000,
-        program_ns: 700_000,
-        erase_ns: 3_500_000,
-        transfer_ns: 3_400,
-        command_ns: 0,
-    };
+    let host = Loop::Closed { threads: 1024, think_ns: 0 };
+    let settings = tlc::settings(host, 1024, preemption);
+    let (hardware, placement) = (settings.hardware, settings.placement);
     let planes = hardware.all_planes();
     let pages = bytes / 4096;
     let blocks = pages as f64 * (1.0 + OVERPROVISION) / f64::from(PAGES_PER_BLOCK);
     let blocks = (blocks as u32).next_multiple_of(planes);
     let geometry = Geometry::new(blocks, PAGES_PER_BLOCK, pages).expect("a valid size");
-    let placement = Placement::Static(Order::CWDP);
-    let settings = Settings {
-        hardware,
-        placement,
-        scheduling: Scheduling::Fifo,
-        multi_plane: false,
-        cache_commands: false,
-        collecting: Collecting {
-            unit: Unit::Plane,
-            low: 2,
-            high: 2,
-            hard: 0,
-            preemption,
-            holds_unit: false,
-            search_ns: 0,
-            poll_ns: 0,
-            copy_back: false,
-            idle: None,
-            paces_writes: false,
-        },
-        suspend: Suspend::NEVER,
-        slc: None,
-        flush_after_ns: u64::MAX,
-        write_cache: 0,
-        host: Loop::Closed { threads: 1024, think_ns: 0 },
-        queue_depth: 1024,
-        details: Details::default(),
-    };
     let homes = placement.homes(&hardware);
     let layout = PlaneLayout {
         layout: Layout {
