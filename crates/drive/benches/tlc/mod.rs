@@ -1,9 +1,6 @@
 //! The drive of the benchmarks with a clock: 8 channels and 64 dies of TLC.
 
-use flashgc_drive::timed::{
-    Collecting, Details, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings,
-    Suspend, Unit,
-};
+use flashgc_drive::timed::{Hardware, Loop, Preemption, Settings};
 
 /// (N - U) / U.
 pub const OVERPROVISION: f64 = 0.28;
@@ -11,43 +8,20 @@ pub const PAGES_PER_BLOCK: u32 = 256;
 
 /// A die takes 60 us, 700 us and 3.5 ms, and the bus has 1.2 GB/s.
 pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Settings {
-    Settings {
-        hardware: Hardware {
-            channels: 8,
-            ways: 4,
-            dies: 2,
-            planes: 1,
-            page_bytes: 4096,
-            units_per_page: 1,
-            read_ns: 60_000,
-            program_ns: 700_000,
-            erase_ns: 3_500_000,
-            transfer_ns: 3_400,
-            command_ns: 0,
-        },
-        placement: Placement::Static(Order::CWDP),
-        scheduling: Scheduling::Fifo,
-        multi_plane: false,
-        cache_commands: false,
-        collecting: Collecting {
-            unit: Unit::Plane,
-            low: 2,
-            high: 2,
-            hard: 0,
-            preemption,
-            holds_unit: false,
-            search_ns: 0,
-            poll_ns: 0,
-            copy_back: false,
-            idle: None,
-            paces_writes: false,
-        },
-        suspend: Suspend::NEVER,
-        slc: None,
-        flush_after_ns: u64::MAX,
-        write_cache: 0,
-        host,
-        queue_depth,
-        details: Details::default(),
-    }
+    let hardware = Hardware {
+        channels: 8,
+        ways: 4,
+        dies: 2,
+        planes: 1,
+        page_bytes: 4096,
+        units_per_page: 1,
+        read_ns: 60_000,
+        program_ns: 700_000,
+        erase_ns: 3_500_000,
+        transfer_ns: 3_400,
+        command_ns: 0,
+    };
+    let mut settings = Settings { host, queue_depth, ..Settings::plain(hardware) };
+    settings.collecting.preemption = preemption;
+    settings
 }

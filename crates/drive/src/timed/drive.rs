@@ -49,6 +49,22 @@ pub enum Stop {
     WornOut,
 }
 
+impl Stop {
+    /// Why a drive stops in which nothing more will happen, with so many requests in the system.
+    ///
+    /// # Errors
+    /// Any: they wait for room that nothing makes.
+    pub(super) fn at_rest(in_system: u64) -> Result<Self, DriveError> {
+        match in_system {
+            0 => Ok(Self::Ended),
+            left => Err(FtlError::no_space(format!(
+                "{left} requests wait for an erased block, and no collection is under way"
+            ))
+            .into()),
+        }
+    }
+}
+
 impl Value for Stop {
     words!(Reached, Ended, Overload, WornOut);
 }
@@ -201,7 +217,7 @@ impl<O: Observer> TimedDrive<O> {
                     self.shared.clock.pass(ended);
                     return Ok(Stop::Reached);
                 }
-                Next::Nothing => return self.ended(),
+                Next::Nothing => return Stop::at_rest(self.front.in_system()),
             }
         }
     }
@@ -355,16 +371,6 @@ impl<O: Observer> TimedDrive<O> {
     /// Frees the drive, and keeps the observer.
     pub fn into_observer(self) -> O {
         self.shared.observer
-    }
-
-    fn ended(&self) -> Result<Stop, DriveError> {
-        match self.front.in_system() {
-            0 => Ok(Stop::Ended),
-            left => Err(FtlError::no_space(format!(
-                "{left} requests wait for an erased block, and no collection is under way"
-            ))
-            .into()),
-        }
     }
 
     /// Nanoseconds since the start.

@@ -342,11 +342,9 @@ impl Lengthened for ClockedRun {
         let mut told = 0;
         let mut look = |run: &mut Self, done: u64| {
             progress.report(done, run.drive.counters().programs(), control);
-            if let Some((changes, worst)) = run.drive.worst_since(told)
-                && let Some(slowest) = worst.slowest()
-            {
+            if let Some((changes, slowest)) = run.drive.slowest_since(told) {
                 told = changes;
-                control.tell_worst(WorstResult::of(slowest, run.index));
+                control.tell_worst(WorstResult::of(&slowest, run.index));
             }
             if let Some(poll) = &mut poll {
                 poll();

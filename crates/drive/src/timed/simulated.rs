@@ -7,7 +7,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use super::channels::Channels;
 use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{Meter, Totals, WorstSoFar};
+use super::measure::{Meter, Totals, Worst};
 use crate::asked::Asked;
 use crate::counting::DriveError;
 
@@ -177,18 +177,21 @@ impl Simulated {
         }
     }
 
-    /// The slowest requests, if one has changed since there were `told` changes; and their number.
-    pub fn worst_since(&mut self, told: u64) -> Option<(u64, WorstSoFar)> {
-        match self {
+    /// The slowest request, if the slowest of a kind has changed since there were `told` changes; and how many
+    /// there are now.
+    pub fn slowest_since(&mut self, told: u64) -> Option<(u64, Worst)> {
+        let (changes, slowest) = match self {
             Self::Whole(drive) => {
                 let worst = drive.observer().worst();
-                (worst.changes() > told).then(|| (worst.changes(), worst.clone()))
+                let changes = worst.changes();
+                (changes, (changes > told).then(|| worst.slowest().cloned()))
             }
             Self::ByChannel(drive) => {
                 let changes = drive.changes();
-                (changes > told).then(|| (changes, drive.worst()))
+                (changes, (changes > told).then(|| drive.worst().slowest().cloned()))
             }
-        }
+        };
+        Some((changes, slowest??))
     }
 
     /// What was measured until the last event.

@@ -3,10 +3,7 @@
 use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
 use super::clock::Clock;
-use super::config::{
-    Collecting, Details, Hardware, Loop, Order, Placement, Preemption, Scheduling, Settings,
-    Suspend, Unit,
-};
+use super::config::{Hardware, Preemption, Settings};
 use super::measure::Silent;
 use super::shared::Shared;
 
@@ -25,33 +22,9 @@ pub fn settings() -> Settings {
         transfer_ns: 10,
         command_ns: 0,
     };
-    Settings {
-        hardware,
-        placement: Placement::Static(Order::CWDP),
-        scheduling: Scheduling::Fifo,
-        multi_plane: false,
-        cache_commands: false,
-        collecting: Collecting {
-            unit: Unit::Plane,
-            low: 2,
-            high: 2,
-            hard: 0,
-            preemption: Preemption::Semi { merge: false, pipeline: false },
-            holds_unit: false,
-            search_ns: 0,
-            poll_ns: 0,
-            copy_back: false,
-            idle: None,
-            paces_writes: false,
-        },
-        suspend: Suspend::NEVER,
-        slc: None,
-        flush_after_ns: u64::MAX,
-        write_cache: 0,
-        host: Loop::Open,
-        queue_depth: 8,
-        details: Details::default(),
-    }
+    let mut settings = Settings { queue_depth: 8, ..Settings::plain(hardware) };
+    settings.collecting.preemption = Preemption::Semi { merge: false, pipeline: false };
+    settings
 }
 
 /// The map of 40 pages on 10 blocks of 4 a die, filled in order: even pages on the first die.

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::timed::{
-    Collecting, Completion, Details, Hardware, Loop, Observer, Order, Placement, Preemption,
-    Scheduling, Settings, Source, Span, Suspend, TimedDrive, Unit,
+    Completion, Hardware, Loop, Observer, Settings, Source, Span, TimedDrive,
 };
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
@@ -38,33 +37,8 @@ pub fn paper_hardware() -> Hardware {
 
 /// One request at a time, no preemption, thresholds of the counting drive's `pool:low=2`.
 pub fn settings(hardware: Hardware) -> Settings {
-    Settings {
-        hardware,
-        placement: Placement::Static(Order::CWDP),
-        scheduling: Scheduling::Fifo,
-        multi_plane: false,
-        cache_commands: false,
-        collecting: Collecting {
-            unit: Unit::Plane,
-            low: 2,
-            high: 2,
-            hard: 0,
-            preemption: Preemption::None,
-            holds_unit: false,
-            search_ns: 0,
-            poll_ns: 0,
-            copy_back: false,
-            idle: None,
-            paces_writes: false,
-        },
-        suspend: Suspend::NEVER,
-        slc: None,
-        flush_after_ns: u64::MAX,
-        write_cache: 0,
-        host: Loop::Closed { threads: 1, think_ns: 0 },
-        queue_depth: 1024,
-        details: Details::default(),
-    }
+    let host = Loop::Closed { threads: 1, think_ns: 0 };
+    Settings { host, queue_depth: 1024, ..Settings::plain(hardware) }
 }
 
 /// A map for these settings.

@@ -61,20 +61,6 @@ impl TimedDrive<ChannelMeter> {
         self.front.enter(&mut self.shared, &mut self.scheduler, request, number, arrived)
     }
 
-    /// A die begins everything that it can begin now.
-    ///
-    /// # Errors
-    /// Those of the map.
-    pub(super) fn look_at(&mut self, die: u32) -> Result<(), DriveError> {
-        self.schedule(die)
-    }
-
-    /// Takes a die that is ready, the one that became so last first.
-    #[inline]
-    pub(super) fn next_ready(&mut self) -> Option<u32> {
-        self.scheduler.next_ready()
-    }
-
     /// The event of the drive is over.
     pub(super) fn is_over(&mut self) {
         self.shared.observer.elsewhere = None;

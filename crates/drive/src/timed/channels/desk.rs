@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
-use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
 
 use super::channel::Channel;
@@ -175,7 +174,7 @@ impl Desk {
                     break time;
                 }
                 if !self.step(&mut locked, source)? {
-                    return self.ended();
+                    return Stop::at_rest(self.in_system);
                 }
             };
             drop(locked);
@@ -197,16 +196,6 @@ impl Desk {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    fn ended(&self) -> Result<Stop, DriveError> {
-        match self.in_system {
-            0 => Ok(Stop::Ended),
-            left => Err(FtlError::no_space(format!(
-                "{left} requests wait for an erased block, and no collection is under way"
-            ))
-            .into()),
-        }
     }
 
     /// How many requests may arrive before channels can meet in the queue, before the drive is to stop, and
@@ -421,7 +410,7 @@ impl Desk {
         channels: &mut [Guard<'_>],
         (channel, die): (u32, u32),
     ) -> Result<(), DriveError> {
-        self.step_of(channels, channel).look_at(die)?;
+        self.step_of(channels, channel).schedule(die)?;
         self.take_ready(channels, channel);
         self.settle(channels, channel);
         Ok(())
@@ -430,7 +419,7 @@ impl Desk {
     /// The dies of a channel that are ready now are looked at before those that were before.
     fn take_ready(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let before = self.ready.len();
-        while let Some(die) = channels[channel as usize].next_ready() {
+        while let Some(die) = channels[channel as usize].scheduler.next_ready() {
             if !self.ready[..before].contains(&(channel, die)) {
                 self.ready.push((channel, die));
             }

@@ -150,6 +150,32 @@ impl Channels {
         Ok(stop)
     }
 
+    /// Writes `pages` before the clock starts, with the collections they need.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), DriveError> {
+        let mut parts = vec![Vec::new(); self.channels.len()];
+        for &page in pages {
+            let (channel, number) = self.desk.split.place(page);
+            parts[channel as usize].push(number);
+        }
+        let each = parts.len().div_ceil(self.threads);
+        let mut jobs: Vec<(&mut Channel, Vec<u32>)> = self.drives().zip(parts).collect();
+        let write = |jobs: &mut [(&mut Channel, Vec<u32>)]| {
+            jobs.iter_mut().try_for_each(|(drive, pages)| drive.precondition(pages).map(drop))
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                jobs.chunks_mut(each).map(|jobs| scope.spawn(move || write(jobs))).collect();
+            let done = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            done.collect::<Result<Vec<()>, _>>()
+        })?;
+        Ok(())
+    }
+
     /// How requests lie on pages.
     pub fn shape(&self) -> &Shape {
         &self.desk.shape

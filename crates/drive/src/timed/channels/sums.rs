@@ -9,7 +9,6 @@ use super::channel::Channel;
 use super::meter::Completed;
 use super::{Channels, lock};
 use crate::asked::Asked;
-use crate::counting::DriveError;
 use crate::timed::measure::{KINDS, Meter, Totals, Worst, WorstSoFar};
 
 impl Channels {
@@ -86,18 +85,7 @@ impl Channels {
         let now = self.now();
         let mut sum = Totals::default();
         for drive in self.drives() {
-            let part = drive.totals_until(now);
-            sum.pages_read += part.pages_read;
-            sum.pages_written += part.pages_written;
-            sum.pages_modified += part.pages_modified;
-            sum.cache_hits += part.cache_hits;
-            sum.suspended_programs += part.suspended_programs;
-            sum.suspended_erases += part.suspended_erases;
-            sum.collections = sum.collections.joined(&part.collections, |sum, part| sum + part);
-            sum.bus_busy_ns.extend(&part.bus_busy_ns);
-            sum.die_busy_ns.extend(&part.die_busy_ns);
-            sum.die_collecting_ns.extend(&part.die_collecting_ns);
-            sum.request_ns += part.request_ns;
+            sum.add_part(drive.totals_until(now));
         }
         let desk = &self.desk;
         let under_way = desk.joints.under_way().values().map(|joint| joint.arrived);
@@ -108,42 +96,6 @@ impl Channels {
         sum.completed = desk.completed;
         (sum.last_arrival_ns, sum.at_last_arrival) = desk.last_arrival;
         sum
-    }
-
-    /// Writes `pages` before the clock starts, with the collections they need.
-    ///
-    /// # Errors
-    /// Those of the map.
-    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), DriveError> {
-        let mut parts = vec![Vec::new(); self.channels.len()];
-        for &page in pages {
-            let (channel, number) = self.desk.split.place(page);
-            parts[channel as usize].push(number);
-        }
-        let threads = self.threads;
-        let write = |drive: &mut Channel, pages: &[u32]| drive.precondition(pages).map(|_| ());
-        let mut jobs: Vec<_> = self.drives().zip(&parts).collect();
-        let each = jobs.len().div_ceil(threads);
-        std::thread::scope(|scope| {
-            let mut chunks = jobs.chunks_mut(each);
-            let own = chunks.next();
-            let others: Vec<_> = chunks
-                .map(|jobs| {
-                    scope.spawn(move || {
-                        jobs.iter_mut().try_for_each(|(drive, part)| write(drive, part))
-                    })
-                })
-                .collect();
-            let mut done = own.map_or(Ok(()), |jobs| {
-                jobs.iter_mut().try_for_each(|(drive, part)| write(drive, part))
-            });
-            for other in others {
-                let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                done = done.and(other);
-            }
-            done
-        })?;
-        Ok(())
     }
 
     /// How often a slowest request has changed.

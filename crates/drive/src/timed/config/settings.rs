@@ -6,7 +6,7 @@ use flashgc_workload::requests::Arrivals;
 
 use super::details::Details;
 use super::hardware::Hardware;
-use super::placement::Placement;
+use super::placement::{Order, Placement};
 use super::slc::Slc;
 
 /// All settings of a [`TimedDrive`](crate::timed::TimedDrive), except its map and its requests.
@@ -187,6 +187,39 @@ impl Loop {
 }
 
 impl Settings {
+    /// A drive with nothing beside its hardware: pages in the order `CWDP`, first come first served, no
+    /// preemption and no cache. Each plane collects at two erased blocks, and the host sends requests at their
+    /// times, of which the drive works on any number.
+    pub fn plain(hardware: Hardware) -> Self {
+        Self {
+            hardware,
+            placement: Placement::Static(Order::CWDP),
+            scheduling: Scheduling::Fifo,
+            multi_plane: false,
+            cache_commands: false,
+            collecting: Collecting {
+                unit: Unit::Plane,
+                low: 2,
+                high: 2,
+                hard: 0,
+                preemption: Preemption::None,
+                holds_unit: false,
+                search_ns: 0,
+                poll_ns: 0,
+                copy_back: false,
+                idle: None,
+                paces_writes: false,
+            },
+            suspend: Suspend::NEVER,
+            slc: None,
+            flush_after_ns: u64::MAX,
+            write_cache: 0,
+            host: Loop::Open,
+            queue_depth: u32::MAX,
+            details: Details::default(),
+        }
+    }
+
     /// Whether nothing can begin on a die between a page's transfer to it and its program, nor stop
     /// the program.
     pub(crate) fn programs_follow_transfers(&self) -> bool {

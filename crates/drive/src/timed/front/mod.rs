@@ -399,16 +399,30 @@ impl FrontEnd {
             return self.let_in(shared, dies, waiting);
         }
         let pushed = self.arrivals.number();
-        if pushed.is_none_or(|number| number < PART) {
-            self.counts.arrives(now, request.op);
-        }
-        let number = pushed.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
-        shared.observer.arrived(number, request.op, now);
-        let waiting = Waiting { request, number, arrived: now, party, hints: 0 };
+        let waiting = self.counted(shared, request, pushed, now);
         if self.write_back.is_some() {
             return self.ask_cache(shared, dies, waiting);
         }
         self.let_in(shared, dies, waiting)
+    }
+
+    /// Counts a request of the workload that comes to the drive now, and tells of it. It has the number that it
+    /// was given, or the next one. A part of a request is not counted.
+    #[inline(always)]
+    fn counted<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        request: TimedRequest,
+        given: Option<u64>,
+        arrived: u64,
+    ) -> Waiting {
+        let now = shared.now();
+        if given.is_none_or(|number| number < PART) {
+            self.counts.arrives(now, request.op);
+        }
+        let number = given.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
+        shared.observer.arrived(number, request.op, now);
+        Waiting { request, number, arrived, party: Party::Workload, hints: 0 }
     }
 
     /// Dispatches a request if none waits before it, or lets it wait.
@@ -473,12 +487,7 @@ impl FrontEnd {
         number: u64,
         arrived: u64,
     ) -> Result<(), DriveError> {
-        let now = shared.now();
-        if number < PART {
-            self.counts.arrives(now, request.op);
-        }
-        shared.observer.arrived(number, request.op, now);
-        let waiting = Waiting { request, number, arrived, party: Party::Workload, hints: 0 };
+        let waiting = self.counted(shared, request, Some(number), arrived);
         self.dispatch(shared, dies, waiting)
     }
 }

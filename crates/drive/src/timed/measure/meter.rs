@@ -221,15 +221,35 @@ impl Meter {
         &mut self.worst
     }
 
-    /// Adds what another has measured of the same drive in the same time; but not the slowest requests.
+    /// Adds what another has measured of a part of the same drive in the same time; but not the slowest
+    /// requests.
     pub fn add(&mut self, other: Self) {
-        self.latencies.add(&other.latencies);
-        for (stream, latencies) in &other.streams {
+        let Self {
+            first: _,
+            began_ns: _,
+            ended_ns,
+            bytes,
+            latencies,
+            streams,
+            tenants,
+            series,
+            timeline,
+            trace,
+            worst: _,
+            collecting: _,
+            arrived: _,
+        } = other;
+        debug_assert!(
+            tenants.len() == 0 && timeline.is_none() && trace.is_none(),
+            "parts of a drive have none"
+        );
+        self.latencies.add(&latencies);
+        for (stream, latencies) in &streams {
             self.streams.entry(*stream).or_default().add(latencies);
         }
-        self.series.add(other.series);
-        self.ended_ns = self.ended_ns.max(other.ended_ns);
-        self.bytes.iter_mut().zip(other.bytes).for_each(|(bytes, other)| *bytes += other);
+        self.series.add(series);
+        self.ended_ns = self.ended_ns.max(ended_ns);
+        self.bytes.iter_mut().zip(bytes).for_each(|(bytes, other)| *bytes += other);
     }
 
     /// Ends the measurement at `now`: work under way counts until then.

@@ -144,6 +144,43 @@ pub struct Totals {
     pub at_last_arrival: u64,
 }
 
+impl Totals {
+    /// Adds the counts of a part of the drive, whose buses and dies come behind those before. Requests are
+    /// those of the whole drive, and not added but for their time.
+    pub(in crate::timed) fn add_part(&mut self, part: &Self) {
+        let Self {
+            arrived: _,
+            completed: _,
+            pages_read,
+            pages_written,
+            pages_modified,
+            cache_hits,
+            suspended_programs,
+            suspended_erases,
+            collections,
+            slc,
+            bus_busy_ns,
+            die_busy_ns,
+            die_collecting_ns,
+            request_ns,
+            last_arrival_ns: _,
+            at_last_arrival: _,
+        } = part;
+        debug_assert!(slc.is_none(), "parts of a drive have no SLC region");
+        self.pages_read += pages_read;
+        self.pages_written += pages_written;
+        self.pages_modified += pages_modified;
+        self.cache_hits += cache_hits;
+        self.suspended_programs += suspended_programs;
+        self.suspended_erases += suspended_erases;
+        self.collections = self.collections.joined(collections, |sum, part| sum + part);
+        self.bus_busy_ns.extend(bus_busy_ns);
+        self.die_busy_ns.extend(die_busy_ns);
+        self.die_collecting_ns.extend(die_collecting_ns);
+        self.request_ns += request_ns;
+    }
+}
+
 impl Value for Totals {
     value!(
         arrived,
