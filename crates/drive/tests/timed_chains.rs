@@ -3,8 +3,8 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
-    Completion, Follows, Hardware, Idle, Loop, Observer, Place, Scheduling, Settings, Source, Span,
-    Stint, TimedDrive, Until,
+    Completion, Follows, Hardware, Idle, Loop, Meter, Observer, Place, Scheduling, Settings,
+    Source, Span, Stint, TimedDrive, Until, WorstSoFar,
 };
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_workload::Op;
@@ -63,8 +63,11 @@ impl Observer for Told {
     }
 
     fn was_busy(&mut self, stint: &Stint) {
-        self.copied += u64::from(stint.copies);
         self.works((stint.begin_ns, stint.end_ns), stint.die, stint.place);
+    }
+
+    fn copied(&mut self, _: u32, pages: u64) {
+        self.copied += pages;
     }
 
     fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
@@ -95,12 +98,12 @@ impl Observer for Told {
 }
 
 /// A drive without much of anything: planes of 16 blocks, of which 5 are spare.
-fn drive(
+fn drive<O: Observer>(
     settings: &Settings,
     (policy, pages_per_block): (&str, u32),
-    follows: Follows,
+    observer: O,
     seed: u64,
-) -> TimedDrive<Told> {
+) -> TimedDrive<O> {
     let planes = settings.hardware.all_planes();
     let pages = planes * 11 * pages_per_block;
     let geometry = Geometry::new(planes * 16, pages_per_block, pages.into()).unwrap();
@@ -119,15 +122,26 @@ fn drive(
         })
         .collect();
     let map = layer(settings, geometry, policy, Fill::Random, 2);
-    TimedDrive::new(settings.clone(), map, Box::new(Listed::new(requests)), Told::new(follows))
-        .unwrap()
+    TimedDrive::new(settings.clone(), map, Box::new(Listed::new(requests)), observer).unwrap()
+}
+
+/// What `flashgc run` measures, from request 100 on, in slices in which collections begin and end.
+fn meter(settings: &Settings, keeps_operations: bool) -> Meter {
+    let Hardware { planes, .. } = settings.hardware;
+    let dies = settings.hardware.all_dies();
+    Meter::new(100, Some(7_000), dies, None, WorstSoFar::new(dies, planes, keeps_operations))
 }
 
 /// Compares chains with steps at many stops. Returns how many pages chains copied.
 fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
-    let mut steps = drive(settings, policy, Follows::Steps, seed);
-    let mut chains = drive(settings, policy, Follows::Work, seed);
-    let mut silent = drive(settings, policy, Follows::Nothing, seed);
+    let told = |follows| drive(settings, policy, Told::new(follows), seed);
+    let mut steps = told(Follows::Steps);
+    let mut chains = told(Follows::Work);
+    let mut silent = told(Follows::Nothing);
+    // A meter that keeps the operations of dies follows every step.
+    let metered =
+        |keeps_operations| drive(settings, policy, meter(settings, keeps_operations), seed);
+    let mut measured = [true, false].map(metered);
     let by_count = (1..30).map(|part| Until { completed: part * 37, time_ns: u64::MAX });
     let by_time = (1..40).map(|part| Until { completed: u64::MAX, time_ns: part * 6_170 + 90_000 });
     for until in by_count.chain(by_time).chain([Until::END]) {
@@ -140,6 +154,13 @@ fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
             other.audit().unwrap();
         }
         assert_eq!(chains.observer().work(), steps.observer().work(), "{until:?}");
+        let [by_step, by_chain] = measured.each_mut().map(|drive| {
+            assert_eq!(drive.run(until).unwrap(), stop);
+            let (now, meter) = (drive.now(), drive.observer());
+            let slowest = meter.worst().of_kinds().map(|worst| worst.collections.clone());
+            (meter.series().result(now, 1, 1, 1), slowest.collect::<Vec<_>>())
+        });
+        assert_eq!(by_chain, by_step, "{until:?}");
     }
     let expected = steps.observer();
     for other in [chains.observer(), silent.observer()] {

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
 /// Raised with every change of the written bytes.
-const FORMAT: u32 = 8;
+const FORMAT: u32 = 9;
 /// Bytes of a slot before its content.
 const SLOT: usize = 25;
 

@@ -86,7 +86,7 @@ fn other_files_are_no_checkpoints() {
     other.extend([99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     std::fs::write(&path, other).unwrap();
     assert!(
-        fault(&path).contains("it has format 99, expected 8: another version of flashgc wrote it")
+        fault(&path).contains("it has format 99, expected 9: another version of flashgc wrote it")
     );
     let text = "{\"version\":\"9.9.9\",\"config\":{}}";
     Stored::nothing().rewritten(&path, text, None).unwrap();

@@ -104,7 +104,7 @@ impl Series {
     }
 
     /// The slice of a moment; earlier moments than the origin belong to the first slice.
-    #[inline]
+    #[inline(always)]
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
         let (from, to, index) = self.last;
         match from <= at_ns && at_ns < to {
@@ -113,6 +113,7 @@ impl Series {
         }
     }
 
+    #[inline(never)]
     fn find_slice(&mut self, at_ns: u64) -> &mut Slice {
         let since = at_ns.saturating_sub(self.origin_ns);
         while since / self.resolution_ns >= self.most {
@@ -154,6 +155,7 @@ impl Series {
     }
 
     /// Notes a request that was complete at `at_ns`, `ns` nanoseconds after its arrival.
+    #[inline(always)]
     pub fn completed(&mut self, at_ns: u64, op: Op, bytes: u32, ns: u64) {
         let slice = self.slice(at_ns);
         let side = match op {
@@ -161,18 +163,40 @@ impl Series {
             Op::Write => &mut slice.writes,
             Op::Trim | Op::Dirty | Op::Clean | Op::Flush => return,
         };
-        side.add(&Side { requests: 1, bytes: bytes.into(), sum_ns: ns, max_ns: ns });
+        side.requests += 1;
+        side.bytes += u64::from(bytes);
+        side.sum_ns += ns;
+        side.max_ns = side.max_ns.max(ns);
+    }
+
+    /// The beginning and the end of the slice that was looked for last; equal where none was.
+    pub fn slice_at_hand(&self) -> (u64, u64) {
+        (self.last.0, self.last.1)
+    }
+
+    /// Notes that some were busy for `busy_ns` in all, in a slice that was at hand since the origin and began
+    /// at `from_ns`.
+    pub fn busy_in_all(&mut self, what: Busy, from_ns: u64, busy_ns: u64) {
+        if busy_ns > 0 {
+            self.slice(from_ns).busy_ns[what as usize] += busy_ns;
+        }
     }
 
     /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`.
+    #[inline(always)]
     pub fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
-        let mut at = from_ns.max(self.origin_ns);
-        if at >= to_ns {
+        let (from, to, index) = self.last;
+        if from <= from_ns && from_ns < to_ns && to_ns <= to {
+            self.slices[index].busy_ns[what as usize] += to_ns - from_ns;
             return;
         }
-        let (from, to, index) = self.last;
-        if from <= at && to_ns <= to {
-            self.slices[index].busy_ns[what as usize] += to_ns - at;
+        self.busy_in_slices(what, from_ns, to_ns);
+    }
+
+    #[inline(never)]
+    fn busy_in_slices(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+        let mut at = from_ns.max(self.origin_ns);
+        if at >= to_ns {
             return;
         }
         self.slice(to_ns - 1); // makes the slices that it takes

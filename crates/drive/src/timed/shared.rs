@@ -169,7 +169,7 @@ impl<O: Observer> Shared<O> {
     ///
     /// # Errors
     /// Those of the map.
-    #[inline]
+    #[inline(always)]
     pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
         debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");
         self.ops[op].is_programmed = true;

@@ -352,10 +352,8 @@ pub trait Stepwise: State + Send {
     /// # Errors
     /// Those of the single steps.
     fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError> {
-        if self.begin_collection(plane)?.is_some() {
-            while self.next_move(plane).is_some() {
-                self.copy(plane)?;
-            }
+        if let Some(victim) = self.begin_collection(plane)? {
+            self.copy_pages(plane, victim.valid)?;
             if !self.buffer().is_protected {
                 while self.program_copies(plane).is_some() {}
             }

@@ -81,7 +81,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
     }
 
     /// Programs `page`, written by the host, at the open block of `class`.
-    #[inline]
+    #[inline(always)]
     fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);

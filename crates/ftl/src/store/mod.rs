@@ -205,7 +205,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Programs `page` at the open block of `class` in `plane`, which has room, and kills its old
     /// data, of which `fate` is said if it is a zombie. Returns the new ppn.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn program(&mut self, plane: PlaneId, class: Class, page: u32, fate: Fate) -> u32 {
         let ppn = self.planes[plane as usize].program(&mut self.tables, class, &[page]);
         self.sorting.tick(1);

@@ -10,7 +10,7 @@ use flashgc_workload::Op;
 use super::channel::Channel;
 use super::joint::Joints;
 use super::meter::{Began, ChannelMeter};
-use super::source::{Coming, Source};
+use super::source::{Chunk, Coming, Post, Source};
 use super::{Order, Split, lock};
 use crate::counting::DriveError;
 use crate::timed::clock::{NEVER, Position};
@@ -22,8 +22,15 @@ use crate::timed::measure::Meter;
 /// Channels go on alone where so many requests can be given to them at once; with fewer, events are handled
 /// one by one.
 const LEAST_ALONE: u64 = 16;
-/// Requests that are given to them at once, at most: their map entries are asked for before.
-pub const MOST_ALONE: u64 = 1024;
+/// Requests that are given to them at once, at most: the more, the less do threads wait for each other.
+const MOST_ALONE: u64 = 16_384;
+/// The same in a drive whose queue takes fewer than it gives at once.
+const LEAST_AHEAD: u64 = 1024;
+
+/// Requests that are given to the channels of a drive at once, at most.
+pub fn most_alone(queue_depth: u32) -> u64 {
+    u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
+}
 
 /// A request that waits for its place in the queue of the drive.
 pub struct Held {
@@ -42,10 +49,12 @@ pub struct Desk {
     pub(super) orders: Box<[Order]>,
     pub(super) dies: Dies,
     pub(super) queue_depth: u64,
-    /// The next requests of the workload.
-    pub(super) ahead: Vec<Coming>,
-    /// Of these, those taken.
+    /// The next requests of the workload; not all of the first of these are taken.
+    pub(super) ahead: VecDeque<Chunk>,
+    /// Requests of the first that are taken.
     pub(super) taken: usize,
+    /// Those of which all are.
+    pub(super) used: Vec<Chunk>,
     /// The requests that wait for a place in the queue, the first first.
     pub(super) line: VecDeque<Held>,
     /// Requests that the drive works on.
@@ -126,8 +135,9 @@ impl Desk {
             orders: (0..hardware.channels).map(order).collect(),
             dies,
             queue_depth: settings.queue_depth.into(),
-            ahead: Vec::new(),
+            ahead: VecDeque::new(),
             taken: 0,
+            used: Vec::new(),
             line: VecDeque::new(),
             outstanding: 0,
             joints: Joints::new(meter),
@@ -152,7 +162,7 @@ impl Desk {
     pub fn run(
         &mut self,
         channels: &[Mutex<Channel>],
-        source: &Mutex<Source>,
+        (source, post): (&Mutex<Source>, &Post),
         (until, about): (u64, u64),
         mut alone: impl FnMut(u64) -> Result<(), DriveError>,
     ) -> Result<Stop, DriveError> {
@@ -169,7 +179,7 @@ impl Desk {
                 }
                 let count = self.may_go_alone(until);
                 if count >= LEAST_ALONE
-                    && let Some(time) = self.give(&mut locked, source, count)?
+                    && let Some(time) = self.give(&mut locked, (source, post), count)?
                 {
                     break time;
                 }
@@ -211,19 +221,23 @@ impl Desk {
         places.min(left).min(warming).min(MOST_ALONE)
     }
 
+    /// Requests that are ahead.
+    fn left(&self) -> usize {
+        self.ahead.iter().map(|chunk| chunk.requests.len()).sum::<usize>() - self.taken
+    }
+
     /// Sees to it that so many requests are ahead, unless the workload ends before.
     #[inline]
     fn fetch(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
-        match self.ahead.len() - self.taken < count {
+        match self.left() < count {
             true => self.fetch_more(source, count),
             false => Ok(()),
         }
     }
 
     fn fetch_more(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
-        self.ahead.drain(..std::mem::take(&mut self.taken));
         let mut source = lock(source);
-        while self.ahead.len() < count {
+        while self.left() < count {
             if source.next.is_empty() {
                 source.refill();
             }
@@ -235,13 +249,24 @@ impl Desk {
             }
             self.ahead.append(&mut source.next);
         }
+        source.used.append(&mut self.used);
         Ok(())
     }
 
     /// When the next request arrives, if there is one.
     fn next_arrival(&self) -> Option<u64> {
-        let next = self.ahead.get(self.taken)?;
-        Some(next.request.arrival_ns.max(self.reached.time))
+        let next = self.ahead.front()?.requests.get(self.taken)?;
+        Some(next.arrival_ns.max(self.reached.time))
+    }
+
+    /// So many requests of the first chunk are taken.
+    fn take(&mut self, count: usize) {
+        self.taken += count;
+        let is_used = |chunk: &Chunk| chunk.requests.len() == self.taken;
+        if self.ahead.front().is_some_and(is_used) {
+            self.used.extend(self.ahead.pop_front());
+            self.taken = 0;
+        }
     }
 
     /// Gives up to `count` requests to their channels, which wait there until they arrive. Returns when the
@@ -249,34 +274,36 @@ impl Desk {
     fn give(
         &mut self,
         channels: &mut [Guard<'_>],
-        source: &Mutex<Source>,
+        (source, post): (&Mutex<Source>, &Post),
         count: u64,
     ) -> Result<Option<u64>, DriveError> {
         self.fetch(source, count as usize + 1)?;
-        let left = self.ahead.len() - self.taken;
-        let count = left.saturating_sub(1).min(count as usize);
-        if count == 0 {
+        let mut left = self.left().saturating_sub(1).min(count as usize);
+        if left == 0 {
             return Ok(None);
         }
-        let ahead = std::mem::take(&mut self.ahead);
-        let reached = self.reached.time;
-        for coming in &ahead[self.taken..self.taken + count] {
-            let arrived = coming.request.arrival_ns.max(reached);
-            if coming.parts().is_empty() {
-                coming.check(&self.shape)?;
-                continue; // a hint
+        let mut has_posted = false;
+        while left > 0
+            && let Some(chunk) = self.ahead.front()
+        {
+            let rest = chunk.requests.len() - self.taken;
+            let given = rest.min(left);
+            if let Some(by_channel) = &chunk.by_channel
+                && self.taken == 0
+                && given == rest
+            {
+                post.send(by_channel, self.arrived);
+                let last = chunk.requests[rest - 1].arrival_ns;
+                self.count_arrivals(rest as u64, last.max(self.reached.time));
+                has_posted = true;
+            } else if has_posted {
+                break; // channels get their post last
+            } else {
+                self.give_one_by_one(channels, given)?;
             }
-            let mut number = self.count_arrival(coming.request.op, arrived);
-            self.outstanding += 1;
-            if !coming.is_of_one() {
-                number = self.joints.add(coming, number, arrived);
-            }
-            for &(channel, part) in coming.parts() {
-                channels[channel as usize].push(part, number);
-            }
+            self.take(given);
+            left -= given;
         }
-        self.ahead = ahead;
-        self.taken += count;
         let last = self.orders[0].arrival(self.last_arrival.0);
         let last = (last, self.arrived.saturating_sub(1), 0);
         (self.joints.last_given, self.joints.done_behind) = (last, 0);
@@ -286,6 +313,53 @@ impl Desk {
         }
         self.has_given = true;
         Ok(self.next_arrival())
+    }
+
+    /// Gives the next `count` requests, which are of one chunk, to their channels.
+    fn give_one_by_one(
+        &mut self,
+        channels: &mut [Guard<'_>],
+        count: usize,
+    ) -> Result<(), DriveError> {
+        let Some(chunk) = self.ahead.pop_front() else { return Ok(()) };
+        let reached = self.reached.time;
+        for place in self.taken..self.taken + count {
+            let coming = self.coming(&chunk, place);
+            let arrived = coming.request.arrival_ns.max(reached);
+            if coming.parts().is_empty() {
+                coming.check(&self.shape)?;
+                continue; // a hint
+            }
+            let mut number = self.count_arrival(coming.request.op, arrived);
+            self.outstanding += 1;
+            if !coming.is_of_one() {
+                number = self.joints.add(&coming, number, arrived);
+            }
+            for &(channel, part) in coming.parts() {
+                channels[channel as usize].push(part, number);
+            }
+        }
+        self.ahead.push_front(chunk);
+        Ok(())
+    }
+
+    /// The request at a place of a chunk.
+    #[inline]
+    fn coming(&self, chunk: &Chunk, place: usize) -> Coming {
+        let request = chunk.requests[place];
+        match &chunk.by_channel {
+            Some(by_channel) => Coming::of_one(request, by_channel.only(place)),
+            None => Coming::new(request, &self.split, &self.shape),
+        }
+    }
+
+    /// So many requests of one channel each arrive and get their places, the last one at `last`.
+    fn count_arrivals(&mut self, count: u64, last: u64) {
+        self.told += count;
+        self.arrived += count;
+        self.in_system += count;
+        self.outstanding += count;
+        self.last_arrival = (last, self.in_system);
     }
 
     /// A request arrives: its number.
@@ -316,9 +390,8 @@ impl Desk {
     /// The next request arrives.
     fn arrive(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         let now = place.time;
-        let Coming { request, only, parts } = &mut self.ahead[self.taken];
-        let coming = Coming { request: *request, only: *only, parts: std::mem::take(parts) };
-        self.taken += 1;
+        let coming = self.coming(&self.ahead[0], self.taken);
+        self.take(1);
         self.reached = self.reached.max(place);
         coming.check(&self.shape)?;
         if coming.request.op.is_hint() {

@@ -123,6 +123,18 @@ impl Observer for ChannelMeter {
         self.meter.was_busy(stint);
     }
 
+    fn adds_up(&self) -> (u64, u64) {
+        self.meter.adds_up()
+    }
+
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
+        self.meter.was_busy_in_all(between, busy_ns);
+    }
+
+    fn copied(&mut self, die: u32, pages: u64) {
+        self.meter.copied(die, pages);
+    }
+
     fn arrived(&mut self, number: u64, _: Op, _: u64) {
         if self.latest.1 == 0 {
             self.latest.0 = number & !PART;

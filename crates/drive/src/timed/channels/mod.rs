@@ -41,13 +41,14 @@ use crew::Crew;
 use desk::Desk;
 use meter::ChannelMeter;
 use order::Order;
-use source::{REFILLS, Source};
+use source::{Post, REFILLS, Source};
 use split::Split;
 
 /// A drive whose channels are simulated one by one. See the module's text.
 pub struct Channels {
     channels: Vec<Mutex<Channel>>,
     source: Mutex<Source>,
+    post: Post,
     desk: Desk,
     threads: usize,
 }
@@ -105,11 +106,13 @@ impl Channels {
                 .map_err(flashgc_ftl::FtlError::from)?;
             channels.push(Mutex::new(drive));
         }
-        let source = Source::new(requests, split.clone(), Shape::new(hardware.unit_bytes(), pages));
+        let shape = Shape::new(hardware.unit_bytes(), pages);
+        let source = Source::new(requests, split.clone(), shape, settings.queue_depth);
         Ok(Self {
             desk: Desk::new(settings, split, pages, meter(hardware.all_dies())),
             channels,
             source: Mutex::new(source),
+            post: Post::new(hardware.channels),
             threads: threads.clamp(1, hardware.channels as usize),
         })
     }
@@ -120,14 +123,16 @@ impl Channels {
     /// # Errors
     /// Those of the map or the workload.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
-        let Self { channels, source, desk, threads, .. } = self;
+        let Self { channels, source, post, desk, threads } = self;
         let bound = AtomicU64::new(0);
         let failed = Mutex::new(None);
         let orders = desk.orders.clone();
         let job = |it: usize| {
             let Some(channel) = channels.get(it) else { return lock(source).refill() };
             let end = orders[it].of_channel(orders[it].arrival(bound.load(Ordering::Acquire)));
-            if let Err(error) = lock(channel).advance(end) {
+            let mut drive = lock(channel);
+            post.deliver(it, |request, number| drive.push(request, number));
+            if let Err(error) = drive.advance(end) {
                 lock(&failed).get_or_insert(error);
             }
         };
@@ -140,7 +145,7 @@ impl Channels {
                 })
                 .collect();
             let _dismissed = crew.dismissed_in_the_end(&others);
-            desk.run(channels, source, (until, about), |time| {
+            desk.run(channels, (source, post), (until, about), |time| {
                 bound.store(time, Ordering::Release);
                 crew.round(&others, &job);
                 lock(&failed).take().map_or(Ok(()), Err)

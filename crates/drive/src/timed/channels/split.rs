@@ -45,6 +45,11 @@ impl Split {
         }
     }
 
+    /// The channels of the drive.
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
     /// Pages of a round, and of one channel's part of it.
     fn round(&self) -> (u32, u32) {
         let round = self.places.len() as u32;

@@ -5,11 +5,13 @@ use std::sync::PoisonError;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::{state, value};
 
+use flashgc_workload::requests::TimedRequest;
+
 use super::Channels;
 use super::desk::{Desk, Held};
 use super::joint::{Joint, Joints};
 use super::meter::PartDone;
-use super::source::{Coming, Source};
+use super::source::{Chunk, Coming, Source};
 
 impl Value for Held {
     value!(coming, number, arrived);
@@ -17,6 +19,19 @@ impl Value for Held {
 
 impl Value for Coming {
     value!(request, only, parts);
+}
+
+/// What was sorted by channel is not: the desk goes through such a chunk one by one.
+impl Value for Chunk {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.requests.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let requests: Vec<TimedRequest> = Value::take(from)?;
+        from.check(!requests.is_empty(), "requests that follow one another are none")?;
+        Ok(Self { requests, by_channel: None })
+    }
 }
 
 impl Value for PartDone {
@@ -39,7 +54,7 @@ impl State for Desk {
         values: ahead, taken, line, outstanding, arrived, told, completed, in_system, last_arrival,
             waited_ns, collections, reached;
         states: joints;
-        fixed: split, shape, orders, dies, queue_depth, next, ready, touched, steps, has_given;
+        fixed: split, shape, orders, dies, queue_depth, next, ready, touched, steps, has_given, used;
     }
 }
 
@@ -47,7 +62,7 @@ impl State for Source {
     state! {
         values: next, is_over;
         states: stream;
-        fixed: split, shape, batch, failed;
+        fixed: split, shape, used, batch, at_a_time, failed;
     }
 }
 

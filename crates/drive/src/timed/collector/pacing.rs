@@ -17,10 +17,11 @@ impl Collector {
     /// the host.
     #[inline]
     pub(super) fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
-        match self.on(self.units.die_of(plane)) {
-            Some(collection) if self.rules.paces_writes => self.is_paid(map, collection),
-            _ => true,
+        if !self.rules.paces_writes {
+            return true;
         }
+        let collection = self.on(self.units.die_of(plane));
+        collection.is_none_or(|collection| self.is_paid(map, collection))
     }
 
     /// The rule of this module.

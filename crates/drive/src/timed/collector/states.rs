@@ -114,13 +114,19 @@ impl Collector {
 
     /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those
     /// that wait in state S2.
+    #[inline(always)]
     pub fn first_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32) -> Option<u32> {
         let head = Some(waiting.oldest_write(die)).filter(|&op| op != NONE)?;
-        let plane = ops[head].plane;
-        if !self.units.lets_urgent_pass(plane) {
-            return Some(head);
+        match self.units.lets_urgent_pass(ops[head].plane) {
+            true => self.urgent_or(ops, waiting, die, head),
+            false => Some(head),
         }
-        self.urgent_write(ops, waiting, die, self.units.of_plane(plane)).or(Some(head))
+    }
+
+    #[cold]
+    fn urgent_or(&self, ops: &Ops, waiting: &mut Waiting, die: u32, head: u32) -> Option<u32> {
+        let unit = self.units.of_plane(ops[head].plane);
+        self.urgent_write(ops, waiting, die, unit).or(Some(head))
     }
 
     /// A page operation is served: if it caused state S3, the next waits for another. With write pacing it

@@ -13,8 +13,8 @@ use crate::timed::ops::NONE;
 ///
 /// It knows neither blocks nor operations: others tell it the facts.
 pub struct Units {
-    planes_per_unit: u32,
-    planes_per_die: u32,
+    planes_per_unit: Divisor,
+    planes_per_die: Divisor,
     /// The die that collects, or [`NONE`].
     collecting: Vec<u32>,
     /// Writes wait: state S2, or S3.
@@ -23,12 +23,23 @@ pub struct Units {
     lets_urgent_pass: Vec<bool>,
 }
 
-/// `plane / planes`, without a division where `planes` is a power of two: it is asked many times an operation.
-#[inline(always)]
-fn quotient(plane: u32, planes: u32) -> u32 {
-    match planes.is_power_of_two() {
-        true => plane >> planes.trailing_zeros(),
-        false => plane / planes,
+/// A number of planes by which their numbers are divided, many times an operation: without a division
+/// where it is a power of two.
+#[derive(Clone, Copy)]
+struct Divisor {
+    planes: u32,
+    shift: Option<u8>,
+}
+
+impl Divisor {
+    fn new(planes: u32) -> Self {
+        let shift = planes.is_power_of_two().then(|| planes.trailing_zeros() as u8);
+        Self { planes, shift }
+    }
+
+    #[inline(always)]
+    fn quotient(self, plane: u32) -> u32 {
+        self.shift.map_or_else(|| plane / self.planes, |shift| plane >> (shift & 31))
     }
 }
 
@@ -50,8 +61,8 @@ impl Units {
         };
         let count = (hardware.all_planes() / planes_per_unit) as usize;
         Self {
-            planes_per_unit,
-            planes_per_die: hardware.planes,
+            planes_per_unit: Divisor::new(planes_per_unit),
+            planes_per_die: Divisor::new(hardware.planes),
             collecting: vec![NONE; count],
             below_hard: vec![false; count],
             lets_urgent_pass: vec![false; count],
@@ -60,28 +71,28 @@ impl Units {
 
     #[inline]
     pub fn of_plane(&self, plane: u32) -> u32 {
-        quotient(plane, self.planes_per_unit)
+        self.planes_per_unit.quotient(plane)
     }
 
     #[inline]
     pub fn die_of(&self, plane: u32) -> u32 {
-        quotient(plane, self.planes_per_die)
+        self.planes_per_die.quotient(plane)
     }
 
     /// The planes of a unit.
     pub fn planes(&self, unit: u32) -> Range<u32> {
-        unit * self.planes_per_unit..(unit + 1) * self.planes_per_unit
+        unit * self.planes_per_unit.planes..(unit + 1) * self.planes_per_unit.planes
     }
 
     /// The dies of a unit; of a plane its die.
     pub fn dies(&self, unit: u32) -> RangeInclusive<u32> {
         let planes = self.planes(unit);
-        planes.start / self.planes_per_die..=(planes.end - 1) / self.planes_per_die
+        self.die_of(planes.start)..=self.die_of(planes.end - 1)
     }
 
     /// The planes of a die.
     pub fn planes_of_die(&self, die: u32) -> Range<u32> {
-        die * self.planes_per_die..(die + 1) * self.planes_per_die
+        die * self.planes_per_die.planes..(die + 1) * self.planes_per_die.planes
     }
 
     #[inline]
@@ -92,7 +103,7 @@ impl Units {
     /// Whether a die other than `die` collects in the unit of its first plane.
     #[inline]
     pub fn is_collected_elsewhere(&self, die: u32) -> bool {
-        let collecting = self.collecting[self.of_plane(die * self.planes_per_die) as usize];
+        let collecting = self.collecting[self.of_plane(die * self.planes_per_die.planes) as usize];
         collecting != NONE && collecting != die
     }
 

@@ -228,6 +228,11 @@ impl Settings {
         !self.cache_commands && !pipelines && !self.suspend.program
     }
 
+    /// Whether a die at work may begin something, or stop what it does.
+    pub(crate) fn begins_when_busy(&self) -> bool {
+        !self.programs_follow_transfers() || self.suspend.erase || self.hardware.units_per_page > 1
+    }
+
     /// Idle time after which a die collects or folds; `None` for never.
     pub(crate) fn idle_ns(&self) -> Option<u64> {
         let idle = self.collecting.idle.map(|idle| idle.after_ns);

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
-use super::chain::Chain;
-use crate::timed::clock::NEVER;
+use super::chain::Chains;
 
 /// A channel's bus. A job learns at once when its turn comes: the transfers before it are known.
 #[derive(Clone, Debug)]
@@ -15,9 +14,7 @@ pub struct Bus {
     ends: VecDeque<(u32, u64)>,
     pub(super) turns: Turns,
     /// Collections on dies of the channel that nothing disturbs. They take their turns late.
-    pub(super) chains: Vec<Chain>,
-    /// When the first of their steps ends; [`NEVER`] if none is under way.
-    pub(super) next_of_chains: u64,
+    pub(super) chains: Chains,
 }
 
 /// The turns on a bus that have been asked for.
@@ -30,7 +27,7 @@ pub struct Turns {
 }
 
 impl Value for Bus {
-    value!(ends, turns, chains, next_of_chains);
+    value!(ends, turns, chains);
 }
 
 impl Value for Turns {
@@ -54,8 +51,7 @@ impl Bus {
         Self {
             ends: VecDeque::with_capacity(dies as usize),
             turns: Turns { free_at: 0, asked_ns: 0 },
-            chains: Vec::new(),
-            next_of_chains: NEVER,
+            chains: Chains::default(),
         }
     }
 

@@ -1,13 +1,14 @@
 //! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus
 //! meet others: they are taken when somebody else asks for that bus, in the order of time.
 
-use flashgc_base::snapshot::Value;
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::{value, words};
 
-use super::bus::Turns;
+use super::bus::{Bus, Turns};
+use super::told::Told;
 use super::{Die, Flash, Job, Stage};
 use crate::timed::clock::{Clock, Event, NEVER, Position};
-use crate::timed::measure::{Place, Stint};
+use crate::timed::measure::{Observer, Place, Stint};
 
 /// What a chain does until its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Chain {
     pub due: u32,
     /// An observer is told of its work.
     is_told: bool,
+    /// Pages programmed of which it was told, without their number.
+    copies_told: u32,
     /// It was told of the program before the read.
     has_told_program: bool,
     /// Since when the bus has been busy with the page on it, of which it was not told.
@@ -50,7 +53,112 @@ pub struct Chain {
 }
 
 impl Value for Chain {
-    value!(die, doing, ends, left, due, is_told, has_told_program, bus_from);
+    value!(die, doing, ends, left, due, is_told, copies_told, has_told_program, bus_from);
+}
+
+/// The chains of a channel.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    all: Vec<Chain>,
+    /// The ends of their steps, in order.
+    order: Vec<End>,
+}
+
+/// When the step of a chain ends and which chain that is: time, timer and index, from the high bits
+/// to the low ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End(u128);
+
+impl End {
+    /// Behind all ends at `place`.
+    #[inline(always)]
+    fn behind(place: Position) -> Self {
+        Self::new(place, u32::MAX)
+    }
+
+    #[inline(always)]
+    fn new(place: Position, index: u32) -> Self {
+        Self(u128::from(place.time) << 64 | u128::from(place.timer) << 32 | u128::from(index))
+    }
+
+    #[inline(always)]
+    fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn place(self) -> Position {
+        Position { time: self.time(), timer: (self.0 >> 32) as u32 }
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+impl Value for Chains {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.all.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut chains = Self { all: Value::take(from)?, order: Vec::new() };
+        chains.put_in_order();
+        Ok(chains)
+    }
+}
+
+impl Chains {
+    /// When the first of their steps ends; [`NEVER`] if none is under way.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.order.first().map_or(NEVER, |first| first.time())
+    }
+
+    fn push(&mut self, chain: Chain) {
+        self.all.push(chain);
+        self.put_in_order();
+    }
+
+    /// Which is that of `die`.
+    fn index_of(&self, die: u32) -> usize {
+        self.all.iter().position(|chain| chain.die == die).expect("it has a chain")
+    }
+
+    fn remove(&mut self, index: usize) -> Chain {
+        let chain = self.all.swap_remove(index);
+        self.put_in_order();
+        chain
+    }
+
+    fn put_in_order(&mut self) {
+        self.order.clear();
+        self.order.extend((0..).zip(&self.all).map(|(index, chain)| End::new(chain.ends, index)));
+        self.order.sort_unstable();
+    }
+
+    /// Lets the chain whose step ends first go on by `steps`, if that is until `until`: to the end of its
+    /// last step before the next of another chain, or until `until`. Returns when that step ended.
+    #[inline(always)]
+    fn go_on(
+        &mut self,
+        until: Position,
+        steps: impl FnOnce(&mut Chain, Position) -> u64,
+    ) -> Option<u64> {
+        let first = *self.order.first().filter(|&&first| first <= End::behind(until))?;
+        let second = self.order.get(1).map_or(until, |second| second.place().min(until));
+        let chain = &mut self.all[first.index()];
+        let ended = steps(chain, second);
+        let next = End::new(chain.ends, first.index() as u32);
+        let mut place = 0;
+        while let Some(&after) = self.order.get(place + 1).filter(|&&after| after < next) {
+            self.order[place] = after;
+            place += 1;
+        }
+        self.order[place] = next;
+        Some(ended)
+    }
 }
 
 /// How long the steps of a copy take.
@@ -64,94 +172,143 @@ pub struct Steps {
     program_ns: u64,
 }
 
+/// The places of the events, among those of one time, that the steps of the chains of a channel stand for.
+struct Timers {
+    /// Of the bus.
+    bus: u32,
+    /// Of the cells of die 0.
+    first_die: u32,
+}
+
+impl Timers {
+    #[inline(always)]
+    fn of(clock: &Clock, channel: u32) -> Self {
+        let place_of = |event| clock.position_of(event, 0).timer;
+        Self { bus: place_of(Event::Transfer(channel)), first_die: place_of(Event::Cells(0)) }
+    }
+}
+
 impl Chain {
     /// Its next step, until `at`.
-    #[inline]
-    fn goes_on(&mut self, clock: &Clock, channel: u32, doing: Doing, at: u64) {
-        let event = match doing {
-            Doing::Command | Doing::Out => Event::Transfer(channel),
-            _ => Event::Cells(self.die),
+    #[inline(always)]
+    fn goes_on(&mut self, timers: &Timers, doing: Doing, at: u64) {
+        let timer = match doing {
+            Doing::Command | Doing::Out => timers.bus,
+            _ => timers.first_die + self.die,
         };
-        let at = if doing == Doing::Nothing { NEVER } else { at };
-        (self.doing, self.ends) = (doing, clock.position_of(event, at));
+        (self.doing, self.ends) = (doing, Position { time: at, timer });
     }
 
-    /// Its step ends, and the next begins; `turns` are those on its bus.
+    /// Its steps end, and the next ones begin, until `stop`; `turns` are those on its bus. Returns when
+    /// the last of those steps ended.
     #[inline(always)]
     fn step(
         &mut self,
+        stop: Position,
         steps: &Steps,
-        clock: &Clock,
-        channel: u32,
+        timers: &Timers,
         turns: &mut Turns,
-        told: &mut Vec<Stint>,
+        told: &mut Told,
+    ) -> u64 {
+        loop {
+            let at = self.ends.time;
+            match self.doing {
+                Doing::Command => {
+                    self.tell(Place::Bus, at - steps.command_ns, at, told);
+                    self.goes_on(timers, Doing::Read, at + steps.read_ns);
+                }
+                Doing::Read => {
+                    self.tell(Place::Cells, at - steps.read_ns, at, told);
+                    self.goes_out(at, steps, timers, turns);
+                }
+                Doing::ProgramRead => {
+                    let programmed = at - steps.read_ns;
+                    if std::mem::replace(&mut self.has_told_program, false) {
+                        self.tell(Place::Cells, programmed, at, told);
+                    } else {
+                        self.tell_program(steps, programmed, at, told);
+                    }
+                    self.goes_out(at, steps, timers, turns);
+                }
+                Doing::Out => self.goes_back(at, steps, timers, turns, told),
+                Doing::Program => {
+                    self.tell_program(steps, at, at, told);
+                    match self.left {
+                        0 => self.goes_on(timers, Doing::Nothing, NEVER),
+                        _ => {
+                            let until = turns.take(at, steps.command_ns) + steps.command_ns;
+                            self.goes_on(timers, Doing::Command, until);
+                        }
+                    }
+                }
+                Doing::Nothing => unreachable!("it is over"),
+            }
+            if self.ends > stop {
+                return at;
+            }
+        }
+    }
+
+    /// A page is read at `at`: it goes out over the bus.
+    #[inline(always)]
+    fn goes_out(&mut self, at: u64, steps: &Steps, timers: &Timers, turns: &mut Turns) {
+        self.goes_on(timers, Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns);
+    }
+
+    /// A page is out at `at`: it goes back to the cells.
+    #[inline(always)]
+    fn goes_back(
+        &mut self,
+        at: u64,
+        steps: &Steps,
+        timers: &Timers,
+        turns: &mut Turns,
+        told: &mut Told,
     ) {
-        let at = self.ends.time;
-        let (doing, until) = match self.doing {
-            Doing::Command => {
-                self.tell(Place::Bus, at - steps.command_ns, at, false, told);
-                (Doing::Read, at + steps.read_ns)
-            }
-            Doing::Read => {
-                self.tell(Place::Cells, at - steps.read_ns, at, false, told);
-                (Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns)
-            }
-            Doing::ProgramRead => {
-                let programmed = at - steps.read_ns;
-                if std::mem::replace(&mut self.has_told_program, false) {
-                    self.tell(Place::Cells, programmed, at, false, told);
-                } else {
-                    self.tell_program(steps, programmed, at, told);
-                }
-                (Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns)
-            }
-            Doing::Out => {
-                let begin = turns.take(at, steps.in_ns);
-                self.bus_from = at - steps.out_ns;
-                if begin > at {
-                    self.tell_out(at, begin, told);
-                }
-                self.due += 1;
-                self.left -= 1;
-                let programmed = begin + steps.in_ns + steps.program_ns;
-                match self.left > 0 && steps.command_ns == 0 {
-                    true => (Doing::ProgramRead, programmed + steps.read_ns),
-                    false => (Doing::Program, programmed),
-                }
-            }
-            Doing::Program => {
-                self.tell_program(steps, at, at, told);
-                match self.left {
-                    0 => (Doing::Nothing, at),
-                    _ => (Doing::Command, turns.take(at, steps.command_ns) + steps.command_ns),
-                }
-            }
-            Doing::Nothing => unreachable!("it is over"),
-        };
-        self.goes_on(clock, channel, doing, until);
+        let begin = turns.take(at, steps.in_ns);
+        self.bus_from = at - steps.out_ns;
+        if begin > at {
+            self.tell_out(at, begin, told);
+        }
+        self.due += 1;
+        self.left -= 1;
+        let programmed = begin + steps.in_ns + steps.program_ns;
+        match self.left > 0 && steps.command_ns == 0 {
+            true => self.goes_on(timers, Doing::ProgramRead, programmed + steps.read_ns),
+            false => self.goes_on(timers, Doing::Program, programmed),
+        }
     }
 
     /// Tells that a place was busy.
     #[inline(always)]
-    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, copies: bool, told: &mut Vec<Stint>) {
+    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, told: &mut Told) {
         if self.is_told {
-            told.push(Stint { begin_ns, end_ns, place, die: self.die, copies });
+            told.add(Stint { begin_ns, end_ns, place, die: self.die });
+        }
+    }
+
+    /// Tells how many pages were programmed since it was last asked.
+    pub fn tell_copies<O: Observer>(&mut self, observer: &mut O) {
+        let pages = std::mem::take(&mut self.copies_told);
+        if self.is_told && pages > 0 {
+            observer.copied(self.die, pages.into());
         }
     }
 
     /// Tells of the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
-    fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Vec<Stint>) {
-        self.tell(Place::Bus, self.bus_from, end_ns, false, told);
+    fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Told) {
+        self.tell(Place::Bus, self.bus_from, end_ns, told);
         self.bus_from = back_ns;
     }
 
     /// Tells of the program that ended at `programmed`, with the read after it until `end_ns`, and of the
     /// transfers before it.
     #[inline(always)]
-    fn tell_program(&self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Vec<Stint>) {
+    fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Told) {
         let begin_ns = programmed - steps.program_ns;
-        self.tell(Place::Bus, self.bus_from, begin_ns, false, told);
-        self.tell(Place::Cells, begin_ns, end_ns, true, told);
+        self.tell(Place::Bus, self.bus_from, begin_ns, told);
+        self.tell(Place::Cells, begin_ns, end_ns, told);
+        self.copies_told += 1;
     }
 
     /// Tells of everything that has ended until `until`, of which it was still to tell. Returns when the
@@ -161,7 +318,7 @@ impl Chain {
         steps: &Steps,
         clock: &Clock,
         until: Position,
-        told: &mut Vec<Stint>,
+        told: &mut Told,
     ) -> u64 {
         let is_program = matches!(self.doing, Doing::Program | Doing::ProgramRead);
         if !is_program || self.has_told_program {
@@ -231,13 +388,13 @@ impl Flash {
             left: pages,
             due: 0,
             is_told,
+            copies_told: 0,
             has_told_program: false,
             bus_from: 0,
         };
-        chain.goes_on(clock, channel, doing, at);
+        chain.goes_on(&Timers::of(clock, channel), doing, at);
         clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
         bus.chains.push(chain);
-        bus.next_of_chains = bus.next_of_chains.min(at);
         let die_state = &mut self.dies[die as usize];
         debug_assert!(die_state.is_idle());
         die_state.cells = Stage { job: Job::CopyAll, begin: now, ..Stage::IDLE };
@@ -249,15 +406,15 @@ impl Flash {
         let ended = self.take_turns(clock, channel, clock.position());
         let steps = self.steps_of_copy();
         let bus = &mut self.buses[channel as usize];
-        let index = bus.chains.iter().position(|chain| chain.die == die).expect("it has a chain");
-        let chain = &bus.chains[index];
+        let index = bus.chains.index_of(die);
+        let chain = &bus.chains.all[index];
         if chain.doing != Doing::Nothing {
             clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
             clock.take_back(ended);
             return None;
         }
         self.dies[die as usize].cells = Stage::IDLE;
-        Some(bus.chains.swap_remove(index))
+        Some(bus.chains.remove(index))
     }
 
     /// All chains take the turns that are theirs until `until`. Returns when the last of their steps
@@ -267,7 +424,7 @@ impl Flash {
         let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();
         let steps = self.steps_of_copy();
         let mut ended = ended.unwrap_or(0);
-        for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains) {
+        for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all) {
             ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.told));
         }
         ended
@@ -275,19 +432,19 @@ impl Flash {
 
     /// The chains under way.
     pub fn chains_mut(&mut self) -> impl Iterator<Item = &mut Chain> {
-        self.buses.iter_mut().flat_map(|bus| &mut bus.chains)
+        self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all)
     }
 
     /// The work of chains that the observer is not told of yet.
-    pub fn told(&mut self) -> std::vec::Drain<'_, Stint> {
-        self.told.drain(..)
+    pub fn told(&mut self) -> &mut Told {
+        &mut self.told
     }
 
     /// The chains of a channel take the turns on its bus that are theirs until `until`. Returns when the
     /// last of their steps ended.
     #[inline]
     pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
-        match self.buses[channel as usize].next_of_chains <= until.time {
+        match self.buses[channel as usize].chains.next() <= until.time {
             true => self.take_turns_of_chains(clock, channel, until),
             false => 0,
         }
@@ -296,32 +453,14 @@ impl Flash {
     #[inline(never)]
     fn take_turns_of_chains(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
         let steps = self.steps_of_copy();
-        let bus = &mut self.buses[channel as usize];
+        let Bus { chains, turns, .. } = &mut self.buses[channel as usize];
+        let (told, timers) = (&mut self.told, Timers::of(clock, channel));
         let mut ended = 0;
-        loop {
-            // The first of all goes on until another is before it.
-            let (mut first, mut second) = (0, Position::end_of(NEVER));
-            for (index, chain) in bus.chains.iter().enumerate().skip(1) {
-                if chain.ends < bus.chains[first].ends {
-                    second = bus.chains[first].ends;
-                    first = index;
-                } else {
-                    second = second.min(chain.ends);
-                }
-            }
-            let Some(chain) = bus.chains.get_mut(first) else {
-                bus.next_of_chains = NEVER;
-                return ended;
-            };
-            if chain.ends > until {
-                bus.next_of_chains = chain.ends.time;
-                return ended;
-            }
-            let stop = second.min(until);
-            while chain.ends <= stop {
-                ended = chain.ends.time;
-                chain.step(&steps, clock, channel, &mut bus.turns, &mut self.told);
-            }
+        while let Some(end) =
+            chains.go_on(until, |chain, stop| chain.step(stop, &steps, &timers, turns, told))
+        {
+            ended = end;
         }
+        ended
     }
 }

@@ -4,6 +4,7 @@ mod bus;
 mod cells;
 mod chain;
 mod die;
+mod told;
 
 pub use cells::Site;
 pub use die::{Die, Job, Stage, Suspended};
@@ -13,10 +14,10 @@ use flashgc_base::state;
 
 use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
-use super::measure::Stint;
 use super::ops::Ops;
 use bus::Bus;
 use cells::CellTimes;
+use told::Told;
 
 /// The dies and the buses of the drive.
 ///
@@ -35,7 +36,7 @@ pub struct Flash {
     dies: Vec<Die>,
     buses: Vec<Bus>,
     /// The work of chains that the observer is not told of yet; none between two runs.
-    told: Vec<Stint>,
+    told: Told,
 }
 
 impl State for Flash {
@@ -59,7 +60,7 @@ impl Flash {
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
-            told: Vec::new(),
+            told: Told::default(),
         }
     }
 
@@ -287,7 +288,7 @@ impl Flash {
     }
 
     /// Gives a job its turn on the bus. Returns when its transfer ends.
-    #[inline]
+    #[inline(always)]
     fn take_bus(
         &mut self,
         clock: &Clock,

@@ -85,41 +85,60 @@ impl Arrivals {
         &mut self,
         map: &dyn Stepwise,
         shape: &Shape,
-    ) -> Result<Option<TimedRequest>, WorkloadError> {
+    ) -> Result<Option<&TimedRequest>, WorkloadError> {
         if self.taken == self.batch.len() {
-            self.stream.fill(&mut self.batch, BATCH)?;
-            self.taken = 0;
-            self.fetch_ahead(map, shape, 0);
+            self.refill(map, shape)?;
         }
-        Ok(self.batch.get(self.taken).copied())
+        Ok(self.batch.get(self.taken))
     }
 
     /// Takes the next request.
     ///
     /// # Errors
     /// Those of the workload.
+    #[inline(always)]
     pub fn take(
         &mut self,
         map: &dyn Stepwise,
         shape: &Shape,
     ) -> Result<Option<TimedRequest>, WorkloadError> {
-        let next = self.peek(map, shape)?;
-        if next.is_some() {
-            if self.taken.is_multiple_of(AHEAD) {
-                self.fetch_ahead(map, shape, self.taken + AHEAD);
-            }
-            self.number = self.numbers.get(self.taken).copied();
-            self.taken += 1;
-            let is_at_hand = self.taken < self.batch.len();
-            self.has_more = is_at_hand || self.peek(map, shape)?.is_some();
+        let Some(&next) = self.peek(map, shape)? else { return Ok(None) };
+        if self.taken.is_multiple_of(AHEAD) {
+            self.fetch_ahead(map, shape, self.taken + AHEAD);
+            self.fetch_old(map, shape);
         }
-        Ok(next)
+        self.number = self.numbers.get(self.taken).copied();
+        self.taken += 1;
+        if self.taken == self.batch.len() {
+            self.refill(map, shape)?;
+        }
+        Ok(Some(next))
+    }
+
+    /// Asks the workload for the next requests.
+    #[inline(never)]
+    fn refill(&mut self, map: &dyn Stepwise, shape: &Shape) -> Result<(), WorkloadError> {
+        self.stream.fill(&mut self.batch, BATCH)?;
+        self.taken = 0;
+        self.has_more = !self.batch.is_empty();
+        self.fetch_ahead(map, shape, 0);
+        Ok(())
     }
 
     /// Asks for the map entries of the requests of the batch from `first` on.
+    #[inline(never)]
     fn fetch_ahead(&self, map: &dyn Stepwise, shape: &Shape, first: usize) {
         for ahead in self.batch.iter().skip(first).take(AHEAD) {
             map.prefetch(shape.page_of(ahead.offset) as u32);
+        }
+    }
+
+    /// Asks for the data of the pages that the next requests write over, whose map entries were asked for
+    /// before.
+    #[inline(never)]
+    fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {
+        for next in self.batch.iter().skip(self.taken).take(AHEAD) {
+            map.prefetch_old(shape.page_of(next.offset) as u32);
         }
     }
 }

@@ -281,6 +281,7 @@ impl FrontEnd {
     }
 
     /// The request at `place` is done: the host has its data.
+    #[inline(always)]
     pub(super) fn reaches_host<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -367,6 +367,7 @@ impl FrontEnd {
     }
 
     /// A thread issues its next request, or ends. It first gives the hints that come before.
+    #[inline(always)]
     fn issue<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -276,6 +276,21 @@ impl Meter {
         ))
     }
 
+    /// A request is done: the timeline and the trace events are told.
+    #[cold]
+    fn draw(&mut self, request: &Completion) {
+        let holder = self.worst.holder(request);
+        if let Some(trace) = &mut self.trace {
+            trace.completed(request, holder.as_ref());
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.note(Happening::Request(*request, holder));
+            if request.number >= self.first {
+                timeline.measured(request.arrived_ns, request.completed_ns);
+            }
+        }
+    }
+
     fn end_collection(&mut self, now: u64, die: u32, number: u64) {
         if let Some(began) = self.collecting[die as usize].take() {
             if self.began_ns.is_some() {
@@ -296,16 +311,28 @@ impl Observer for Meter {
         }
     }
 
+    #[inline(always)]
     fn was_busy(&mut self, stint: &Stint) {
-        let Stint { begin_ns, end_ns, place, die, copies, .. } = *stint;
         if self.began_ns.is_some() {
-            self.series.busy(busy_of(place), begin_ns, end_ns);
-        }
-        if copies {
-            self.worst.copied(die);
+            self.series.busy(busy_of(stint.place), stint.begin_ns, stint.end_ns);
         }
     }
 
+    fn adds_up(&self) -> (u64, u64) {
+        self.series.slice_at_hand() // none before the measurement begins
+    }
+
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
+        let [bus, die] = busy_ns;
+        self.series.busy_in_all(Busy::Bus, between.0, bus);
+        self.series.busy_in_all(Busy::Die, between.0, die);
+    }
+
+    fn copied(&mut self, die: u32, pages: u64) {
+        self.worst.copied(die, pages);
+    }
+
+    #[inline(always)]
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         if let Some(trace) = &mut self.trace {
             trace.arrived(number, op, now);
@@ -316,18 +343,13 @@ impl Observer for Meter {
         self.arrived += 1;
     }
 
+    #[inline(always)]
     fn completed(&mut self, request: &Completion) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.note(Happening::Request(*request, self.worst.holder(request)));
-        }
-        if let Some(trace) = &mut self.trace {
-            trace.completed(request, self.worst.holder(request).as_ref());
+        if self.timeline.is_some() || self.trace.is_some() {
+            self.draw(request);
         }
         if request.number < self.first {
             return;
-        }
-        if let Some(timeline) = &mut self.timeline {
-            timeline.measured(request.arrived_ns, request.completed_ns);
         }
         self.worst.completed(request);
         let split = Split {

@@ -178,8 +178,6 @@ pub struct Stint {
     pub place: Place,
     /// Die, counted through the drive.
     pub die: u32,
-    /// The cells have programmed a page that a collection copied.
-    pub copies: bool,
 }
 
 /// What an observer follows.
@@ -215,6 +213,23 @@ pub trait Observer {
     /// [`Observer::worked`] for requests, and for copies of collections that nothing disturbs.
     fn was_busy(&mut self, stint: &Stint) {
         let _ = stint;
+    }
+
+    /// The times between which the work of collections that nothing disturbs may be told as a sum, for
+    /// buses and for dies; nothing is where they are equal.
+    fn adds_up(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// Buses and dies have worked for so long in all, between the times that
+    /// [`Observer::adds_up`] named before.
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
+        let _ = (between, busy_ns);
+    }
+
+    /// A collection that nothing disturbs has programmed so many pages on a die, of whose work it was told.
+    fn copied(&mut self, die: u32, pages: u64) {
+        let _ = (die, pages);
     }
 
     /// A die has its turn: it begins everything that it can begin now.
@@ -302,6 +317,18 @@ impl<O: Observer> Observer for &mut O {
 
     fn was_busy(&mut self, stint: &Stint) {
         (**self).was_busy(stint);
+    }
+
+    fn adds_up(&self) -> (u64, u64) {
+        (**self).adds_up()
+    }
+
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
+        (**self).was_busy_in_all(between, busy_ns);
+    }
+
+    fn copied(&mut self, die: u32, pages: u64) {
+        (**self).copied(die, pages);
     }
 
     fn arrived(&mut self, number: u64, op: Op, now: u64) {

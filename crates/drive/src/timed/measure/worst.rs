@@ -223,11 +223,10 @@ impl WorstSoFar {
         self.keeps_operations
     }
 
-    /// The collection of a die has programmed a page.
-    #[inline]
-    pub fn copied(&mut self, die: u32) {
+    /// The collection of a die has programmed so many pages.
+    pub fn copied(&mut self, die: u32, pages: u64) {
         if let Some(held) = self.dies[die as usize].collections.back_mut() {
-            held.programmed += 1;
+            held.programmed += pages;
         }
     }
 

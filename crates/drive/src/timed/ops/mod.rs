@@ -163,7 +163,7 @@ impl State for Ops {
 
 impl Ops {
     /// Numbers and keeps `op` of the request of this number.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, op: PageOp, request: u64) -> u32 {
         let numbers = Numbers { op: self.count, request };
         self.count += 1;

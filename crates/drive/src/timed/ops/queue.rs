@@ -102,7 +102,7 @@ impl Queue {
     }
 
     /// Takes out `op`, which is in the queue.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, ops: &mut Ops, op: u32) {
         let PageOp { next, prev, urgent, .. } = ops[op];
         self.join(ops, prev, next);

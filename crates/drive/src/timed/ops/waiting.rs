@@ -42,13 +42,13 @@ impl Waiting {
     }
 
     /// Lets `op` wait behind those that came before.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, ops: &mut Ops, die: u32, op: u32) {
         self.queue(die, ops[op].kind).push(ops, op);
     }
 
     /// Takes out `op`, which waits.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, ops: &mut Ops, die: u32, op: u32) {
         let Line { reads, writes } = &mut self.dies[die as usize];
         if ops[op].kind == Kind::Read {

@@ -189,7 +189,7 @@ impl Scheduler {
 
     /// Gives a write its physical page. Returns whether its flash page is full, and is programmed; else
     /// it waits in the page buffer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -41,8 +41,11 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<bool, DriveError> {
-        let Some(chain) = self.flash.end_chain(&mut shared.clock, die) else { return Ok(false) };
-        self.flash.told().for_each(|work| shared.observer.was_busy(&work));
+        let Some(mut chain) = self.flash.end_chain(&mut shared.clock, die) else {
+            return Ok(false);
+        };
+        self.flash.told().tell(&mut shared.observer);
+        chain.tell_copies(&mut shared.observer);
         let plane = self.collector.pages_are_moved(&shared.ops, die);
         if chain.due > 0 {
             shared.map.copy_pages(plane, chain.due)?;
@@ -62,6 +65,7 @@ impl Scheduler {
     ) -> Result<u64, DriveError> {
         let ended = self.flash.take_all_turns(&shared.clock, until);
         for chain in self.flash.chains_mut() {
+            chain.tell_copies(&mut shared.observer);
             let due = std::mem::take(&mut chain.due);
             if due > 0
                 && let Some(collection) = self.collector.on(chain.die)
@@ -69,7 +73,7 @@ impl Scheduler {
                 shared.map.copy_pages(collection.plane, due)?;
             }
         }
-        self.flash.told().for_each(|work| shared.observer.was_busy(&work));
+        self.flash.told().tell(&mut shared.observer);
         Ok(ended)
     }
 }

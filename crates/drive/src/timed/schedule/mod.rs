@@ -75,6 +75,8 @@ pub struct Scheduler {
     rule: Scheduling,
     /// A collection goes on from its first page to its last whatever comes.
     collects_undisturbed: bool,
+    /// A busy die may begin something.
+    begins_when_busy: bool,
     multi_plane: bool,
     cache_commands: bool,
     suspend: Suspend,
@@ -92,7 +94,7 @@ impl State for Scheduler {
         named: "scheduler";
         values: done, suspended_programs, suspended_erases;
         states: flash, collector, waiting, stale, sites, spread, ready;
-        fixed: planes_per_die, units_per_page, rule, collects_undisturbed, multi_plane, cache_commands, suspend, idle_ns;
+        fixed: planes_per_die, units_per_page, rule, collects_undisturbed, begins_when_busy, multi_plane, cache_commands, suspend, idle_ns;
     }
 }
 
@@ -115,6 +117,7 @@ impl Scheduler {
             units_per_page: settings.hardware.units_per_page,
             rule: settings.scheduling,
             collects_undisturbed: settings.collects_undisturbed(),
+            begins_when_busy: settings.begins_when_busy(),
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
@@ -143,8 +146,10 @@ impl Scheduler {
         if self.idle_ns.is_some() {
             shared.clock.set(Event::Idle(die), NEVER);
         }
-        self.suspend_for(shared, die, op);
-        self.ready.add(die);
+        if self.begins_when_busy || self.flash.die(die).is_idle() {
+            self.suspend_for(shared, die, op);
+            self.ready.add(die);
+        }
     }
 
     /// Makes `op`, a write that waits, a TRIM.
@@ -177,6 +182,9 @@ impl Scheduler {
         die: u32,
     ) -> Result<bool, DriveError> {
         debug_assert!(self.done == NONE);
+        if !self.begins_when_busy && !self.flash.die(die).is_idle() {
+            return Ok(false);
+        }
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
         }
@@ -205,7 +213,7 @@ impl Scheduler {
     }
 
     /// A die has begun all jobs that it can: notes its job until the next event.
-    #[inline]
+    #[inline(always)]
     pub fn note(&mut self, now: u64, die: u32) {
         let held = self.collector.holds(die);
         self.flash.note(die, now, held);

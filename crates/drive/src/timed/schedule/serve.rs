@@ -207,6 +207,7 @@ impl Scheduler {
     }
 
     /// Takes a page operation that waits out of its queue to be served now.
+    #[inline(always)]
     pub(super) fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let held_ns = self.flash.die(die).held_until(shared.now());
         self.waiting.take(&mut shared.ops, die, op);
@@ -303,6 +304,7 @@ impl Scheduler {
 }
 
 /// Gives a write its physical page. Returns its place.
+#[inline(always)]
 pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<u32, DriveError> {
     let PageOp { page, plane, .. } = shared.ops[op];
     let Some(ppn) = shared.map.write(page, plane)? else {

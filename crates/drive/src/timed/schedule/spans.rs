@@ -7,7 +7,7 @@ use crate::timed::shared::Shared;
 
 impl Scheduler {
     /// Tells the observer the work of the cells of a die, or of its side of the bus.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tell<O: Observer>(
         &self,
         shared: &mut Shared<O>,
@@ -21,10 +21,21 @@ impl Scheduler {
         }
         let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
         if follows == Follows::Work && stage.job.op().is_some() {
-            let copies = false;
-            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, die, copies });
+            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, die });
             return;
         }
+        self.tell_span(shared, die, stage, place);
+    }
+
+    #[inline(never)]
+    fn tell_span<O: Observer>(
+        &self,
+        shared: &mut Shared<O>,
+        die: u32,
+        stage: &Stage,
+        place: Place,
+    ) {
+        let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
         let collection = self.collector.on(die);
         let (page, plane, cause) = match stage.job.op() {
             Some(place) => {
