@@ -17,6 +17,10 @@ use crate::layout::PAGE;
 pub struct Recording {
     writer: TraceWriter,
     began: Instant,
+    /// When what comes next arrived; `None` is now.
+    arrived: Option<Instant>,
+    /// Of the last request. Threads that submit at the same moment may be executed in the other order.
+    last_ns: u64,
     failed: Option<TraceError>,
 }
 
@@ -43,8 +47,15 @@ impl Recording {
                 Declared { address_space: Some(pages * PAGE as u64), streams: false },
             )?,
             began: Instant::now(),
+            arrived: None,
+            last_ns: 0,
             failed: None,
         })
+    }
+
+    /// What comes next arrived at `at`; `None` is now.
+    pub(crate) fn arrived(&mut self, at: Option<Instant>) {
+        self.arrived = at;
     }
 
     /// Notes a request for `count` pages from `page` on; a flush is for none. After an error nothing
@@ -53,7 +64,10 @@ impl Recording {
         if self.failed.is_some() {
             return;
         }
-        let time_ns = self.began.elapsed().as_nanos() as u64;
+        let at = self.arrived.unwrap_or_else(Instant::now);
+        let time_ns = at.saturating_duration_since(self.began).as_nanos() as u64;
+        let time_ns = time_ns.max(self.last_ns);
+        self.last_ns = time_ns;
         let bytes = PAGE as u64;
         let request = match op {
             Op::Flush => Request::flush(time_ns, 0),

@@ -1,5 +1,7 @@
 //! A drive as front ends see it, and why it cannot do what it was asked.
 
+use std::time::Instant;
+
 use crate::engine::Drive;
 use crate::usage::Usage;
 
@@ -54,6 +56,12 @@ pub trait Served: Send {
     /// # Errors
     /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
+
+    /// What comes next, until this is called again, arrived at `at`; `None` is now. A command may have waited
+    /// before it is executed.
+    fn arrived(&mut self, at: Option<Instant>) {
+        let _ = at;
+    }
 
     /// What hosts have asked for since the last call: the drive adds it to its own counts.
     fn account(&mut self, usage: &Usage) {

@@ -1,12 +1,17 @@
 //! What the file says of itself, and what a recording of a drive leads to.
 
+use std::path::Path;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
 use flashgc_device::front::meter::Kind;
 use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
-use flashgc_workload::trace::{ReadOptions, TraceReader};
+use flashgc_workload::trace::{ReadOptions, Request, TraceReader};
 
 #[test]
 fn settings_are_read_back_from_their_text() {
@@ -60,6 +65,17 @@ fn a_text_that_is_no_configuration_says_where() {
     assert_eq!(loaded.text(), outside);
 }
 
+/// The requests of a recording, flushes among them.
+fn requests_of(path: &Path) -> Vec<Request> {
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let mut reader = TraceReader::open(path, &options).unwrap();
+    let (mut requests, mut block) = (Vec::new(), Vec::new());
+    while reader.next_block(&mut block).unwrap() {
+        requests.append(&mut block);
+    }
+    requests
+}
+
 /// Requests of the recording, as the drive was asked.
 #[test]
 fn a_recording_holds_what_was_asked_in_order() {
@@ -82,12 +98,7 @@ fn a_recording_holds_what_was_asked_in_order() {
     let recording = drive.replace_recording(None).unwrap();
     drive.write(9, &page_of(9), false).unwrap(); // after it
     assert_eq!(recording.end().unwrap(), 7);
-    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
-    let mut reader = TraceReader::open(&path, &options).unwrap();
-    let (mut requests, mut block) = (Vec::new(), Vec::new());
-    while reader.next_block(&mut block).unwrap() {
-        requests.append(&mut block);
-    }
+    let requests = requests_of(&path);
     let found: Vec<(Op, i64, u64)> =
         requests.iter().map(|one| (one.op, one.offset / 4096, one.size / 4096)).collect();
     let expected = [
@@ -101,6 +112,59 @@ fn a_recording_holds_what_was_asked_in_order() {
     ];
     assert_eq!(found, expected);
     assert!(requests.is_sorted_by_key(|one| one.time_ns));
+}
+
+#[test]
+fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
+    const APART: Duration = Duration::from_millis(20);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.flashgc");
+    let settings = plain();
+    let mut drive = open(new_medium(&settings), &settings);
+    drive.replace_recording(Some(Recording::begin(&path, drive.pages()).unwrap()));
+    let engine = Engine::start(drive).unwrap();
+    let queue = engine.queue();
+    let write = |page: u64| Command::Write { at: page * 4096, data: page_of(page), fua: false };
+    // Somebody has the drive while the next ones come.
+    let (held, is_held) = sync_channel(1);
+    let (let_go, go) = channel();
+    let visitor = {
+        let queue = queue.clone();
+        thread::spawn(move || {
+            let wait = move |_: &mut dyn Served, _: &_| {
+                held.send(()).unwrap();
+                go.recv().unwrap();
+            };
+            queue.visit(wait).unwrap();
+        })
+    };
+    is_held.recv().unwrap();
+    let (tell, told) = sync_channel(3);
+    for command in [write(1), write(2), Command::Flush] {
+        thread::sleep(APART);
+        let tell = tell.clone();
+        queue.submit(command, move |outcome| tell.send(outcome).unwrap());
+    }
+    thread::sleep(APART);
+    let_go.send(()).unwrap();
+    visitor.join().unwrap();
+    for _ in 0..3 {
+        told.recv().unwrap().unwrap();
+    }
+    thread::sleep(APART);
+    queue.call(write(3)).unwrap(); // finds the drive idle
+    let recording = queue
+        .visit(|served, _| served.as_drive().unwrap().replace_recording(None).unwrap())
+        .unwrap();
+    recording.end().unwrap();
+    engine.stop().1.unwrap();
+    let requests = requests_of(&path);
+    let asked: Vec<_> = requests.iter().map(|one| (one.op, one.offset / 4096)).collect();
+    assert_eq!(asked, [(Op::Write, 1), (Op::Write, 2), (Op::Flush, 0), (Op::Write, 3)]);
+    for (one, next) in requests.iter().zip(&requests[1..]) {
+        let apart = Duration::from_nanos(next.time_ns - one.time_ns);
+        assert!(apart >= APART, "{apart:?} from {one:?} to {next:?}");
+    }
 }
 
 /// The counts of hosts outlive the drive's closing, and blocks add up to the report.

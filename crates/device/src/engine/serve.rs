@@ -1,5 +1,7 @@
 //! The commands of the host.
 
+use std::time::Instant;
+
 use flashgc_workload::Op;
 
 use super::Drive;
@@ -203,6 +205,12 @@ impl Served for Drive {
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
         let range = self.range(page, count)?;
         self.pass_on(range, false, None).map(drop)
+    }
+
+    fn arrived(&mut self, at: Option<Instant>) {
+        if let Some(recording) = &mut self.recording {
+            recording.arrived(at);
+        }
     }
 
     fn account(&mut self, usage: &Usage) {

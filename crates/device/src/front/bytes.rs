@@ -3,6 +3,8 @@
 //! A write that covers a part of a page reads the page, changes it and writes it whole, so a page
 //! stays the atomic unit. Every range is checked here, once for all front ends.
 
+use std::time::Instant;
+
 use super::failure::Failure;
 use crate::{PAGE, Served, Usage};
 
@@ -66,6 +68,11 @@ impl<S: Served> Bytes<S> {
     /// The drive itself.
     pub(super) fn drive(&mut self) -> &mut S {
         &mut self.drive
+    }
+
+    /// What comes next arrived at `at`; `None` is now.
+    pub(super) fn arrived(&mut self, at: Option<Instant>) {
+        self.drive.arrived(at);
     }
 
     /// What hosts have asked for since the last call.

@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 use super::queue::Command;
 use crate::{PAGE, Usage};
 
-/// Significant decimal digits of a percentile: its relative error is below 1%.
-const DIGITS: u8 = 2;
+/// Significant decimal digits of a percentile: its relative error is below 0.1%.
+const DIGITS: u8 = 3;
 
 /// The longest latency that is told apart: one hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;

@@ -314,7 +314,7 @@ impl Pace {
             return None; // it is refused, or nothing is done
         }
         let kind = Kind::of(command)?;
-        let number = {
+        let (number, arrived_ns) = {
             let mut state = lock(&self.shared.state);
             if state.ended.is_some() {
                 return None;
@@ -326,10 +326,11 @@ impl Pace {
             state.arrivals.push(Arrival { op, offset, bytes, at_ns });
             state.slots.insert(number, Slot { kind, arrived_ns, at_ns, due: None, reply: None });
             self.shared.is_called.store(true, Ordering::SeqCst);
-            number
+            (number, arrived_ns)
         };
         self.shared.call();
-        Some(Ticket { number, shared: Arc::clone(&self.shared) })
+        let arrived = self.shared.began + Duration::from_nanos(arrived_ns);
+        Some(Ticket { number, arrived, shared: Arc::clone(&self.shared) })
     }
 
     /// What came of it so far.
@@ -357,13 +358,15 @@ impl Drop for Pace {
 /// A request on its way through the simulated drive.
 pub(super) struct Ticket {
     number: u64,
+    /// When it came to the simulated drive.
+    pub arrived: Instant,
     shared: Arc<Shared>,
 }
 
 impl Ticket {
     /// The request is executed: `reply` is called when it is due.
     pub(super) fn answer(self, reply: Reply) {
-        let Self { number, shared } = self;
+        let Self { number, shared, .. } = self;
         let overdue = {
             let mut state = lock(&shared.state);
             match state.slots.get_mut(&number) {

@@ -145,6 +145,11 @@ struct Caller {
 }
 
 impl Caller {
+    /// When its command arrived.
+    fn arrived(&self) -> Option<Instant> {
+        Some(self.ticket.as_ref().map_or(self.since, |ticket| ticket.arrived))
+    }
+
     fn tell(mut self, outcome: Outcome, meter: &mut Meter) {
         if let Some(kind) = self.kind {
             meter.answered(kind, self.since.elapsed());
@@ -216,7 +221,9 @@ impl<S: Served> Idle for Shared<S> {
             let Some(Metered { drive, meter }) = locked.as_mut() else { return };
             let began = caller.since;
             meter.count(&command);
+            drive.arrived(caller.arrived());
             caller.tell(execute(drive, command), meter);
+            drive.arrived(None);
             meter.worked(began);
             drive.account(&meter.take_usage());
         }));
@@ -384,15 +391,20 @@ impl<S: Served> Metered<S> {
                 Entry::Job(command, caller) => {
                     let durable = command.durable();
                     meter.count(&command);
-                    match execute(drive, command) {
+                    drive.arrived(caller.arrived());
+                    let outcome = execute(drive, command);
+                    drive.arrived(None);
+                    match outcome {
                         Ok(_) if durable => waiting.push(caller),
                         outcome => caller.tell(outcome, meter),
                     }
                 }
             }
         }
-        if !waiting.is_empty() {
+        if let Some(last) = waiting.last() {
+            drive.arrived(last.arrived());
             let flushed = drive.flush();
+            drive.arrived(None);
             for caller in waiting {
                 caller.tell(flushed.clone().map(|()| Answer::Done), meter);
             }
