@@ -156,7 +156,8 @@ fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
         assert_eq!(chains.observer().work(), steps.observer().work(), "{until:?}");
         let [by_step, by_chain] = measured.each_mut().map(|drive| {
             assert_eq!(drive.run(until).unwrap(), stop);
-            let (now, meter) = (drive.now(), drive.observer());
+            let (now, meter) = (drive.now(), drive.observer_mut());
+            meter.settle();
             let slowest = meter.worst().of_kinds().map(|worst| worst.collections.clone());
             (meter.series().result(now, 1, 1, 1), slowest.collect::<Vec<_>>())
         });

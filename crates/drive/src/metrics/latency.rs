@@ -26,16 +26,102 @@ pub struct Split {
     pub cell_ns: u64,
 }
 
+impl Value for Split {
+    value!(queue_ns, blocked_ns, bus_ns, cell_ns);
+}
+
 impl Split {
+    /// All of it.
+    #[inline(always)]
+    pub fn ns(&self) -> u64 {
+        self.parts().into_iter().sum()
+    }
+
+    #[inline(always)]
     fn parts(&self) -> [u64; 4] {
         [self.queue_ns, self.blocked_ns, self.bus_ns, self.cell_ns]
     }
 }
 
+/// How often each time was noted, in the bins of a [`Histogram`] of [`DIGITS`]: up to 2047 one each, and 1024
+/// for each power of two above. The histogram itself is made when a percentile is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Bins(Vec<u64>);
+
+impl Bins {
+    /// Bins for each power of two, as a power of two.
+    const LOG: u32 = 10;
+
+    #[inline(always)]
+    fn index(ns: u64) -> usize {
+        let power = (ns >> Self::LOG | 1).ilog2();
+        ((power as usize) << Self::LOG) + (ns >> power) as usize
+    }
+
+    /// The smallest time of a bin.
+    fn least(index: usize) -> u64 {
+        let power = (index >> Self::LOG).saturating_sub(1) as u32;
+        ((index - ((power as usize) << Self::LOG)) as u64) << power
+    }
+
+    #[inline(always)]
+    fn add(&mut self, ns: u64) {
+        let index = Self::index(ns);
+        match self.0.get_mut(index) {
+            Some(count) => *count += 1,
+            None => self.grow(index)[index] += 1,
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) -> &mut [u64] {
+        self.0.resize((index + 1).next_multiple_of(1 << Self::LOG), 0);
+        &mut self.0
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(count, other)| *count += other);
+    }
+
+    /// The bins that have any: the smallest time of each, and how many.
+    fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.0.iter().copied().enumerate();
+        counts.filter(|&(_, count)| count > 0).map(|(index, count)| (Self::least(index), count))
+    }
+
+    fn histogram(&self) -> Histogram<u64> {
+        let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        for (ns, count) in self.filled() {
+            histogram.record_n(ns, count).expect("the histogram grows as it must");
+        }
+        histogram
+    }
+}
+
+/// The bins that have any.
+impl Value for Bins {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.filled().collect::<Vec<_>>().put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut bins = Self::default();
+        for (ns, count) in <Vec<(u64, u64)>>::take(from)? {
+            let index = Self::index(ns);
+            bins.grow(index.max(bins.0.len().saturating_sub(1)))[index] += count;
+        }
+        Ok(bins)
+    }
+}
+
 /// The response times of one class of requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Class {
-    histogram: Histogram<u64>,
+    count: u64,
+    bins: Bins,
     /// Sums of the times and of their squares: integers, so that neither the order of the requests
     /// nor rounding matters.
     sum: u128,
@@ -43,55 +129,37 @@ struct Class {
     max: u64,
 }
 
-/// The histogram by its bins: a value of each, and how many there are.
 impl Value for Class {
-    fn put(&self, to: &mut Writer<'_>) {
-        let Self { histogram, sum, squares, max } = self;
-        let bins = histogram.iter_recorded();
-        let bins: Vec<(u64, u64)> =
-            bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
-        (bins, *sum, *squares, *max).put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let (bins, sum, squares, max): (Vec<(u64, u64)>, _, _, _) = Value::take(from)?;
-        let mut class = Self { sum, squares, max, ..Self::new() };
-        for (value, count) in bins {
-            let recorded = class.histogram.record_n(value, count);
-            recorded.map_err(|_| Fault::new("a response time is too long"))?;
-        }
-        Ok(class)
-    }
+    value!(count, bins, sum, squares, max);
 }
 
 impl Class {
-    fn new() -> Self {
-        let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
-        Self { histogram, sum: 0, squares: 0, max: 0 }
-    }
-
+    #[inline(always)]
     fn record(&mut self, ns: u64) {
-        self.histogram.record(ns).expect("the histogram grows as it must");
+        self.count += 1;
+        self.bins.add(ns);
         self.sum += u128::from(ns);
         self.squares += u128::from(ns) * u128::from(ns);
         self.max = self.max.max(ns);
     }
 
     fn add(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("the histogram grows as it must");
+        self.count += other.count;
+        self.bins.add_all(&other.bins);
         self.sum += other.sum;
         self.squares += other.squares;
         self.max = self.max.max(other.max);
     }
 
     fn figures(&self) -> Option<Figures> {
-        let n = self.histogram.len();
+        let n = self.count;
         if n == 0 {
             return None;
         }
+        let histogram = self.bins.histogram();
         let us = |ns: f64| ns / 1e3;
         // A histogram's answer is the upper end of a bin, which may be above the largest value.
-        let quantile = |q: f64| us(self.histogram.value_at_quantile(q).min(self.max) as f64);
+        let quantile = |q: f64| us(histogram.value_at_quantile(q).min(self.max) as f64);
         let variance = self.variance();
         Some(Figures {
             requests: n,
@@ -109,7 +177,7 @@ impl Class {
 
     /// In square nanoseconds: (n S2 - S^2) / n^2, in integers while they fit.
     fn variance(&self) -> f64 {
-        let n = u128::from(self.histogram.len());
+        let n = u128::from(self.count);
         let exact = n
             .checked_mul(self.squares)
             .zip(self.sum.checked_mul(self.sum))
@@ -122,11 +190,11 @@ impl Class {
     }
 
     fn distribution(&self) -> Vec<(f64, f64)> {
-        let n = self.histogram.len();
-        if n == 0 {
+        if self.count == 0 {
             return Vec::new();
         }
-        let steps = self.histogram.iter_quantiles(TICKS);
+        let histogram = self.bins.histogram();
+        let steps = histogram.iter_quantiles(TICKS);
         let point = |value: u64, share: f64| (value.min(self.max) as f64 / 1e3, share);
         let mut points: Vec<(f64, f64)> =
             steps.map(|step| point(step.value_iterated_to(), step.quantile())).collect();
@@ -220,7 +288,7 @@ pub struct TimeShares {
 }
 
 /// Collects response times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Latencies {
     /// By operation, and by whether a collection was met.
     classes: [[Class; 2]; OPS],
@@ -241,22 +309,16 @@ fn place(op: Op) -> usize {
     }
 }
 
-impl Default for Latencies {
-    fn default() -> Self {
-        let class = || [Class::new(), Class::new()];
-        Self { classes: std::array::from_fn(|_| class()), parts: [[0; 4]; OPS] }
-    }
-}
-
 impl Value for Latencies {
     value!(classes, parts);
 }
 
 impl Latencies {
-    /// Notes a request that was served in `ns` nanoseconds; `met` says whether it met a collection.
-    pub fn record(&mut self, op: Op, ns: u64, met: bool, split: &Split) {
-        self.classes[place(op)][usize::from(met)].record(ns);
-        for (sum, part) in self.parts[place(op)].iter_mut().zip(split.parts()) {
+    /// Notes a request of this response time; `met` says whether it met a collection.
+    #[inline(always)]
+    pub fn record(&mut self, op: Op, met: bool, response: &Split) {
+        self.classes[place(op)][usize::from(met)].record(response.ns());
+        for (sum, part) in self.parts[place(op)].iter_mut().zip(response.parts()) {
             *sum += u128::from(part);
         }
     }
@@ -277,7 +339,7 @@ impl Latencies {
 
     /// Requests noted.
     pub fn requests(&self) -> u64 {
-        self.classes.iter().flatten().map(|class| class.histogram.len()).sum()
+        self.classes.iter().flatten().map(|class| class.count).sum()
     }
 
     /// The sum of all response times, in nanoseconds.
@@ -288,7 +350,7 @@ impl Latencies {
     /// The latencies noted, for people.
     pub fn result(&self) -> LatencyResult {
         let of = |op: Op| side(&self.classes[place(op)]);
-        let mut all = [Class::new(), Class::new()];
+        let mut all = <[Class; 2]>::default();
         for classes in &self.classes {
             for (sum, class) in all.iter_mut().zip(classes) {
                 sum.add(class);
@@ -336,14 +398,19 @@ fn side(classes: &[Class; 2]) -> Option<SideLatency> {
 mod tests {
     use super::*;
 
+    /// Reads of 1 to `most` microseconds that met no collection.
+    fn reads(most: u64) -> Latencies {
+        let mut latencies = Latencies::default();
+        for us in 1..=most {
+            latencies.record(Op::Read, false, &Split { cell_ns: us * 1000, ..Split::default() });
+        }
+        latencies
+    }
+
     #[test]
     fn moments_are_exact_and_percentiles_good_to_three_digits() {
-        let mut latencies = Latencies::default();
         // 1 to 100 000 us: mean 50 000.5, variance (n^2 - 1) / 12, percentiles n p.
-        for us in 1..=100_000u64 {
-            latencies.record(Op::Read, us * 1000, false, &Split::default());
-        }
-        let read = latencies.result().read.unwrap().all;
+        let read = reads(100_000).result().read.unwrap().all;
         assert_eq!(read.mean, 50_000.5);
         assert_eq!(read.variance, (1e10 - 1.0) / 12.0);
         let near = |found: f64, exact: f64| (found - exact).abs() <= 1e-3 * exact;
@@ -355,8 +422,9 @@ mod tests {
     #[test]
     fn a_constant_has_no_variance_however_large_and_no_percentile_above_it() {
         let mut latencies = Latencies::default();
+        let same = Split { cell_ns: 123_456_789_123, ..Split::default() };
         for _ in 0..1000 {
-            latencies.record(Op::Write, 123_456_789_123, true, &Split::default());
+            latencies.record(Op::Write, true, &same);
         }
         let write = latencies.result().write.unwrap();
         assert_eq!((write.all.mean, write.all.variance), (123_456_789.123, 0.0));
@@ -372,10 +440,15 @@ mod tests {
         for i in 0..5000u64 {
             let ns = i * i % 7919 + 1;
             let op = [Op::Write, Op::Read, Op::Trim][i as usize % 3];
-            let split = Split { queue_ns: ns / 2, blocked_ns: ns / 4, bus_ns: 0, cell_ns: ns / 8 };
+            let split = Split {
+                queue_ns: ns / 2,
+                blocked_ns: ns / 4,
+                bus_ns: 0,
+                cell_ns: ns - ns / 2 - ns / 4,
+            };
             let part = if i % 2 == 0 { &mut one } else { &mut other };
-            part.record(op, ns, i % 5 == 0, &split);
-            both.record(op, ns, i % 5 == 0, &split);
+            part.record(op, i % 5 == 0, &split);
+            both.record(op, i % 5 == 0, &split);
         }
         one.add(&other);
         assert_eq!(one.result(), both.result());
@@ -386,10 +459,9 @@ mod tests {
     #[test]
     fn shares_are_of_all_time() {
         let mut latencies = Latencies::default();
-        let split =
-            |queue_ns, blocked_ns, bus_ns, cell_ns| Split { queue_ns, blocked_ns, bus_ns, cell_ns };
-        latencies.record(Op::Read, 100, false, &split(50, 0, 25, 25));
-        latencies.record(Op::Read, 300, true, &split(50, 200, 25, 25));
+        let split = |blocked_ns| Split { queue_ns: 50, blocked_ns, bus_ns: 25, cell_ns: 25 };
+        latencies.record(Op::Read, false, &split(0));
+        latencies.record(Op::Read, true, &split(200));
         let read = latencies.shares().read.unwrap();
         let expected = TimeShare { queue: 0.25, collection: 0.5, bus: 0.125, cell: 0.125 };
         assert_eq!(read, expected);
@@ -398,11 +470,7 @@ mod tests {
 
     #[test]
     fn the_distribution_rises_to_1() {
-        let mut latencies = Latencies::default();
-        for us in 1..=10_000u64 {
-            latencies.record(Op::Read, us * 1000, false, &Split::default());
-        }
-        let points = latencies.result().read.unwrap().distribution;
+        let points = reads(10_000).result().read.unwrap().distribution;
         assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
         assert_eq!(points.last(), Some(&(10_000.0, 1.0)));
         // Of 1 to 10 000 us, the share below x us is x / 10 000.

@@ -182,19 +182,35 @@ impl Series {
         }
     }
 
-    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`.
+    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`, if the slice at hand has all
+    /// of it. Returns whether it has.
     #[inline(always)]
-    pub fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+    pub fn busy_at_hand(&mut self, what: Busy, from_ns: u64, to_ns: u64) -> bool {
         let (from, to, index) = self.last;
-        if from <= from_ns && from_ns < to_ns && to_ns <= to {
+        let is_at_hand = from <= from_ns && from_ns < to_ns && to_ns <= to;
+        if is_at_hand {
             self.slices[index].busy_ns[what as usize] += to_ns - from_ns;
-            return;
         }
-        self.busy_in_slices(what, from_ns, to_ns);
+        is_at_hand
     }
 
+    /// Notes that a bus was busy from the first of these times to the second and a die from there to the third, if
+    /// the slice at hand has all of it. Returns whether it has.
+    #[inline(always)]
+    pub fn programmed_at_hand(&mut self, [begin_ns, sent_ns, end_ns]: [u64; 3]) -> bool {
+        let (from, to, index) = self.last;
+        let is_at_hand = from <= begin_ns && end_ns <= to && from < to;
+        if is_at_hand {
+            let busy_ns = &mut self.slices[index].busy_ns;
+            busy_ns[Busy::Bus as usize] += sent_ns - begin_ns;
+            busy_ns[Busy::Die as usize] += end_ns - sent_ns;
+        }
+        is_at_hand
+    }
+
+    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`.
     #[inline(never)]
-    fn busy_in_slices(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+    pub fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
         let mut at = from_ns.max(self.origin_ns);
         if at >= to_ns {
             return;

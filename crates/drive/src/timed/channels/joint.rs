@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use super::meter::{Completed, PartDone, Place, START};
 use super::source::{Coming, Part};
 use crate::timed::front::PART;
-use crate::timed::measure::{Completion, KINDS, Meter, Observer};
+use crate::timed::measure::{Completion, KINDS, Meter, Observer, kind_of};
 
 /// One of them.
 #[derive(Clone)]
@@ -169,7 +169,7 @@ impl Joints {
         if self.meter.worst().changes() == before {
             return;
         }
-        let Some(kind) = KINDS.iter().position(|&kind| kind == request.op) else { return };
+        let Some(kind) = kind_of(request.op) else { return };
         self.slowest_at[kind] = place;
         if let (Some(kept), Some(worst)) = (&mut self.meter.worst_mut().each()[kind], &last.worst) {
             kept.collections.clone_from(&worst.collections);

@@ -7,7 +7,9 @@ use flashgc_workload::Op;
 use super::order::Order;
 use crate::timed::clock::Position;
 use crate::timed::front::PART;
-use crate::timed::measure::{Completion, Follows, KINDS, Meter, Observer, Span, Stint, Worst};
+use crate::timed::measure::{
+    Completion, Follows, KINDS, Meter, Observer, Span, Stint, Worst, kind_of,
+};
 
 /// A channel calls its collections by this and their order there, until it is known how many began
 /// before them in the drive.
@@ -123,6 +125,10 @@ impl Observer for ChannelMeter {
         self.meter.was_busy(stint);
     }
 
+    fn was_programmed(&mut self, die: u32, times: [u64; 3]) {
+        self.meter.was_programmed(die, times);
+    }
+
     fn adds_up(&self) -> (u64, u64) {
         self.meter.adds_up()
     }
@@ -144,7 +150,7 @@ impl Observer for ChannelMeter {
     fn completed(&mut self, request: &Completion) {
         self.all_done += 1;
         if request.number >= PART {
-            let kind = KINDS.iter().position(|&kind| kind == request.op);
+            let kind = kind_of(request.op);
             let is_slow =
                 kind.is_some_and(|kind| request.response_ns() >= self.slowest_joint[kind]);
             let worst = is_slow.then(|| Box::new(self.meter.worst().about(request)));
@@ -164,7 +170,7 @@ impl Observer for ChannelMeter {
         let before = self.meter.worst().changes();
         self.meter.completed(request);
         if self.meter.worst().changes() != before
-            && let Some(kind) = KINDS.iter().position(|&kind| kind == request.op)
+            && let Some(kind) = kind_of(request.op)
         {
             self.slowest[kind] = (self.place(), self.all_done);
         }

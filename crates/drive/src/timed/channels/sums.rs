@@ -150,6 +150,7 @@ impl Channels {
             .map(|drive| drive.into_observer().meter)
             .collect();
         let mut meter = self.desk.joints.meter;
+        meter.settle();
         for mut other in meters {
             other.finish(now);
             meter.add(other);

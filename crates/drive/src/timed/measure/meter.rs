@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::value;
 
 use flashgc_base::spec::count;
 use flashgc_base::stream::StreamId;
@@ -22,6 +23,26 @@ use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
 /// Slices of a resolution that was asked for, at most.
 const MOST_SLICES: u32 = 1 << 16;
 
+/// Requests that are done are noted so many at a time: what they are noted in stays at hand then.
+const AT_A_TIME: usize = 128;
+
+/// What is noted of a request that is done. A copy of its [`Completion`] would wait for fields that were just
+/// written one by one.
+#[derive(Clone, Copy)]
+pub(super) struct Done {
+    pub op: Op,
+    pub met_collection: bool,
+    pub split: Split,
+    pub at_ns: u64,
+    pub offset: u64,
+    pub bytes: u32,
+    pub stream: Option<StreamId>,
+}
+
+impl Value for Done {
+    value!(op, met_collection, split, at_ns, offset, bytes, stream);
+}
+
 /// The file of a stream of trace events.
 pub type TraceFile = TraceEvents<BufWriter<File>>;
 
@@ -31,6 +52,8 @@ pub struct Meter {
     first: u64,
     /// When the first measured request arrived.
     began_ns: Option<u64>,
+    /// Measured requests that are done and not noted in what follows: fewer than [`AT_A_TIME`].
+    done: Vec<Done>,
     /// When the last measured one was complete.
     ended_ns: u64,
     bytes: [u64; 3],
@@ -42,6 +65,8 @@ pub struct Meter {
     series: Series,
     timeline: Option<Timeline>,
     trace: Option<Box<TraceFile>>,
+    /// What it follows: that depends on what it draws and keeps.
+    follows: Follows,
     worst: WorstSoFar,
     /// When the collection under way on each die began.
     collecting: Vec<Option<u64>>,
@@ -54,6 +79,7 @@ impl Value for Meter {
         let Self {
             first,
             began_ns,
+            done,
             ended_ns,
             bytes,
             latencies,
@@ -62,11 +88,13 @@ impl Value for Meter {
             series,
             timeline: _,
             trace: _,
+            follows: _,
             worst,
             collecting,
             arrived,
         } = self;
         (*first, *began_ns, *ended_ns, *bytes).put(to);
+        done.put(to);
         latencies.put(to);
         streams.put(to);
         tenants.put(to);
@@ -78,9 +106,10 @@ impl Value for Meter {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
         let (first, began_ns, ended_ns, bytes) = Value::take(from)?;
-        Ok(Self {
+        let meter = Self {
             first,
             began_ns,
+            done: Value::take(from)?,
             ended_ns,
             bytes,
             latencies: Value::take(from)?,
@@ -89,10 +118,12 @@ impl Value for Meter {
             series: Value::take(from)?,
             timeline: None,
             trace: None,
+            follows: Follows::Work,
             worst: Value::take(from)?,
             collecting: Value::take(from)?,
             arrived: Value::take(from)?,
-        })
+        };
+        Ok(meter.following())
     }
 }
 
@@ -128,9 +159,10 @@ impl Meter {
             Some(resolution_ns) => Series::new(0, resolution_ns, MOST_SLICES),
             None => Series::new(0, 1000, 512),
         };
-        Self {
+        let meter = Self {
             first,
             began_ns: None,
+            done: Vec::with_capacity(AT_A_TIME),
             ended_ns: 0,
             bytes: [0; 3],
             latencies: Latencies::default(),
@@ -139,10 +171,26 @@ impl Meter {
             series,
             timeline,
             trace: None,
+            follows: Follows::Work,
             worst,
             collecting: vec![None; dies as usize],
             arrived: 0,
-        }
+        };
+        meter.following()
+    }
+
+    /// The same, which knows what it follows.
+    fn following(mut self) -> Self {
+        self.follows = match self.draws() || self.worst.keeps_operations() {
+            true => Follows::Steps,
+            false => Follows::Work,
+        };
+        self
+    }
+
+    /// Whether it draws a timeline or writes trace events.
+    fn draws(&self) -> bool {
+        self.timeline.is_some() || self.trace.is_some()
     }
 
     /// The same, which also keeps apart what each tenant gets.
@@ -154,7 +202,7 @@ impl Meter {
     /// The same, which also draws a timeline.
     #[must_use]
     pub fn with_timeline(self, timeline: Option<Timeline>) -> Self {
-        Self { timeline, ..self }
+        Self { timeline, ..self }.following()
     }
 
     /// What each tenant got.
@@ -166,10 +214,11 @@ impl Meter {
     #[must_use]
     pub fn writing(mut self, trace: Option<TraceFile>) -> Self {
         self.trace = trace.map(Box::new);
-        self
+        self.following()
     }
 
-    /// Response times.
+    /// Response times; of all requests that are done, as everything here, after
+    /// [`settle`](Self::settle).
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
     }
@@ -223,10 +272,12 @@ impl Meter {
 
     /// Adds what another has measured of a part of the same drive in the same time; but not the slowest
     /// requests.
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, mut other: Self) {
+        other.settle();
         let Self {
             first: _,
             began_ns: _,
+            done: _,
             ended_ns,
             bytes,
             latencies,
@@ -235,6 +286,7 @@ impl Meter {
             series,
             timeline,
             trace,
+            follows: _,
             worst: _,
             collecting: _,
             arrived: _,
@@ -254,6 +306,7 @@ impl Meter {
 
     /// Ends the measurement at `now`: work under way counts until then.
     pub fn finish(&mut self, now: u64) {
+        self.settle();
         for die in 0..self.collecting.len() as u32 {
             let number = self.worst.under_way(die).unwrap_or_default();
             self.end_collection(now, die, number);
@@ -276,6 +329,30 @@ impl Meter {
         ))
     }
 
+    /// Notes the requests that are done and were not yet noted.
+    #[inline(never)]
+    pub fn settle(&mut self) {
+        let mut done = std::mem::take(&mut self.done);
+        done.iter().for_each(|one| self.note(one));
+        done.clear();
+        self.done = done;
+    }
+
+    #[inline(always)]
+    fn note(&mut self, done: &Done) {
+        let Done { op, met_collection, ref split, at_ns, bytes, stream, .. } = *done;
+        self.latencies.record(op, met_collection, split);
+        if let Some(stream) = stream {
+            self.streams.entry(stream).or_default().record(op, met_collection, split);
+        }
+        self.tenants.completed(done);
+        if let Some(sum) = self.bytes.get_mut(op as usize) {
+            *sum += u64::from(bytes);
+        }
+        self.ended_ns = self.ended_ns.max(at_ns);
+        self.series.completed(at_ns, op, bytes, split.ns());
+    }
+
     /// A request is done: the timeline and the trace events are told.
     #[cold]
     fn draw(&mut self, request: &Completion) {
@@ -291,11 +368,18 @@ impl Meter {
         }
     }
 
+    /// A bus, a die or a collection was busy.
+    #[inline(always)]
+    fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+        // Before the measurement begins no slice is at hand.
+        if !self.series.busy_at_hand(what, from_ns, to_ns) && self.began_ns.is_some() {
+            self.series.busy(what, from_ns, to_ns);
+        }
+    }
+
     fn end_collection(&mut self, now: u64, die: u32, number: u64) {
         if let Some(began) = self.collecting[die as usize].take() {
-            if self.began_ns.is_some() {
-                self.series.busy(Busy::Collection, began, now);
-            }
+            self.busy(Busy::Collection, began, now);
             if let Some(timeline) = &mut self.timeline {
                 timeline.note(Happening::Collection { die, number, from_ns: began, to_ns: now });
             }
@@ -304,17 +388,21 @@ impl Meter {
 }
 
 impl Observer for Meter {
+    #[inline(always)]
     fn follows(&self) -> Follows {
-        match self.timeline.is_some() || self.trace.is_some() || self.worst.keeps_operations() {
-            true => Follows::Steps,
-            false => Follows::Work,
-        }
+        self.follows
     }
 
     #[inline(always)]
     fn was_busy(&mut self, stint: &Stint) {
-        if self.began_ns.is_some() {
-            self.series.busy(busy_of(stint.place), stint.begin_ns, stint.end_ns);
+        self.busy(busy_of(stint.place), stint.begin_ns, stint.end_ns);
+    }
+
+    #[inline(always)]
+    fn was_programmed(&mut self, _: u32, times @ [begin_ns, sent_ns, end_ns]: [u64; 3]) {
+        if !self.series.programmed_at_hand(times) {
+            self.busy(Busy::Bus, begin_ns, sent_ns);
+            self.busy(Busy::Die, sent_ns, end_ns);
         }
     }
 
@@ -345,37 +433,34 @@ impl Observer for Meter {
 
     #[inline(always)]
     fn completed(&mut self, request: &Completion) {
-        if self.timeline.is_some() || self.trace.is_some() {
+        if self.follows == Follows::Steps && self.draws() {
             self.draw(request);
         }
         if request.number < self.first {
             return;
         }
         self.worst.completed(request);
-        let split = Split {
-            queue_ns: request.queue_ns,
-            blocked_ns: request.blocked_ns,
-            bus_ns: request.bus_ns,
-            cell_ns: request.cell_ns,
-        };
-        let ns = request.response_ns();
-        self.latencies.record(request.op, ns, request.met_collection, &split);
-        if let Some(stream) = request.stream {
-            let latencies = self.streams.entry(stream).or_default();
-            latencies.record(request.op, ns, request.met_collection, &split);
+        self.done.push(Done {
+            op: request.op,
+            met_collection: request.met_collection,
+            split: Split {
+                queue_ns: request.queue_ns,
+                blocked_ns: request.blocked_ns,
+                bus_ns: request.bus_ns,
+                cell_ns: request.cell_ns,
+            },
+            at_ns: request.completed_ns,
+            offset: request.offset,
+            bytes: request.bytes,
+            stream: request.stream,
+        });
+        if self.done.len() >= AT_A_TIME {
+            self.settle();
         }
-        self.tenants.completed(request, &split);
-        if let Some(bytes) = self.bytes.get_mut(request.op as usize) {
-            *bytes += u64::from(request.bytes);
-        }
-        self.ended_ns = self.ended_ns.max(request.completed_ns);
-        self.series.completed(request.completed_ns, request.op, request.bytes, ns);
     }
 
     fn worked(&mut self, span: &Span) {
-        if self.began_ns.is_some() {
-            self.series.busy(busy_of(span.place), span.begin_ns, span.end_ns);
-        }
+        self.busy(busy_of(span.place), span.begin_ns, span.end_ns);
         self.worst.worked(span);
         if let Some(timeline) = &mut self.timeline {
             timeline.note(Happening::Work(*span));
@@ -446,6 +531,7 @@ mod tests {
         assert_eq!(meter.window(), Some((10, 10)));
         // The first request is warm-up.
         [read(0, 900), read(2, 500), read(1, 300)].iter().for_each(|done| meter.completed(done));
+        meter.settle();
         assert_eq!(meter.window(), Some((10, 500)));
         assert_eq!((meter.latencies().requests(), meter.bytes()), (2, [0, 2 * 4096, 0]));
     }

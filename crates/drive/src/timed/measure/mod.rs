@@ -17,6 +17,6 @@ pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisatio
 pub(crate) use summary::summarise;
 pub use tenants::{ByTenant, TenantResult};
 pub use totals::{CollectionCounts, SlcCounts, Totals};
-pub(in crate::timed) use worst::KINDS;
 pub use worst::{Held, MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};
+pub(in crate::timed) use worst::{KINDS, kind_of};
 pub use worst_result::{HeldResult, OperationResult, WorstResult};

@@ -215,6 +215,14 @@ pub trait Observer {
         let _ = stint;
     }
 
+    /// A page of the host came over the bus from the first of these times to the second, and its die then
+    /// programmed it until the third.
+    #[inline(always)]
+    fn was_programmed(&mut self, die: u32, [begin_ns, sent_ns, end_ns]: [u64; 3]) {
+        self.was_busy(&Stint { begin_ns, end_ns: sent_ns, place: Place::Bus, die });
+        self.was_busy(&Stint { begin_ns: sent_ns, end_ns, place: Place::Cells, die });
+    }
+
     /// The times between which the work of collections that nothing disturbs may be told as a sum, for
     /// buses and for dies; nothing is where they are equal.
     fn adds_up(&self) -> (u64, u64) {
@@ -317,6 +325,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn was_busy(&mut self, stint: &Stint) {
         (**self).was_busy(stint);
+    }
+
+    fn was_programmed(&mut self, die: u32, times: [u64; 3]) {
+        (**self).was_programmed(die, times);
     }
 
     fn adds_up(&self) -> (u64, u64) {

@@ -4,8 +4,8 @@ use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
-use super::observer::Completion;
-use crate::metrics::latency::{Figures, Latencies, SideLatency, Split};
+use super::meter::Done;
+use crate::metrics::latency::{Figures, Latencies, SideLatency};
 use crate::tenants::{Parts, Tenant};
 
 /// What one tenant got in the measured parts of all runs.
@@ -67,14 +67,14 @@ impl ByTenant {
 
     /// A request of a tenant was completed.
     #[inline]
-    pub(super) fn completed(&mut self, request: &Completion, split: &Split) {
+    pub(super) fn completed(&mut self, done: &Done) {
         if self.each.is_empty() {
             return;
         }
-        let one = &mut self.each[self.parts.tenant(request.offset)];
-        one.latencies.record(request.op, request.response_ns(), request.met_collection, split);
-        if let Some(bytes) = one.bytes.get_mut(request.op as usize) {
-            *bytes += u64::from(request.bytes);
+        let one = &mut self.each[self.parts.tenant(done.offset)];
+        one.latencies.record(done.op, done.met_collection, &done.split);
+        if let Some(bytes) = one.bytes.get_mut(done.op as usize) {
+            *bytes += u64::from(done.bytes);
             one.requests += 1;
         }
     }

@@ -15,6 +15,17 @@ pub const MOST_OPERATIONS: usize = 1024;
 /// The kinds of requests that are told apart.
 pub(in crate::timed) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
+/// The place of an operation in [`KINDS`].
+#[inline(always)]
+pub(in crate::timed) fn kind_of(op: Op) -> Option<usize> {
+    match op {
+        Op::Read => Some(0),
+        Op::Write => Some(1),
+        Op::Trim => Some(2),
+        Op::Dirty | Op::Clean | Op::Flush => None,
+    }
+}
+
 /// A collection on the die of a request, between the request's arrival and its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -167,9 +178,9 @@ impl WorstSoFar {
     }
 
     /// A measured request is done.
-    #[inline]
+    #[inline(always)]
     pub fn completed(&mut self, request: &Completion) {
-        let Some(kind) = KINDS.iter().position(|&kind| kind == request.op) else { return };
+        let Some(kind) = kind_of(request.op) else { return };
         let is_slower = match &self.of_kinds[kind] {
             Some(worst) => request.response_ns() > worst.request.response_ns(),
             None => true,

@@ -4,7 +4,7 @@ use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
 use super::observer::{Cause, Place, Span, Work};
-use super::worst::{Held, KINDS, Worst, WorstSoFar};
+use super::worst::{Held, Worst, WorstSoFar, kind_of};
 
 /// The slowest request of its kind, and what held it. Times are in microseconds; moments are since
 /// the start of the run.
@@ -166,6 +166,6 @@ pub fn slowest<'a>(runs: impl Iterator<Item = &'a WorstSoFar>) -> Vec<WorstResul
             }
         }
     }
-    found.sort_by_key(|(worst, _)| KINDS.iter().position(|&op| op == worst.request.op));
+    found.sort_by_key(|(worst, _)| kind_of(worst.request.op));
     found.into_iter().map(|(worst, run)| WorstResult::of(worst, run)).collect()
 }

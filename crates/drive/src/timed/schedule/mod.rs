@@ -239,10 +239,7 @@ impl Scheduler {
     pub fn cells_done<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         let now = shared.now();
         let (transfer, work) = self.flash.end_cells(now, &mut shared.ops, die);
-        if let Some(transfer) = transfer {
-            self.tell(shared, die, &transfer, Place::Bus);
-        }
-        self.tell(shared, die, &work, Place::Cells);
+        self.tell_program(shared, die, transfer.as_ref(), &work);
         self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
     }
 

@@ -27,6 +27,24 @@ impl Scheduler {
         self.tell_span(shared, die, stage, place);
     }
 
+    /// The same of the cells of a die, and of the `transfer` that ended when their work began.
+    #[inline(always)]
+    pub(super) fn tell_program<O: Observer>(
+        &self,
+        shared: &mut Shared<O>,
+        die: u32,
+        transfer: Option<&Stage>,
+        work: &Stage,
+    ) {
+        let Some(transfer) = transfer else { return self.tell(shared, die, work, Place::Cells) };
+        if shared.observer.follows() == Follows::Work && work.job.op().is_some() {
+            let times = [transfer.begin, work.begin, work.begin + work.length];
+            return shared.observer.was_programmed(die, times);
+        }
+        self.tell(shared, die, transfer, Place::Bus);
+        self.tell(shared, die, work, Place::Cells);
+    }
+
     #[inline(never)]
     fn tell_span<O: Observer>(
         &self,
