@@ -59,7 +59,8 @@ def following(stand: Stand, dsn: str | None = None) -> Iterator[Hints]:
     finally:
         ended.set()
         thread.join()
-    assert failed == []
+        # Also where the test has failed: this is why.
+        assert failed == []
 
 
 @contextlib.contextmanager
@@ -83,10 +84,13 @@ def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         follower.communicate()
 
 
-def until(holds: Callable[[], bool], seconds: float = 60) -> None:
+def until(
+    holds: Callable[[], bool], seconds: float = 60, found: Callable[[], object] = lambda: None
+) -> None:
+    """Waits until it ``holds``; says what was ``found`` instead if it does not come to that."""
     end = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < end, "it did not come to that in time"
+        assert time.monotonic() < end, f"it did not come to that in time: {found()}"
         time.sleep(0.05)
 
 
@@ -281,7 +285,9 @@ def test_a_standby_is_followed_and_also_when_it_is_promoted(stand: Stand) -> Non
         dsn = f"host={socket} port=5433 user={USER} dbname={USER}"
         with following(stand, dsn) as hints:
             fill(stand, "streamed", written=lambda: catch_up(stand, dsn))
-            until(lambda: hints.link.sent.pages > 200)
+            until(
+                lambda: hints.link.sent.pages > 200, found=lambda: (hints.counts(), hints.trouble)
+            )
             before = hints.counts()
             cluster.run("pg_ctl", *control, "promote")
             until(lambda: hints.restarts > 0)

@@ -383,6 +383,22 @@ def test_a_link_says_that_the_drive_was_served_anew(tmp_path: Path) -> None:
         link.close()
 
 
+def test_a_link_goes_on_when_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "drive.flash"
+    with Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd") as drive:
+        drive.write(0, bytes(8 * PAGE))
+        drive.serve_control()
+        with Link(file) as link:
+            link.look()
+            then = time.time() - 3600
+            monkeypatch.setattr(time, "time", lambda: then)
+            link.look()
+            link.send([(0, 2)], [], known=then)
+            assert (link.sent.pages, link.sent.lost) == (2, 0)
+
+
 @pytest.mark.parametrize("filesystem", ["ext4", pytest.param("xfs", marks=needs("mkfs.xfs"))])
 def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
     """What the drive takes for zombies is what the kernel has dirty, and it all comes true."""

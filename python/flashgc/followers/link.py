@@ -91,6 +91,10 @@ class Link(Closing):
         if self._client is None:
             return False
         now = time.time()
+        if self._times and now < self._times[-1]:
+            # The clock was set back: what was asked for before has a time to come.
+            self._times.clear()
+            self._moments.clear()
         moment = self._ask(lambda client: client.moment())
         if moment is not None:
             self._times.append(now)

@@ -29,10 +29,14 @@ pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 /// than so much too long.
 const AWAKE: Duration = Duration::from_micros(200);
 
+/// The same once it has been awake for most of a window: a usual sleep takes less too long.
+const BRIEFLY: Duration = Duration::from_micros(50);
+
 /// A thread that comes before all others is stopped by Linux for the rest of a second of which it has
-/// worked 95%. So of each so many nanoseconds it stays awake for that part at most.
+/// worked 95%. So of each so many nanoseconds it stays awake for so many at most, and for some more briefly.
 const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
+const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
 
 /// A simulated drive that is told what arrives and how far its time has come.
 pub trait Simulated: Send {
@@ -266,7 +270,11 @@ impl Sleep {
             *self = Self { began_ns: now_ns, slept_ns: 0 };
         }
         let worked = (now_ns - self.began_ns).saturating_sub(self.slept_ns);
-        if worked < MOST_AWAKE { AWAKE } else { Duration::ZERO }
+        match worked {
+            _ if worked < MOST_AWAKE => AWAKE,
+            _ if worked < MOST_BRIEFLY => BRIEFLY,
+            _ => Duration::ZERO,
+        }
     }
 }
 

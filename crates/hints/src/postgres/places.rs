@@ -13,7 +13,8 @@ use crate::wal::{BLOCK, Fork, Relation, SEGMENT_BLOCKS};
 
 /// What was found of a file is believed so long. Files are cut, go and come again.
 const BELIEVED: Duration = Duration::from_millis(200);
-/// A block that has no place yet may get one, so the file is looked at again after this.
+/// A block that has no place yet may get one, so the file is looked at again after this; and so may a file that is
+/// not there: a standby sends the log before it has done what it says.
 const SOON: Duration = Duration::from_millis(20);
 
 /// Where a server keeps its data.
@@ -36,7 +37,7 @@ pub enum Place {
     Nowhere,
     /// On another device.
     Elsewhere,
-    /// There is no such file (any more).
+    /// There is no such file, any more or yet.
     Gone,
 }
 
@@ -84,7 +85,8 @@ impl Places {
         let at = u64::from(block % SEGMENT_BLOCKS) * BLOCK;
         if let Some(held) = self.files.get(&name) {
             let place = held.place(at);
-            let trusted = if matches!(place, Place::Nowhere) { SOON } else { BELIEVED };
+            let may_come = matches!(place, Place::Nowhere | Place::Gone);
+            let trusted = if may_come { SOON } else { BELIEVED };
             if now.saturating_duration_since(held.looked) < trusted {
                 return place;
             }
@@ -141,5 +143,25 @@ fn look(path: &std::path::Path, device: u64) -> State {
         Ok(state) => state,
         Err(error) if error.kind() == io::ErrorKind::NotFound => State::Gone,
         Err(_) => State::Elsewhere,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_there_yet_is_soon_looked_for_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let device = folder.path().metadata().expect("it is there").dev();
+        let cluster = Cluster { folder: folder.path().into(), version: String::new(), device };
+        let relation = Relation { tablespace: 1663, database: 5, number: 7 };
+        let (mut places, began) = (Places::new(cluster), Instant::now());
+        let mut find = |after| places.locate(relation, Fork::Main, 0, began + after);
+        assert_eq!(find(Duration::ZERO), Place::Gone);
+        std::fs::create_dir_all(folder.path().join("base/5")).expect("room");
+        std::fs::write(folder.path().join("base/5/7"), []).expect("room");
+        assert_eq!(find(SOON - Duration::from_millis(1)), Place::Gone);
+        assert_ne!(find(SOON), Place::Gone);
     }
 }
