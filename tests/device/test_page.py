@@ -227,6 +227,52 @@ def test_a_million_blocks_are_cells_of_several_and_stay_smooth(window: Browser) 
         window.open("about:blank")
 
 
+def test_the_slowest_requests_of_a_drive_with_a_clock_have_lanes(
+    drive: FakeDrive, window: Browser
+) -> None:
+    operation = {"began_us": 100.0, "ended_us": 400.0, "place": "cells", "work": "program"}
+    worst = {
+        "kind": "write", "number": 7, "run": 0, "offset": 0, "bytes": 4096, "arrived_us": 100.0,
+        "response_us": 1000.0, "queue_us": 250.0, "collection_us": 500.0, "bus_us": 50.0,
+        "cell_us": 200.0, "die": 3, "held_by": 2,
+        "collections": [
+            {"number": 2, "began_us": 350.0, "ended_us": 850.0, "programmed": 4},
+            {"number": 1, "began_us": 0.0, "ended_us": 120.0, "programmed": 4},
+        ],
+        "operations": [
+            {**operation, "request": 5, "collection": None},
+            {**operation, "request": None, "collection": 2},
+            {**operation, "request": 7, "collection": None},
+        ],
+    }  # fmt: skip
+    stat, slowest = drive.stat, "document.getElementById('slowest')"
+    with Page(drive) as page:
+        window.open(page.url)
+        window.until(f"{STATE} === 'live'")
+        assert window.run(f"return {slowest}.hidden")
+        drive.stat = lambda: {**stat(), "realtime": {"worst": [worst]}}  # type: ignore[method-assign]
+        window.until(f"!{slowest}.hidden")
+        told = window.run(f"return {slowest}.querySelector('figcaption').innerText")
+        assert told.startswith("1.00 ms write of 4 KiB at 100 µs; die 3, held by collection 2")
+        assert "queue 250 µs + collections 500 µs + bus 50.0 µs + cells 200 µs" in told
+        lanes = window.run(
+            f"return [...{slowest}.querySelectorAll('.lane')].map((lane) => [lane.innerText.trim(),"
+            "...[...lane.querySelectorAll('rect')].map((bar) => [bar.getAttribute('class'),"
+            "Number(bar.getAttribute('x')), Number(bar.getAttribute('width'))])])"
+        )
+        work = ["program", 0, 300]
+        assert lanes == [
+            ["its time", ["queue", 0, 250], ["collection", 250, 500], ["bus", 750, 50],
+             ["cell", 800, 200]],
+            ["collection 1", ["span", 0, 20]],
+            ["request 5", work],
+            ["collection 2", ["span", 250, 500], work],
+            ["write 7", work],
+        ]  # fmt: skip
+        assert window.complaints() == []
+        window.open("about:blank")
+
+
 def test_the_drive_named_like_markup_is_text(
     drive: FakeDrive, window: Browser, tmp_path: Path
 ) -> None:

@@ -16,7 +16,9 @@ from tests.device.conftest import needs, needs_mounts
 
 import flashgc
 from flashgc import ConfigError, Device
-from flashgc.device import making, realtime
+from flashgc._documents import read
+from flashgc.device import making, realtime, watch
+from flashgc.results import Worst
 
 TIMES = "read=2ms,program=5ms,erase=8ms,transfer=0us"
 
@@ -45,7 +47,7 @@ def test_answers_take_the_times_of_the_flash(tmp_path: Path) -> None:
             found = drive.stat()["realtime"]
         assert written - begun >= 0.005 * factor
         assert read - written >= 0.002 * factor
-        # Microseconds; a histogram has two digits.
+        # Microseconds; a histogram has three digits.
         assert found["simulated_us"]["write"]["mean"] == pytest.approx(5000 * factor, rel=0.01)
         assert found["simulated_us"]["read"]["mean"] == pytest.approx(2000 * factor, rel=0.01)
         assert (found["answers"], found["slower"], found["host_pages"]) == (
@@ -76,6 +78,18 @@ def test_a_recording_replayed_on_the_simulated_drive_has_its_latencies(tmp_path:
         assert served[kind]["count"] == expected["requests"]
         assert served[kind]["mean"] == pytest.approx(expected["mean"], rel=0.01)
         assert served[kind]["max"] == pytest.approx(expected["max"], rel=0.01)
+    # The slowest requests are those of the replay, and the parts of their times.
+    worst = [read(Worst, one) for one in found["realtime"]["worst"]]
+    assert [one.kind for one in worst] == [one["kind"] for one in replayed["worst"]]
+    for one, again in zip(worst, replayed["worst"], strict=True):
+        assert one.response_us == pytest.approx(again["response_us"], rel=1e-6)
+        parts = (one.queue_us, one.collection_us, one.bus_us, one.cell_us)
+        assert sum(parts) == pytest.approx(one.response_us)
+        own = {it.work for it in one.operations if it.request == one.number}
+        assert own == {"read": {"read"}, "write": {"program"}, "trim": set()}[one.kind]
+    lines = watch.overview(found)
+    assert f"slowest {worst[0].story[0]}" in lines
+    assert all(len(line) <= 90 for line in lines)
     assert found["latency_us"]["write"]["mean"] >= 0.99 * served["write"]["mean"]
 
 

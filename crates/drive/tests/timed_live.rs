@@ -4,7 +4,7 @@
 use crate::timed_common::*;
 use flashgc_base::rng::Stream;
 use flashgc_drive::timed::{
-    Done, Hardware, Live, Loop, Preemption, Settings, Stop, Suspend, Until,
+    Completion, Done, Hardware, Live, Loop, Preemption, Settings, Stop, Suspend, Until,
 };
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_workload::Op;
@@ -101,6 +101,17 @@ fn it_completes_requests_when_the_ordinary_run_does() {
             assert_eq!(live.decisions(), ordinary.layer().decisions(), "{name}");
             assert_eq!(live.counters(), ordinary.counters(), "{name}");
             assert_eq!(live.next_ns().unwrap(), u64::MAX, "{name}: nothing is left to happen");
+            let completed = &ordinary.observer().requests;
+            for worst in live.worst().of_kinds() {
+                let alike = completed.iter().filter(|one| one.op == worst.request.op);
+                let longest = alike.map(Completion::response_ns).max();
+                assert_eq!(Some(worst.request.response_ns()), longest, "{name}");
+                assert!(completed.contains(&worst.request), "{name}");
+            }
+            // Before a shallow drive requests wait where no collection holds them.
+            let slowest = live.worst().slowest().unwrap();
+            assert!(name == "shallow" || slowest.held_by().is_some(), "{name}");
+            assert!(!slowest.operations.is_empty(), "{name}");
         }
     }
 }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from flashgc._documents import read
 from flashgc.command.render import Plain, console, sparkline, unicode
 from flashgc.device.history import OPERATIONS, Interval
 from flashgc.device.realtime import told
+from flashgc.results.stalls import chart
+from flashgc.results.worst import Worst
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 Stat = dict[str, Any]
@@ -83,7 +86,20 @@ def _realtime(stat: Stat) -> list[str]:
         "",
         *_fold("realtime", told(realtime)),
         *_fold("timed drive", [flash, collections, _count(realtime["erases"], "erase")]),
+        *_slowest(realtime),
     ]
+
+
+def _slowest(realtime: Mapping[str, Any]) -> list[str]:
+    """What held the slowest requests so far; of the slowest of all with a chart of its die."""
+    # Servers of earlier versions do not tell.
+    worst = [read(Worst, one) for one in realtime.get("worst", ())]
+    first = max(worst, key=lambda one: one.response_us, default=None)
+    lines = []
+    for one in worst:
+        what, parts = one.story
+        lines += ["", f"slowest {what}", f"  {parts}", *(chart(one) if one is first else ())]
+    return lines
 
 
 def _host(stat: Stat) -> list[str]:

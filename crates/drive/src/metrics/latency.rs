@@ -408,6 +408,26 @@ mod tests {
     }
 
     #[test]
+    fn bins_are_those_of_the_histogram() {
+        let (mut bins, mut histogram) = (Bins::default(), Histogram::new(DIGITS).unwrap());
+        let edges = (0..60).flat_map(|power| {
+            (0..9).map(move |off| (1u64 << power) + off - 4 * u64::from(power > 3))
+        });
+        let apart = (0..20_000u64).map(|i| i * i * 7_919);
+        for ns in edges.chain(apart) {
+            bins.add(ns);
+            histogram.record(ns).unwrap();
+        }
+        assert_eq!(bins.histogram(), histogram);
+        let of = |histogram: &Histogram<u64>| -> Vec<_> {
+            let steps = histogram.iter_quantiles(TICKS);
+            steps.map(|step| (step.value_iterated_to(), step.quantile())).collect()
+        };
+        assert_eq!(of(&bins.histogram()), of(&histogram));
+        assert!((0..bins.0.len()).all(|index| Bins::index(Bins::least(index)) == index));
+    }
+
+    #[test]
     fn moments_are_exact_and_percentiles_good_to_three_digits() {
         // 1 to 100 000 us: mean 50 000.5, variance (n^2 - 1) / 12, percentiles n p.
         let read = reads(100_000).result().read.unwrap().all;

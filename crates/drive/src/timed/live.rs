@@ -19,7 +19,7 @@ use hashbrown::HashMap;
 
 use super::config::{Loop, Settings};
 use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{Completion, Observer, Totals};
+use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
 use super::parts::layer;
 use crate::config::Resolved;
 use crate::counting::DriveError;
@@ -38,13 +38,28 @@ pub struct Done {
     pub at_ns: u64,
 }
 
-/// Keeps what was completed until it is fetched.
-#[derive(Default)]
-struct Answers(Vec<Completion>);
+/// Keeps what was completed until it is fetched, and the slowest requests with what held them.
+struct Answers {
+    done: Vec<Completion>,
+    worst: WorstSoFar,
+}
 
 impl Observer for Answers {
+    fn follows(&self) -> Follows {
+        Follows::Steps
+    }
+
     fn completed(&mut self, request: &Completion) {
-        self.0.push(*request);
+        self.worst.completed(request);
+        self.done.push(*request);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        self.worst.worked(span);
+    }
+
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        self.worst.collection(now, die, number, begins);
     }
 }
 
@@ -79,8 +94,10 @@ impl Live {
         let geometry = *layer.geometry();
         let requests = LiveRequests::new(geometry.logical_pages());
         let settings = Settings { host: Loop::Open, ..settings };
-        let drive =
-            TimedDrive::new(settings, layer, Box::new(requests.clone()), Answers::default())?;
+        let hardware = &settings.hardware;
+        let worst = WorstSoFar::new(hardware.all_dies(), hardware.planes, true);
+        let answers = Answers { done: Vec::new(), worst };
+        let drive = TimedDrive::new(settings, layer, Box::new(requests.clone()), answers)?;
         Ok(Self {
             drive,
             requests,
@@ -240,11 +257,11 @@ impl Live {
     pub fn run(&mut self, until_ns: u64, done: &mut Vec<Done>) -> Result<(), DriveError> {
         let stop = self.drive.run(Until { time_ns: until_ns, ..Until::END })?;
         self.reached = Some(until_ns);
-        let mut answers = std::mem::take(&mut self.drive.observer_mut().0);
+        let mut answers = std::mem::take(&mut self.drive.observer_mut().done);
         for answer in answers.drain(..) {
             self.answered(&answer, done);
         }
-        self.drive.observer_mut().0 = answers;
+        self.drive.observer_mut().done = answers;
         let ended = match stop {
             Stop::Reached | Stop::Ended => return Ok(()),
             Stop::Overload => "more requests wait than a drive takes",
@@ -295,6 +312,11 @@ impl Live {
     /// The counts of the drive.
     pub fn totals(&mut self) -> &Totals {
         self.drive.totals()
+    }
+
+    /// The slowest requests so far and what held them. Their numbers count all but flushes.
+    pub fn worst(&self) -> &WorstSoFar {
+        &self.drive.observer().worst
     }
 
     /// A digest of the decisions so far.

@@ -77,6 +77,7 @@ impl StoredDrive {
         };
         let (media, settings) = py.detach(read).map_err(|error| failed(&path, &error))?;
         let mut live = clock.as_ref().map(|clock| clock.drive(&settings)).transpose()?;
+        let slowest = pace::Slowest::default();
         let open = || {
             let mut drive = Drive::open(Box::new(media), &settings)?;
             drive.set_durability(durability.unwrap_or(settings.durability));
@@ -84,9 +85,10 @@ impl StoredDrive {
                 pace::fill(live, clock, &mut drive)?;
             }
             let geometry = live.as_ref().map(|live| *live.geometry());
-            let pace = live
-                .zip(clock)
-                .map(|(live, clock)| Pace::start(Box::new(pace::Timed::new(live)), clock.slower));
+            let pace = live.zip(clock).map(|(live, clock)| {
+                let timed = pace::Timed::new(live, Arc::clone(&slowest));
+                Pace::start(Box::new(timed), clock.slower)
+            });
             Ok::<_, DeviceError>((Engine::start_paced(drive, pace.transpose()?)?, geometry))
         };
         let opened = py.detach(open);
@@ -109,6 +111,7 @@ impl StoredDrive {
             placement: settings.layout.placement.to_string(),
             serving: Mutex::default(),
             clock: json!(clock),
+            slowest,
             stopping: AtomicBool::new(false),
         };
         let open = Open {

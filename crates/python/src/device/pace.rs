@@ -1,10 +1,12 @@
 //! A drive with a clock beside the stored drive: it says when answers leave.
 
+use std::sync::{Arc, Mutex};
+
 use flashgc_device::front::meter::{Kind, Latencies};
 use flashgc_device::front::pace::{Paced, Simulated, Work};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
 use flashgc_drive::options::RunConfig;
-use flashgc_drive::timed::{Done, Live};
+use flashgc_drive::timed::{Done, Live, Worst, WorstResult};
 use flashgc_ftl::FtlError;
 use flashgc_workload::Op;
 use pyo3::prelude::*;
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::shown::latency;
 use crate::errors;
+use crate::policy::lock;
 
 /// The clock as it was asked for.
 pub(super) struct Clock {
@@ -63,15 +66,25 @@ pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<
     live.age(clock.aged, clock.config.seed).map_err(full)
 }
 
+/// Operations of a slowest request that are shown at most.
+const MOST_SHOWN: usize = 256;
+
+/// The slowest request of each kind so far.
+pub(super) type Slowest = Arc<Mutex<Vec<Worst>>>;
+
 /// A drive with a clock as the front ends see it.
 pub(super) struct Timed {
     live: Live,
     done: Vec<Done>,
+    /// For others to read, while the drive goes on.
+    slowest: Slowest,
+    /// How often one of them had changed when they were put there.
+    changes: u64,
 }
 
 impl Timed {
-    pub(super) fn new(live: Live) -> Self {
-        Self { live, done: Vec::new() }
+    pub(super) fn new(live: Live, slowest: Slowest) -> Self {
+        Self { live, done: Vec::new(), slowest, changes: 0 }
     }
 }
 
@@ -82,7 +95,13 @@ impl Simulated for Timed {
     }
 
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
-        self.live.run(until_ns, &mut self.done).map_err(|error| error.to_string())?;
+        let ran = self.live.run(until_ns, &mut self.done);
+        let worst = self.live.worst();
+        if worst.changes() != self.changes {
+            self.changes = worst.changes();
+            *lock(&self.slowest) = worst.of_kinds().map(cut).collect();
+        }
+        ran.map_err(|error| error.to_string())?;
         done.extend(self.done.drain(..).map(|Done { ticket, at_ns }| (ticket, at_ns)));
         Ok(())
     }
@@ -105,8 +124,21 @@ impl Simulated for Timed {
     }
 }
 
-/// The measurements of a drive with a clock.
-pub(super) fn shown(paced: &Paced) -> Value {
+/// The same request with the latest operations of its die alone: the drive's state is asked for often, and
+/// answers wait while this is done.
+fn cut(worst: &Worst) -> Worst {
+    let many = worst.operations.len().saturating_sub(MOST_SHOWN);
+    Worst {
+        request: worst.request,
+        die: worst.die,
+        collections: worst.collections.clone(),
+        operations: worst.operations[many..].to_vec(),
+        is_cut: worst.is_cut || many > 0,
+    }
+}
+
+/// The measurements of a drive with a clock; `slowest` are its slowest requests.
+pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
     let Paced { slower, lateness, at_once, failed, is_valid, simulated, measured, work } = paced;
     let by_kind = |all: &[Latencies; 4]| -> Value {
         let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
@@ -133,5 +165,6 @@ pub(super) fn shown(paced: &Paced) -> Value {
         "erases": work.erases,
         "suspended_programs": work.suspended_programs,
         "suspended_erases": work.suspended_erases,
+        "worst": slowest.iter().map(|worst| WorstResult::of(worst, 0)).collect::<Vec<_>>(),
     })
 }

@@ -30,6 +30,8 @@ pub(super) struct Shown {
     pub(super) serving: Mutex<Vec<String>>,
     /// The drive with a clock that says when answers leave; null without one.
     pub(super) clock: Value,
+    /// The slowest requests of that drive.
+    pub(super) slowest: pace::Slowest,
     /// Somebody asked for the end.
     pub(super) stopping: AtomicBool,
 }
@@ -57,7 +59,8 @@ impl Shown {
         stat["victim"] = json!(self.victim);
         stat["placement"] = json!(self.placement);
         if let Some(paced) = self.queue.paced() {
-            let mut realtime = pace::shown(&paced);
+            let slowest = lock(&self.slowest).clone();
+            let mut realtime = pace::shown(&paced, &slowest);
             realtime["drive"] = self.clock.clone();
             // What hosts wait for is the answer, and not its data.
             stat["latency_us"] = realtime["measured_us"].take();

@@ -1,6 +1,7 @@
 // Asks the drive once a second and shows what it says. Pauses while nobody looks.
 import { BlockMap, decode } from "/blocks.js";
 import { Charts } from "/charts.js";
+import { Stalls } from "/stall.js";
 import { count, duration, mega, percent, ratio, several, short, size } from "/format.js";
 
 const PERIOD = 1000;
@@ -43,6 +44,8 @@ const charts = new Charts(element("charts"), [
     lines: [{ key: "free_blocks", name: "erased", colour: "accent" }],
   },
 ]);
+
+const stalls = new Stalls(element("slowest"));
 
 let samples = [], run = null, answered = null, blocksDue = 0, timer = null, busy = false;
 
@@ -92,6 +95,7 @@ function showStat(stat) {
     ["checkpoints", count(counters.checkpoints)],
   ]);
   latencies(stat.latency_us);
+  stalls.set(stat.realtime?.worst ?? []);
   alarm(stat.read_only === null ? null : `The drive is read-only: ${stat.read_only}`);
 }
 
