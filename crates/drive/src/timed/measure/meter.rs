@@ -271,13 +271,12 @@ impl Meter {
     }
 
     /// Adds what another has measured of a part of the same drive in the same time; but not the slowest
-    /// requests.
-    pub fn add(&mut self, mut other: Self) {
-        other.settle();
+    /// requests. The other is finished.
+    pub fn add(&mut self, other: Self) {
         let Self {
             first: _,
             began_ns: _,
-            done: _,
+            done,
             ended_ns,
             bytes,
             latencies,
@@ -291,6 +290,7 @@ impl Meter {
             collecting: _,
             arrived: _,
         } = other;
+        debug_assert!(done.is_empty(), "it is finished");
         debug_assert!(
             tenants.len() == 0 && timeline.is_none() && trace.is_none(),
             "parts of a drive have none"
