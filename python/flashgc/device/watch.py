@@ -96,6 +96,8 @@ def _slowest(realtime: Mapping[str, Any]) -> list[str]:
     worst = [read(Worst, one) for one in realtime.get("worst", ())]
     first = max(worst, key=lambda one: one.response_us, default=None)
     lines = []
+    if worst and realtime["slower"] != 1:
+        lines += ["", f"in the time of the drive, of which 1 ms takes {realtime['slower']:g} ms:"]
     for one in worst:
         what, parts = one.story
         lines += ["", f"slowest {what}", f"  {parts}", *(chart(one) if one is first else ())]
