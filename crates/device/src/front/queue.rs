@@ -146,8 +146,8 @@ struct Caller {
 
 impl Caller {
     /// When its command arrived.
-    fn arrived(&self) -> Option<Instant> {
-        Some(self.ticket.as_ref().map_or(self.since, |ticket| ticket.arrived))
+    fn arrived(&self) -> Instant {
+        self.ticket.as_ref().map_or(self.since, |ticket| ticket.arrived)
     }
 
     fn tell(mut self, outcome: Outcome, meter: &mut Meter) {
@@ -221,9 +221,8 @@ impl<S: Served> Idle for Shared<S> {
             let Some(Metered { drive, meter }) = locked.as_mut() else { return };
             let began = caller.since;
             meter.count(&command);
-            drive.arrived(caller.arrived());
-            caller.tell(execute(drive, command), meter);
-            drive.arrived(None);
+            let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+            caller.tell(outcome, meter);
             meter.worked(began);
             drive.account(&meter.take_usage());
         }));
@@ -391,10 +390,7 @@ impl<S: Served> Metered<S> {
                 Entry::Job(command, caller) => {
                     let durable = command.durable();
                     meter.count(&command);
-                    drive.arrived(caller.arrived());
-                    let outcome = execute(drive, command);
-                    drive.arrived(None);
-                    match outcome {
+                    match at(caller.arrived(), drive, |drive| execute(drive, command)) {
                         Ok(_) if durable => waiting.push(caller),
                         outcome => caller.tell(outcome, meter),
                     }
@@ -402,9 +398,7 @@ impl<S: Served> Metered<S> {
             }
         }
         if let Some(last) = waiting.last() {
-            drive.arrived(last.arrived());
-            let flushed = drive.flush();
-            drive.arrived(None);
+            let flushed = at(last.arrived(), drive, Bytes::flush);
             for caller in waiting {
                 caller.tell(flushed.clone().map(|()| Answer::Done), meter);
             }
@@ -414,6 +408,18 @@ impl<S: Served> Metered<S> {
         left.fetch_sub(done, Ordering::AcqRel);
         running
     }
+}
+
+/// Has a drive do what arrived at `arrived`.
+fn at<S: Served, T>(
+    arrived: Instant,
+    drive: &mut Bytes<S>,
+    work: impl FnOnce(&mut Bytes<S>) -> T,
+) -> T {
+    drive.arrived(Some(arrived));
+    let done = work(drive);
+    drive.arrived(None);
+    done
 }
 
 /// Executes a command; that it is durable is the batch's business.

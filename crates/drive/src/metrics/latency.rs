@@ -65,14 +65,15 @@ impl Bins {
     }
 
     #[inline(always)]
-    fn add(&mut self, ns: u64) {
+    fn add(&mut self, ns: u64, times: u64) {
         let index = Self::index(ns);
         match self.0.get_mut(index) {
-            Some(count) => *count += 1,
-            None => self.grow(index)[index] += 1,
+            Some(count) => *count += times,
+            None => self.grow(index)[index] += times,
         }
     }
 
+    /// Makes room for a bin that it does not have.
     #[cold]
     fn grow(&mut self, index: usize) -> &mut [u64] {
         self.0.resize((index + 1).next_multiple_of(1 << Self::LOG), 0);
@@ -110,8 +111,7 @@ impl Value for Bins {
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
         let mut bins = Self::default();
         for (ns, count) in <Vec<(u64, u64)>>::take(from)? {
-            let index = Self::index(ns);
-            bins.grow(index.max(bins.0.len().saturating_sub(1)))[index] += count;
+            bins.add(ns, count);
         }
         Ok(bins)
     }
@@ -137,7 +137,7 @@ impl Class {
     #[inline(always)]
     fn record(&mut self, ns: u64) {
         self.count += 1;
-        self.bins.add(ns);
+        self.bins.add(ns, 1);
         self.sum += u128::from(ns);
         self.squares += u128::from(ns) * u128::from(ns);
         self.max = self.max.max(ns);
@@ -415,7 +415,7 @@ mod tests {
         });
         let apart = (0..20_000u64).map(|i| i * i * 7_919);
         for ns in edges.chain(apart) {
-            bins.add(ns);
+            bins.add(ns, 1);
             histogram.record(ns).unwrap();
         }
         assert_eq!(bins.histogram(), histogram);
