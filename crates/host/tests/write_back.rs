@@ -499,3 +499,17 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
     // A minute on the host's clock is more than that here.
     assert!(error(false, "100000").starts_with("cache: 6000000 requests"));
 }
+
+/// Pages of 4096 bytes, whole ones alone: 4096 B hold one, 16383 B three.
+#[test]
+fn a_cache_holds_one_page_at_least_and_all_of_the_drive_at_most() {
+    let check = |size: &str| {
+        let spec = HostSpec::parse(&format!("page-cache:size={size}"), "none").unwrap();
+        spec.check(4096, 3).map_err(|error| error.to_string())
+    };
+    assert_eq!([check("4096B"), check("12KiB"), check("16383B")], [Ok(()), Ok(()), Ok(())]);
+    let found = check("4095B").unwrap_err();
+    assert!(found.contains("a cache of 4095B holds no page of 4096 bytes"), "{found}");
+    let found = check("16KiB").unwrap_err();
+    assert!(found.contains("holds 4 pages, the logical capacity is only 3 pages"), "{found}");
+}

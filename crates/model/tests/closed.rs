@@ -387,3 +387,20 @@ proptest! {
         }
     }
 }
+
+/// By the definition of a share: above 0 of the pages, 0 to 1 of the writes, the ends included.
+#[test]
+fn a_class_may_have_all_pages_and_all_or_none_of_the_writes() {
+    let class = |pages, writes| Class { pages, writes };
+    assert_eq!(Classes::new([class(1.0, 1.0)]).unwrap(), Classes::uniform());
+    assert_eq!(Classes::new([class(0.5, 1.0), class(0.5, 0.0)]).unwrap().len(), 2);
+    let refused = |classes: [Class; 2]| Classes::new(classes).unwrap_err().to_string();
+    let found = refused([class(0.5, 0.5), class(1.5, 0.5)]);
+    assert!(found.contains("class 1: found a share 1.5 of the pages"), "{found}");
+    let found = refused([class(1.25, 0.5), class(-0.25, 0.5)]);
+    assert!(found.contains("class 0: found a share 1.25 of the pages"), "{found}");
+    let found = refused([class(1.0, 0.5), class(0.0, 0.5)]);
+    assert!(found.contains("class 1: found a share 0 of the pages"), "{found}");
+    let found = refused([class(0.5, 1.5), class(0.5, -0.5)]);
+    assert!(found.contains("class 0: found a share 1.5 of the writes"), "{found}");
+}

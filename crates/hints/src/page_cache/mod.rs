@@ -123,6 +123,11 @@ pub struct Counts {
 pub struct Follower {
     events: Events,
     rings: Rings,
+    known: Known,
+}
+
+/// The dirty pages, as far as events told.
+struct Known {
     threads: Threads,
     dirty: Dirty,
     counts: Counts,
@@ -139,14 +144,7 @@ impl Follower {
         let place = Place::of(device, kind)?;
         let events = Events::new(kind, &place)?;
         let rings = Rings::open(&events.subscriptions(place.number), ring_bytes)?;
-        let threads = Threads::new(place.block_bytes);
-        Ok(Self {
-            events,
-            rings,
-            threads,
-            dirty: Dirty::new(place.pages),
-            counts: Counts::default(),
-        })
+        Ok(Self { events, rings, known: Known::new(place.pages, place.block_bytes) })
     }
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what changed.
@@ -158,15 +156,41 @@ impl Follower {
     /// [`FollowError::Io`] if the kernel does not let the rings be waited for.
     pub fn poll(&mut self, timeout: Duration) -> Result<Changes, FollowError> {
         self.rings.wait(timeout)?;
+        let events = self.rings.drain(&self.events, &mut self.known.counts.bytes);
+        Ok(self.known.changes(events))
+    }
+
+    /// The pages that are dirty now.
+    pub fn dirty(&self) -> Vec<Run> {
+        in_runs(self.known.dirty.pages())
+    }
+
+    /// What was counted since [`Follower::open`].
+    pub fn counts(&self) -> Counts {
+        Counts { dirty: self.known.dirty.count(), ..self.known.counts }
+    }
+}
+
+impl Known {
+    fn new(pages: u32, block_bytes: u64) -> Self {
+        Self {
+            threads: Threads::new(block_bytes),
+            dirty: Dirty::new(pages),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes the events of one poll. Returns what they changed.
+    fn changes(&mut self, events: Vec<Event>) -> Changes {
         let (mut dirtied, mut cancelled) = (Vec::new(), Vec::new());
-        for event in self.rings.drain(&self.events, &mut self.counts.bytes) {
+        for event in events {
             self.take(event, &mut dirtied);
         }
         self.dirty.changes(&mut dirtied, &mut cancelled);
         self.counts.hinted += dirtied.len() as u64;
         self.counts.cancelled += cancelled.len() as u64;
         let [dirtied, cancelled] = [dirtied, cancelled].map(in_runs);
-        Ok(Changes { dirtied, cancelled })
+        Changes { dirtied, cancelled }
     }
 
     fn take(&mut self, event: Event, dirtied: &mut Vec<u32>) {
@@ -198,18 +222,69 @@ impl Follower {
     fn dirtied(&mut self, bytes: Range<u64>) {
         self.counts.without_address += u64::from(!self.dirty.dirtied(bytes));
     }
-
-    /// The pages that are dirty now.
-    pub fn dirty(&self) -> Vec<Run> {
-        in_runs(self.dirty.pages())
-    }
-
-    /// What was counted since [`Follower::open`].
-    pub fn counts(&self) -> Counts {
-        Counts { dirty: self.dirty.count(), ..self.counts }
-    }
 }
 
 fn in_runs(pages: Vec<u32>) -> Vec<Run> {
     runs(pages.into_iter().map(u64::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::threads::{Map, Step, Work};
+    use super::*;
+
+    fn page(number: u64) -> Range<u64> {
+        number * PAGE..(number + 1) * PAGE
+    }
+
+    #[test]
+    fn each_event_of_a_poll_changes_what_is_known_and_is_counted_once() {
+        let mut known = Known::new(8, PAGE);
+        // The last has no place on the device.
+        let four = [page(1), page(2), page(5), page(100)].map(Event::Dirtied);
+        let changes = known.changes(four.into());
+        assert_eq!(changes.dirtied, in_runs(vec![1, 2, 5]));
+        assert_eq!(changes.cancelled, []);
+        // Page 1 is written, page 5 freed.
+        let events = vec![Event::Queued(page(1)), Event::Written(page(1)), Event::Freed(page(5))];
+        let changes = known.changes(events);
+        assert_eq!((changes.dirtied, changes.cancelled), (vec![], in_runs(vec![5])));
+        assert_eq!(known.dirty.pages(), [2]);
+        let expected = Counts {
+            events: 7,
+            without_address: 1,
+            hinted: 3,
+            ended: 1,
+            cancelled: 1,
+            ..Counts::default()
+        };
+        assert_eq!(known.counts, expected);
+    }
+
+    #[test]
+    fn pages_of_a_write_to_xfs_are_known_once_its_extent_is() {
+        let mut known = Known::new(8, PAGE);
+        let step = Step { thread: 9, position: 0, work: Work::Write };
+        let map =
+            Map { thread: 9, address: 3 * PAGE, offset: 0, length: 8 * PAGE, is_written: true };
+        let write = Event::Write { thread: 9, offset: 0, count: 2 * PAGE };
+        let changes = known.changes(vec![write, Event::Step(step), Event::Map(map)]);
+        assert_eq!(changes.dirtied, in_runs(vec![3, 4]));
+        // A fault is dirty with the step behind it: of page 6 of the device alone.
+        let fault = |position| Event::Step(Step { thread: 9, position, work: Work::Fault });
+        let changes = known.changes(vec![fault(3 * PAGE), Event::Map(map), fault(4 * PAGE)]);
+        assert_eq!(changes.dirtied, in_runs(vec![6]));
+    }
+
+    #[test]
+    fn lost_events_make_everything_unknown_and_are_no_events() {
+        let mut known = Known::new(8, PAGE);
+        let write = Event::Write { thread: 9, offset: 0, count: PAGE };
+        known.changes(vec![Event::Dirtied(page(1)), write]);
+        let step = Step { thread: 9, position: 0, work: Work::Write };
+        let map = Map { thread: 9, address: 0, offset: 0, length: PAGE, is_written: true };
+        let changes = known.changes(vec![Event::Lost(5), Event::Step(step), Event::Map(map)]);
+        assert_eq!(changes.dirtied, [], "the write is forgotten too");
+        assert_eq!((known.counts.events, known.counts.lost, known.dirty.count()), (4, 5, 0));
+    }
 }
