@@ -356,3 +356,28 @@ fn a_timeline_is_refused() {
     let error = Keeper::new(&places, &config, &resolve(&config)).err().unwrap().to_string();
     assert!(error.contains("a timeline cannot be saved; hint: leave out the timeline"), "{error}");
 }
+
+/// By count: a run that goes on or begins anew programs pages, one that is read from the file none.
+#[test]
+fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint");
+    let config = counting();
+    let programs = |expected: &str, every: Duration| {
+        let resume = path.exists().then(|| path.clone());
+        let places = Places { write: Some(path.clone()), every: Some(every), resume };
+        let resolved = resolve(&config);
+        let keeper = Keeper::new(&places, &config, &resolved).unwrap();
+        let control = Control::default();
+        let told = &|_, _: &RunResult| ();
+        let results = simulate_each(&[resolved], 1, &control, &mut || {}, told, Some(&keeper));
+        assert_eq!(digits(results.unwrap().remove(0)), expected);
+        assert_eq!(control.done.load(Ordering::Relaxed), 2 * Control::RUN);
+        control.programs.load(Ordering::Relaxed)
+    };
+    let expected = uninterrupted(&config);
+    let long = Duration::from_secs(300);
+    // 12 times the drive, twice, and the copies.
+    assert!(programs(&expected, long) > 2 * 12 * 2700);
+    assert_eq!(programs(&expected, long), 0);
+}

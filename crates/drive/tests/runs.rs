@@ -261,3 +261,52 @@ fn bad_configurations_are_refused_with_a_hint() {
     assert!(fault(&|config| config.blocks = None).contains("number of blocks is missing"));
     assert!(fault(&|config| config.precision = Some(2.0)).contains("precision is 2"));
 }
+
+/// By hand: three of five commands are reads, whether the layer hears of reads (a map on flash does) or
+/// not, and however the commands are batched.
+#[test]
+fn every_read_is_counted_once() {
+    use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+    use flashgc_ftl::Mapping;
+    use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+    /// Read, write, read, TRIM, read; then nothing.
+    struct Five(usize);
+    impl State for Five {
+        fn save(&self, to: &mut Writer<'_>) {
+            to.refuse(Fault::new("five commands are not saved"));
+        }
+        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+            Err(Fault::new("five commands are not saved"))
+        }
+    }
+    impl Workload for Five {
+        fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+            batch.clear();
+            let all = [Op::Read, Op::Write, Op::Read, Op::Trim, Op::Read];
+            for &op in all[self.0..].iter().take(limit) {
+                batch.pages.push(3);
+                batch.ops.push(op);
+                self.0 += 1;
+            }
+            Ok(())
+        }
+    }
+    for mapping in ["page", "dftl:entries=10,per_page=64"] {
+        for batch in [1, 2, 5] {
+            let layout = Layout {
+                frontier: Frontier::Pool { low: 2 },
+                fill: Fill::Sequential,
+                ..Layout::new(Geometry::with_spare(100, 16, 0.2).unwrap())
+            };
+            let policy = VictimSpec::parse("greedy").unwrap();
+            let mapping = Mapping::parse(mapping).unwrap();
+            let layer = mapping.build(layout, &|layout| policy.build(layout)).unwrap();
+            let mut drive = CountingDrive::new(layer, Box::new(Five(0)), batch);
+            let end = Extent { unit: Unit::Requests, amount: 5 };
+            while drive.step(end).unwrap() {}
+            let counted = (drive.asked().reads, drive.position(Unit::Writes));
+            assert_eq!((counted, drive.position(Unit::Requests)), ((3, 1), 5), "{batch}");
+        }
+    }
+}

@@ -263,3 +263,82 @@ fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
     kept.push_back(one);
     is_full
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A collection's program of `page` on die 0, which ends at `end_ns`.
+    fn program(page: u32, end_ns: u64) -> Span {
+        Span {
+            begin_ns: end_ns - 10,
+            end_ns,
+            place: Place::Cells,
+            channel: 0,
+            die: 0,
+            plane: 0,
+            work: Work::Program,
+            page: Some(page),
+            cause: Cause::Collection(0),
+        }
+    }
+
+    fn read(arrived_ns: u64) -> Completion {
+        Completion {
+            number: 0,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            stream: None,
+            arrived_ns,
+            dispatched_ns: arrived_ns,
+            completed_ns: 1_000_000,
+            queue_ns: 0,
+            blocked_ns: 1,
+            bus_ns: 0,
+            cell_ns: 0,
+            plane: Some(0),
+            met_collection: true,
+        }
+    }
+
+    /// Page 7 is programmed in two pieces by the first collection, and once more by the second.
+    #[test]
+    fn a_page_that_two_collections_program_counts_in_each() {
+        let mut worst = WorstSoFar::new(1, 1, false);
+        worst.collection(0, 0, 0, true);
+        worst.worked(&program(7, 20));
+        worst.worked(&program(7, 40));
+        worst.collection(50, 0, 0, false);
+        worst.collection(60, 0, 1, true);
+        worst.worked(&program(7, 80));
+        let held = [
+            Held { number: 0, began_ns: 0, ended_ns: Some(50), programmed: 1 },
+            Held { number: 1, began_ns: 60, ended_ns: None, programmed: 1 },
+        ];
+        assert_eq!(worst.about(&read(10)).collections, held);
+        assert_eq!(worst.under_way(0), Some(1));
+        // One that arrived with the end of the first did not meet it.
+        assert_eq!(worst.about(&read(50)).collections, held[1..]);
+    }
+
+    #[test]
+    fn of_many_collections_and_operations_the_latest_are_kept() {
+        let mut worst = WorstSoFar::new(1, 1, true);
+        for number in 0..=MOST_COLLECTIONS as u64 {
+            worst.collection(100 + number, 0, number, true);
+        }
+        for end in 0..MOST_OPERATIONS as u64 {
+            worst.worked(&program(1, 100 + end));
+        }
+        let about = worst.about(&read(0));
+        assert_eq!(about.collections.first().map(|held| held.number), Some(1));
+        assert_eq!((about.collections.len(), about.is_cut), (MOST_COLLECTIONS, false));
+        worst.worked(&program(1, 5000));
+        let about = worst.about(&read(0));
+        let ends = about.operations.first().zip(about.operations.last());
+        assert_eq!(ends.map(|(first, last)| (first.end_ns, last.end_ns)), Some((101, 5000)));
+        assert_eq!((about.operations.len(), about.is_cut), (MOST_OPERATIONS, true));
+    }
+}
