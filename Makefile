@@ -17,7 +17,7 @@ RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak lint format demo bench docs site wheel sdist release-check clean tools
+.PHONY: help build dev test test-rust test-python soak mutants lint format demo bench docs site wheel sdist release-check clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,21 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
 	$(PYTEST) --hypothesis-profile=soak -m 'hypothesis or soak'
+
+# In place: a copy would compile the workspace anew. What was changed is put back also after ctrl-C.
+CRATE ?=
+FILE ?=
+CHANGE ?=
+MUTANTS_VERSION := 27.1.0
+mutants: ## faults in CRATE=flashgc-ftl [FILE=...] [CHANGE=main] that its tests miss
+	@$(CARGO) mutants --version >/dev/null 2>&1 || { \
+	  echo "error: cargo-mutants is missing; hint: cargo install cargo-mutants --version $(MUTANTS_VERSION) --locked" >&2; exit 2; }
+	@test -n "$(CRATE)" || { \
+	  echo "error: no crate is named; hint: make mutants CRATE=flashgc-ftl" >&2; exit 2; }
+	@mkdir -p target
+	$(if $(CHANGE),git diff --relative $(CHANGE) -- crates >target/change.diff)
+	CARGO_INCREMENTAL=0 $(CARGO) mutants --in-place --output target --jobs 1 --package $(CRATE) \
+	  $(if $(FILE),--file '$(FILE)') $(if $(CHANGE),--in-diff target/change.diff)
 
 format: $(VENV)/.installed ## format all code
 	$(CARGO) fmt --all
