@@ -1,5 +1,6 @@
 //! All tests of the crate as one program: a module for each file, and what they share.
 
+mod after_damage;
 mod bytes;
 mod client;
 mod common;
