@@ -97,7 +97,7 @@ mutants: ## faults in CRATE=flashgc-ftl [FILE=...] [CHANGE=main] that its tests 
 	  echo "error: no crate is named; hint: make mutants CRATE=flashgc-ftl" >&2; exit 2; }
 	@mkdir -p target
 	$(if $(CHANGE),git diff --relative $(CHANGE) -- crates >target/change.diff)
-	CARGO_INCREMENTAL=0 $(CARGO) mutants --in-place --output target --jobs 1 --package $(CRATE) \
+	CARGO_INCREMENTAL=0 $(CARGO) mutants --in-place --output target --package $(CRATE) \
 	  $(if $(FILE),--file '$(FILE)') $(if $(CHANGE),--in-diff target/change.diff)
 
 format: $(VENV)/.installed ## format all code
