@@ -8,17 +8,18 @@ code that it names may be loaded.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults
 from flashgc._core import ConfigError, suggest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The options that take a policy written in Python.
 KEYS = ("victim", "placement")
@@ -77,6 +78,7 @@ def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
     file, name = parted(text, place)
     import importlib.util
     from importlib.machinery import SourceFileLoader
+    from pathlib import Path
 
     path = Path(file)
     if not path.is_file():
@@ -139,6 +141,11 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
         names = files.setdefault((match["file"], file), [])
         if name not in names:
             names.append(name)
+    if not files:
+        return
+    import hashlib
+    from pathlib import Path
+
     known: set[str] = set()
     for (experiment, file), names in files.items():
         try:
@@ -177,6 +184,8 @@ def _told_folder() -> Path | None:
 
     Also where the home is another user's, as under sudo: nothing is left behind there.
     """
+    from pathlib import Path
+
     given = os.environ.get("XDG_STATE_HOME", "")
     base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state"
     home = base if base.exists() else Path.home()

@@ -176,3 +176,20 @@ def test_permission_that_nothing_needs_is_refused(command: Command, tmp_path: Pa
     assert made.returncode == 2
     [line] = made.stderr.splitlines()
     assert "d.flash names no code; hint: leave it out" in line
+
+
+def test_exec_asks_for_permission_of_what_an_experiment_names(
+    command: Command, tmp_path: Path, mark: Path
+) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text(EVIL.format(mark=str(mark)))
+    (tmp_path / "e.toml").write_text(f'[gc]\nvictim = "python:{evil}:pick"\n')
+    made = command("device", "exec", "--experiment", "e.toml", "--", "true")
+    assert made.returncode == 2
+    [line] = made.stderr.splitlines()
+    assert "e.toml:2:1: e.toml names code: " in line
+    assert "hint: --allow-python" in line
+    assert not mark.exists()
+    made = command("device", "exec", "--allow-python", "--", "true")
+    assert made.returncode == 2
+    assert "--allow-python: no experiment names code; hint: leave it out" in made.stderr
