@@ -170,12 +170,11 @@ def test_a_path_that_depends_on_the_folder_is_refused(tmp_path: Path, mark: Path
     assert not mark.exists()
 
 
-def test_permission_that_nothing_needs_is_refused(command: Command, tmp_path: Path) -> None:
-    Device.create(tmp_path / "d.flash", **SHAPE).close()
-    made = command("device", "serve", "d.flash", "--nbd", "unix:s", "--allow-python")
-    assert made.returncode == 2
-    [line] = made.stderr.splitlines()
-    assert "d.flash names no code; hint: leave it out" in line
+def test_permission_that_nothing_needs_is_refused(tmp_path: Path) -> None:
+    drive = tmp_path / "d.flash"
+    Device.create(drive, **SHAPE).close()
+    with pytest.raises(ConfigError, match=r"--allow-python: .*names no code; hint: leave it out"):
+        Device.open(drive, allow_python=True)
 
 
 def test_exec_asks_for_permission_of_what_an_experiment_names(
