@@ -17,7 +17,7 @@ RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak mutants lint format demo bench docs site wheel sdist release-check clean tools
+.PHONY: help build dev test test-rust test-python soak mutants lint format demo bench docs site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -141,6 +141,11 @@ release-check: ## wheel and source package, each installed in a clean environmen
 	rm -rf dist
 	$(MAKE) wheel sdist
 	$(BIN)/python scripts/release/check.py dist
+
+# AUDIT=--strict fails where something cannot be checked.
+AUDIT ?=
+audit: $(VENV)/.installed ## licences, sources and advisories of the dependencies
+	@$(BIN)/python scripts/audit.py $(AUDIT)
 
 demo: build ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

@@ -22,6 +22,9 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("soak", max_examples=10_000, deadline=None)
 settings.load_profile("same")
 
+# What a user was told once is not kept, so every test is told it.
+os.environ["XDG_STATE_HOME"] = "/dev/null/state"
+
 # A shell without job control starts background jobs with Ctrl-C ignored, and what they start
 # inherits it: the tests of Ctrl-C would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -43,7 +46,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def environment() -> dict[str, str]:
     """A fixed environment: 80 columns, no colour, messages in English."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ}
+    kept = {
+        key: os.environ[key]
+        for key in ("PATH", "HOME", "TMPDIR", "XDG_STATE_HOME")
+        if key in os.environ
+    }
     return {**kept, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT / "python")}
 
 

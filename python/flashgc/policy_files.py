@@ -1,18 +1,33 @@
-"""Policies written in Python, by the text ``python:FILE.py:NAME``."""
+"""Policies written in Python, by the text ``python:FILE.py:NAME``.
+
+Such a policy is a program, and runs with the rights of whoever loads it. An experiment file that
+names one says so the first time. A drive's file is data: :mod:`flashgc.device.code` says when the
+code that it names may be loaded.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import stat
 import sys
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults
 from flashgc._core import ConfigError, suggest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The options that take a policy written in Python.
 KEYS = ("victim", "placement")
 #: Policies written in Python: by the key of their option, then by the text that names them.
 Policies: TypeAlias = Mapping[str, Mapping[str, object]]
+
+#: The place of a value that a file gives: ``grid.toml:3:10``.
+_IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
 
 def is_written(text: object) -> bool:
@@ -24,39 +39,165 @@ def is_written(text: object) -> bool:
     return isinstance(text, str) and text.startswith("python:")
 
 
+def named(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Key, text and place of every policy in Python that the values of section ``gc`` name."""
+    given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
+    return [
+        (key, text, places.get(f"gc.{key}", key))
+        for key, texts in given.items()
+        for text in (texts if isinstance(texts, list) else [texts])
+        if isinstance(text, str) and is_written(text)
+    ]
+
+
 def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
     """The policies that the values of section ``gc`` name, loaded."""
-    given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
-    return {
-        key: {
-            text: load_policy(text, places.get(f"gc.{key}", key))
-            for text in (texts if isinstance(texts, list) else [texts])
-            if isinstance(text, str) and is_written(text)
-        }
-        for key, texts in given.items()
-    }
+    found = named(gc, places)
+    announce((text, place) for _, text, place in found)
+    loaded: dict[str, dict[str, object]] = {key: {} for key in KEYS}
+    for key, text, place in found:
+        loaded[key][text] = load_policy(text, place)
+    return loaded
 
 
-def load_policy(text: str, place: str) -> object:
-    """The policy ``python:FILE.py:NAME``."""
+def parted(text: str, place: str) -> tuple[str, str]:
+    """File and name of ``python:FILE.py:NAME``."""
     file, separator, name = text.removeprefix("python:").rpartition(":")
     if not separator or not file or not name:
-        raise ConfigError(f"{place}: '{text}' is not understood; hint: write python:FILE.py:NAME")
+        raise ConfigError(
+            f"{place}: '{shown(text)}' is not understood; hint: write python:FILE.py:NAME"
+        )
+    return file, name
+
+
+def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
+    """The policy ``python:FILE.py:NAME``.
+
+    ``guarded`` refuses a file that others than this user and root could have written.
+    """
+    file, name = parted(text, place)
     import importlib.util
+    from importlib.machinery import SourceFileLoader
     from pathlib import Path
 
     path = Path(file)
     if not path.is_file():
-        raise ConfigError(f"{place}: {file}: no such file; hint: write python:FILE.py:NAME")
+        raise ConfigError(f"{place}: {shown(file)}: no such file; hint: write python:FILE.py:NAME")
     spec = importlib.util.spec_from_file_location(f"flashgc_policy_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"{place}: {file} is not a Python file; hint: its name must end in .py")
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
+        raise ConfigError(
+            f"{place}: {shown(file)} is not a Python file; hint: its name must end in .py"
+        )
+    # What is compiled are the bytes of the file that was looked at, never a cached `.pyc`.
+    with path.open("rb") as opened:
+        if guarded:
+            _guard(os.fstat(opened.fileno()), file, place)
+        source = opened.read()
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     with _faults.contained():
-        spec.loader.exec_module(module)
+        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
     if not hasattr(module, name):
         known = [word for word in vars(module) if callable(getattr(module, word))]
         raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
     policy: object = getattr(module, name)
     return policy
+
+
+def _guard(facts: os.stat_result, file: str, place: str) -> None:
+    if facts.st_uid not in (os.geteuid(), 0):
+        raise ConfigError(
+            f"{place}: {shown(file)} belongs to user {facts.st_uid}, expected you or root: its "
+            "owner could change what runs; hint: copy it and make the drive with the copy"
+        )
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(
+            f"{place}: {shown(file)} may be written by others (mode "
+            f"{stat.S_IMODE(facts.st_mode):04o}), who could change what runs; hint: chmod go-w"
+        )
+
+
+def shown(text: str) -> str:
+    r"""``text`` on one line, without characters that steer a terminal.
+
+    >>> print(shown("a\n\x1b[2J.py"), shown("plain.py"))
+    a\n\x1b[2J.py plain.py
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def announce(texts: Iterable[tuple[str, str]]) -> None:
+    """Says on stderr which code the files at these places run, the first time for each content.
+
+    ``texts`` are policies with their places. One that was typed, or given to a function, needs no
+    word: whoever typed it knows.
+    """
+    files: dict[tuple[str, str], list[str]] = {}
+    for text, place in texts:
+        match = _IN_FILE.fullmatch(place)
+        if match is None:
+            continue
+        file, name = parted(text, place)
+        names = files.setdefault((match["file"], file), [])
+        if name not in names:
+            names.append(name)
+    if not files:
+        return
+    import hashlib
+    from pathlib import Path
+
+    known: set[str] = set()
+    for (experiment, file), names in files.items():
+        try:
+            digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        except OSError:
+            continue  # Loading it says what is wrong.
+        if _remember(digest, known):
+            continue
+        where = shown(str(Path(file).absolute()))
+        told = ", ".join(map(shown, names))
+        print(
+            f"note: {shown(experiment)} runs code: {where} ({told}); it runs with your rights",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _remember(digest: str, known: set[str]) -> bool:
+    """Whether this user was told of the code with this digest; from now on they were."""
+    if digest in known:
+        return True
+    known.add(digest)
+    try:
+        folder = _told_folder()
+        if folder is not None:
+            (folder / digest).touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        return True
+    except (OSError, RuntimeError):
+        pass  # Where nothing can be kept, it is said again.
+    return False
+
+
+def _told_folder() -> Path | None:
+    """The user's folder of digests; ``None`` where others can write in it.
+
+    Also where the home is another user's, as under sudo: nothing is left behind there.
+    """
+    from pathlib import Path
+
+    given = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state"
+    home = base if base.exists() else Path.home()
+    if hasattr(os, "geteuid") and home.stat().st_uid != os.geteuid():
+        return None
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = base / "flashgc"
+    for part in (folder, folder / "code"):
+        with contextlib.suppress(FileExistsError):
+            part.mkdir(mode=0o700)
+        facts = part.lstat()
+        is_open = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != home.stat().st_uid or is_open:
+            return None
+    return folder / "code"

@@ -157,7 +157,7 @@ def test_a_policy_in_python_collects(tmp_path: Path) -> None:
     with Device.create(tmp_path / "own", victim=victim, **SMALL) as drive:
         held = churn(drive, 6000)
         own = drive.stat()
-    with Device.open(tmp_path / "own") as drive:
+    with Device.open(tmp_path / "own", allow_python=True) as drive:
         assert drive.stat()["victim"] == victim
         assert drive.read(0, PAGE) == held.get(0, bytes(PAGE))
         churn(drive, 3000, seed=2)

@@ -25,7 +25,7 @@ from flashgc.options import (
     default_of,
     help_of,
 )
-from flashgc.policy_files import Policies, load_policies
+from flashgc.policy_files import Policies, load_policies, named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: Policies in Python that were asked for: the key of the option, the text and the place of each.
+Named = list[tuple[str, str, str]]
 
 FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
@@ -251,8 +254,16 @@ class Asked:
     python: Policies
 
 
-def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
-    """Puts an experiment file and the options typed together; options win."""
+def asked(
+    file: Path | str | None,
+    typed: dict[str, Any],
+    *,
+    may_load: Callable[[Named], None] | None = None,
+) -> Asked:
+    """Puts an experiment file and the options typed together; options win.
+
+    ``may_load`` refuses policies in Python before any of them is loaded.
+    """
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
     if file is not None:
@@ -283,4 +294,6 @@ def asked(file: Path | str | None, typed: dict[str, Any]) -> Asked:
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
     given = {**_tenants.gathered(values, places)}
+    if may_load is not None:
+        may_load(named(values.get("gc"), places))
     return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
-from flashgc.device import making
+from flashgc.device import code, making
 from flashgc.device._closing import Closing
 from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
@@ -68,7 +68,9 @@ class Device(Closing):
         python = load_policies(values.get("gc"), {})
         made = making.plan(values, python=python, durability=durability, journal=journal)
         made.create(Path(path))
-        return cls.open(path)
+        read = making.configuration(Path(path))
+        # The policies are those of the caller, who has named them.
+        return cls(_core.StoredDrive(Path(path), made.python, None, None), Path(path), read)
 
     @classmethod
     def open(
@@ -77,17 +79,33 @@ class Device(Closing):
         *,
         durability: str | None = None,
         clock: tuple[str, float, float] | None = None,
+        allow_python: bool = False,
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
         ``durability`` is another than the one that the drive was made with. With a ``clock`` (of
         :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
+        ``allow_python`` lets the policies in Python run that the file names, with the rights of
+        this process: without it such a drive is refused.
         Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
         elsewhere.
         """
         path = Path(path)
         read = making.configuration(path)
-        opened = _core.StoredDrive(path, making.written(read), durability, clock)
+        written = code.loaded(path, read, allowed=allow_python)
+        opened = _core.StoredDrive(path, written, durability, clock)
+        return cls(opened, path, read)
+
+    @classmethod
+    def look(cls, path: File) -> Self:
+        """Opens the drive at ``path`` for :meth:`stat` and :meth:`blocks`; no code is loaded.
+
+        A victim policy in Python is replaced by a stand-in. Raises :class:`flashgc.ConfigError`
+        where the placement is in Python: the counts are not known without it.
+        """
+        path = Path(path)
+        read = making.configuration(path)
+        opened = _core.StoredDrive(path, code.inert_victim(path, read), None, None)
         return cls(opened, path, read)
 
     @property

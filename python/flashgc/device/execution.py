@@ -105,6 +105,8 @@ def execute(
     file = keep if keep is not None else scratch / "drive.flash"
     mount = scratch / "mount"
     recording = () if record is None else ("--record", str(record.resolve()))
+    # Whoever made the plan has named its policies.
+    allowing = ("--allow-python",) if plan.python else ()
     with _Signals() as signals:
         try:
             made = plan.create(file)
@@ -114,7 +116,7 @@ def execute(
                 mount,
                 filesystem=filesystem,
                 options=options,
-                serve=[*serve, *recording, *upping.with_clock(clock)],
+                serve=[*serve, *allowing, *recording, *upping.with_clock(clock)],
             )
             try:
                 measured = _measured(command, Path(done.mount), file, filesystem, made, signals)
@@ -122,7 +124,7 @@ def execute(
                 signals.are_held = True
                 upping.down(file, force=True)
             # Unmounting writes too, and a recording has all of it.
-            with Device.open(file) as drive:
+            with Device.open(file, allow_python=bool(plan.python)) as drive:
                 return replace(measured, stat=drive.stat())
         finally:
             signals.are_held = True

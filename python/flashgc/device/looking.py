@@ -22,7 +22,7 @@ def looking(file: Path) -> Iterator[Source]:
         with client:
             yield client
         return
-    with Device.open(file) as drive:
+    with Device.look(file) as drive:
         yield drive
 
 

@@ -16,7 +16,7 @@ from flashgc.configuration import configurations
 from flashgc.device import realtime
 from flashgc.device._linux import need_linux
 from flashgc.experiment import Experiment, experiment
-from flashgc.policy_files import Policies, load_policy
+from flashgc.policy_files import Policies
 from flashgc.units import parse_size
 
 #: The options of an experiment that make a stored drive.
@@ -134,16 +134,3 @@ def configuration(path: Path) -> dict[str, Any]:
     need_linux()
     read: dict[str, Any] = json.loads(_core.device_configuration(path))
     return read
-
-
-#: What a policy of a drive is called.
-_CALLED = {"victim": "victim policy of the drive", "placement": "placement of the drive"}
-
-
-def written(read: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
-    """The policies in Python of a drive with this configuration, loaded."""
-    return {
-        key: (name, load_policy(name, _CALLED[key]))
-        for key, name in read["outside"].items()
-        if name is not None
-    }

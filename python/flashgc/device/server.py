@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--http")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
+    parser.add_argument("--allow-python", action="store_true")
     parser.add_argument("--clock")
     parser.add_argument("--slower", type=float)
     parser.add_argument("--aged", type=float)

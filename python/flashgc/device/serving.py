@@ -33,6 +33,8 @@ class Fronts:
     durability: str | None = None
     #: The clock of a drive that answers when a timed drive would.
     clock: tuple[str, float, float] | None = None
+    #: Whether the code that the drive's file names may run.
+    allow_python: bool = False
 
 
 #: Seconds between two looks at whether somebody wants the end.
@@ -46,7 +48,12 @@ def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
         raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
     with contextlib.ExitStack() as stack:
         with prompt() if fronts.clock is not None else contextlib.nullcontext():
-            opening = Device.open(path, durability=fronts.durability, clock=fronts.clock)
+            opening = Device.open(
+                path,
+                durability=fronts.durability,
+                clock=fronts.clock,
+                allow_python=fronts.allow_python,
+            )
             drive = stack.enter_context(opening)
             if fronts.record is not None:
                 drive.record(fronts.record)

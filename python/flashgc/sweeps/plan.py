@@ -12,7 +12,7 @@ from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.kept import Contents, key_of
 from flashgc.kept.tidy import EXPERIMENT
-from flashgc.policy_files import KEYS, is_written, load_policy
+from flashgc.policy_files import KEYS, announce, is_written, load_policy, named
 from flashgc.sweeps.grid import Cell, Grid
 
 
@@ -38,7 +38,13 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     """
     made: list[Planned] = []
     first: dict[tuple[str, str], tuple[ConfigError, bool]] = {}
-    for cell in grid.cells():
+    cells = list(grid.cells())
+    announce(
+        (text, place)
+        for cell in cells
+        for _, text, place in named(cell.values.get("gc"), cell.places)
+    )
+    for cell in cells:
         asked = experiment(cell.values, cell.places)
         given = _given(cell)
         error: ConfigError | None = None

@@ -35,12 +35,12 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     """Read every page of the drive in FILE, and compare its two maps.
 
     One is that of checkpoint and journal, the other that of the out-of-band records. Nothing is
-    written. The drive must not be served.
+    written, and no policy in Python is loaded. The drive must not be served.
     """
     from flashgc import _core
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
-    from flashgc.device import making
+    from flashgc.device import code, making
     from flashgc.units import format_count as n
 
     with Bar(quiet=quiet) as bar:
@@ -48,7 +48,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
         def show(done: int, pages: int) -> None:
             bar.show(done / pages, "checking", done, "pages")
 
-        written = making.written(making.configuration(file))
+        written = code.inert(making.configuration(file))
         found = json.loads(_core.device_check(file, from_oob, show, written))
     if as_json:
         deliver(json.dumps(found, indent=2), as_json=True, out=None)

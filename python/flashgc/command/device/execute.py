@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from flashgc.command.device.options import (
 )
 from flashgc.command.device.up import filesystem_options, mount_words, served
 from flashgc.command.entrance import CONTEXT
-from flashgc.command.options import asked
+from flashgc.command.options import Named, asked
 
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed
@@ -61,6 +62,11 @@ Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
     help="Experiment file with the sections [drive] and [gc]; options override it.",
 )
 @click.option(
+    "--allow-python",
+    is_flag=True,
+    help="Let the policy in Python run that --experiment names, with your rights.",
+)
+@click.option(
     "--compare",
     "policies",
     metavar="POLICY,POLICY",
@@ -79,6 +85,7 @@ def execute(
     keep: Path | None,
     experiment: Path | None,
     policies: str | None,
+    allow_python: bool,
     realtime: bool,
     slower: str | None,
     aged: str | None,
@@ -95,7 +102,7 @@ def execute(
     from flashgc.device import execution, replaying
 
     own = {name: typed.pop(name) for name in OWN}
-    given = asked(experiment, typed)
+    given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
     plan = plan_of(given, own)
     wanted = replaying.wanted(policies)
@@ -121,6 +128,32 @@ def execute(
     else:
         show(done, compared, record)
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
+
+
+def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], None]:
+    """What refuses code that ``experiment`` names, unless ``--allow-python`` was given.
+
+    The policy serves the drive, which takes root. One that is typed needs no permission.
+    """
+
+    def check(named: Named) -> None:
+        from flashgc._core import ConfigError
+        from flashgc.policy_files import parted, shown
+
+        of_file = [(text, place) for _, text, place in named if not place.startswith("--")]
+        if given and not of_file:
+            raise ConfigError(
+                "--allow-python: no experiment names code; hint: leave it out, a policy that is "
+                "typed needs no permission"
+            )
+        for text, place in of_file if not given else ():
+            file, name = parted(text, place)
+            raise ConfigError(
+                f"{place}: {experiment} names code: {shown(file)} ({shown(name)}), which would run "
+                "with your rights; hint: --allow-python if you trust it"
+            )
+
+    return check
 
 
 def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:

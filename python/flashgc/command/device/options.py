@@ -189,6 +189,16 @@ def serving_options(command: F) -> F:
     return command
 
 
+def allow_python_option(command: F) -> F:
+    """Adds ``--allow-python`` of a drive that is there."""
+    return click.option(
+        "--allow-python",
+        is_flag=True,
+        help="Let the policy in Python run that FILE names, with your rights. Its file must be "
+        "yours or root's, and only its owner may write it.",
+    )(command)
+
+
 def durability_option(command: F) -> F:
     """Adds ``--durability`` of a drive that is there."""
     return click.option(

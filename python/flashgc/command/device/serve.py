@@ -9,6 +9,7 @@ import click
 
 from flashgc.command.device.options import (
     RealtimeCommand,
+    allow_python_option,
     clock_of,
     durability_option,
     realtime_options,
@@ -45,6 +46,7 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
 )
 @serving_options
 @durability_option
+@allow_python_option
 @realtime_options(with_drive=False)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def serve(
@@ -55,6 +57,7 @@ def serve(
     http: str | None,
     record: Path | None,
     durability: str | None,
+    allow_python: bool,
     realtime: bool,
     slower: str | None,
     aged: str | None,
@@ -73,6 +76,7 @@ def serve(
         http=http,
         record=record,
         durability=durability,
+        allow_python=allow_python,
         clock=clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed),
     )
     with opened(file, fronts) as drive:

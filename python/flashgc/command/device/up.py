@@ -9,6 +9,7 @@ import click
 
 from flashgc.command.device.options import (
     RealtimeCommand,
+    allow_python_option,
     clock_of,
     durability_option,
     realtime_options,
@@ -57,6 +58,7 @@ Needs root, FUSE and loop devices.""",
 @filesystem_options
 @serving_options
 @durability_option
+@allow_python_option
 @realtime_options(with_drive=False)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 def up(
@@ -68,6 +70,7 @@ def up(
     http: str | None,
     record: Path | None,
     durability: str | None,
+    allow_python: bool,
     realtime: bool,
     slower: str | None,
     aged: str | None,
@@ -79,13 +82,17 @@ def up(
     An empty drive gets a file system first; one that has a file system keeps it.
     """
     from flashgc._core import ConfigError
+    from flashgc.device import code
     from flashgc.device import up as upping
+    from flashgc.device.making import configuration
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
+    code.check(file, configuration(file), allowed=allow_python)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
     serve = [
         *served(nbd=nbd, http=http, record=record, durability=durability),
+        *(["--allow-python"] if allow_python else []),
         *upping.with_clock(clock),
     ]
     done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)

@@ -1,0 +1,110 @@
+"""Code that a drive's file names: policies in Python, and when they may be loaded.
+
+The file of a drive is data, and whoever can write it can name any program in it. So its policies
+are loaded only with permission, and from a file that only this user and root can write. Looking at
+a drive needs no policy: stand-ins take its place, which nobody asks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from flashgc._core import ConfigError
+from flashgc.policy_files import load_policy, parted, shown
+
+#: The policies of a drive as its errors call them, by the keys of their options.
+_CALLED = {"victim": "victim policy", "placement": "placement"}
+
+#: Policies of a drive in Python: by the key of their option, the name of each and itself.
+Written = dict[str, tuple[str, object]]
+
+
+def _outside(read: Mapping[str, Any]) -> dict[str, str]:
+    return {key: name for key, name in read["outside"].items() if name is not None}
+
+
+def check(path: Path, read: Mapping[str, Any], *, allowed: bool) -> None:
+    """Checks that the code which the drive at ``path`` names may run. Nothing is loaded.
+
+    Raises :class:`flashgc.ConfigError` for code without permission, and for permission where there
+    is no code.
+    """
+    outside = _outside(read)
+    if allowed and not outside:
+        raise ConfigError(
+            f"--allow-python: {path} names no code; hint: leave it out (in Python: allow_python)"
+        )
+    for key, text in outside.items():
+        file, name = parted(text, f"the {_CALLED[key]} of {path}")
+        if not allowed:
+            raise ConfigError(
+                f"{path} names code as its {_CALLED[key]}: {shown(file)} ({shown(name)}), which "
+                "would run with your rights; hint: --allow-python if you trust it (in Python: "
+                "allow_python=True)"
+            )
+        if not os.path.isabs(file):
+            raise ConfigError(
+                f"{path} names code as its {_CALLED[key]}: {shown(file)}, expected a whole path: "
+                "which file that is depends on the folder; hint: make the drive again"
+            )
+
+
+def loaded(path: Path, read: Mapping[str, Any], *, allowed: bool) -> Written:
+    """The policies in Python of the drive at ``path``, loaded.
+
+    Raises :class:`flashgc.ConfigError` as :func:`check` does, and for a file with code that others
+    can write.
+    """
+    check(path, read, allowed=allowed)
+    return {
+        key: (text, load_policy(text, f"{_CALLED[key]} of the drive", guarded=True))
+        for key, text in _outside(read).items()
+    }
+
+
+def inert(read: Mapping[str, Any]) -> Written:
+    """Stand-ins for the policies of a drive in Python: its map is read without them."""
+    stand_ins = {"victim": _nobody, "placement": _Nothing}
+    return {key: (text, stand_ins[key]) for key, text in _outside(read).items()}
+
+
+def inert_victim(path: Path, read: Mapping[str, Any]) -> Written:
+    """Stand-ins for a drive that is opened to be looked at.
+
+    The state of a drive has the classes of its placement, which only that placement knows.
+    """
+    text = _outside(read).get("placement")
+    if text is not None:
+        file, name = parted(text, f"the placement of {path}")
+        raise ConfigError(
+            f"{path} is not served, and its counts are not known without its placement: code in "
+            f"{shown(file)} ({shown(name)}); hint: flashgc device check {path} reads it without, "
+            f"flashgc device serve {path} --allow-python runs it"
+        )
+    return inert(read)
+
+
+def _never() -> NoReturn:
+    raise RuntimeError("a stand-in for a policy was asked")
+
+
+def _nobody(_blocks: object) -> int:
+    """A victim policy that is never asked."""
+    _never()
+
+
+class _Nothing:
+    """A placement that is never asked."""
+
+    classes = 1
+
+    def host(self, _page: int, _stream: int | None, _old: int | None, _now: object) -> int:
+        """No class."""
+        _never()
+
+    def copy(self, _page: int, _from: int, _zombie: bool, _now: object) -> int:
+        """No class."""
+        _never()

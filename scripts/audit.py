@@ -1,0 +1,294 @@
+"""Checks licences, sources and advisories of what flashgc depends on, in Rust and in Python.
+
+python scripts/audit.py [--strict]
+
+Licences and sources need no network: `cargo metadata`, the locked requirements, and what is
+installed in `.venv*` say them. Advisories are in databases elsewhere: `cargo deny` and `pip-audit`
+ask them, where they are installed and reach them. What was not checked is said, each in a line;
+with ``--strict`` that fails, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
+
+#: Licences of Python packages beyond those of `deny.toml`. None is part of our packages.
+PYTHON = frozenset(
+    ("0BSD", "BSD-2-Clause", "CC0-1.0", "ISC", "LGPL-3.0-only", "MIT-CMU", "MPL-2.0", "PSF-2.0")
+)
+#: Words that packages have for a licence, where they do not write SPDX.
+WORDS = {
+    "Apache 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+
+
+class Audit:
+    """What was found: faults, and what could not be checked."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.unchecked: list[str] = []
+
+    def passed(self, what: str, before: int) -> None:
+        """Says that a check found nothing more than the faults ``before``."""
+        if len(self.faults) == before:
+            print(f"ok: {what}")
+
+
+def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
+    """Returns whether a licence expression of SPDX can be met with these licences.
+
+    >>> is_allowed("(MIT OR Apache-2.0) AND Unicode-3.0", {"MIT", "Unicode-3.0"})
+    True
+    >>> is_allowed("MIT AND GPL-3.0-only", {"MIT"}), is_allowed("MIT/GPL-2.0", {"MIT"})
+    (False, True)
+    """
+    # Crates of old separate alternatives by a slash.
+    words = re.findall(r"\(|\)|[^\s()/]+|/", expression)
+    known = frozenset(allowed)
+
+    def any_of() -> bool:
+        found = all_of()
+        while words and words[0] in ("OR", "/"):
+            words.pop(0)
+            found = all_of() or found
+        return found
+
+    def all_of() -> bool:
+        found = one()
+        while words and words[0] == "AND":
+            words.pop(0)
+            found = one() and found
+        return found
+
+    def one() -> bool:
+        if not words:
+            return False
+        word = words.pop(0)
+        if word == "(":
+            found = any_of()
+            return bool(words) and words.pop(0) == ")" and found
+        if words and words[0] == "WITH":
+            words.pop(0)
+            word = f"{word} WITH {words.pop(0) if words else ''}"
+        return word in known
+
+    found = any_of()
+    return found and not words
+
+
+def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
+    """The faults of the crates in what `cargo metadata` says."""
+    allowed = deny["licenses"]["allow"]
+    sources = {f"registry+{one}" for one in deny["sources"]["allow-registry"]}
+    members = set(metadata["workspace_members"])
+    faults = []
+    for crate in metadata["packages"]:
+        name = f"{crate['name']} {crate['version']}"
+        licence = crate.get("license")
+        if not is_allowed(licence or "", allowed):
+            found = licence or "none"
+            faults.append(f"{name}: its licence is {found}, expected one of deny.toml")
+        if crate["id"] not in members and crate["source"] not in sources:
+            found = crate["source"] or crate.get("manifest_path", "a folder")
+            faults.append(f"{name}: it comes from {found}, expected crates.io")
+        if crate["id"] in members:
+            faults += [
+                f"{name}: depends on any version of {one['name']}, expected a version"
+                for one in crate["dependencies"]
+                if one["req"] == "*" and not one.get("path")
+            ]
+    return faults
+
+
+def pinned(text: str) -> tuple[dict[str, str], list[str]]:
+    """Name and version of each package of a file of requirements, and its faults."""
+    packages, faults = {}, []
+    for line in re.sub(r"\\\n", " ", text).splitlines():
+        line = line.partition("#")[0].strip()
+        if not line:
+            continue
+        match = re.match(r"([A-Za-z0-9._-]+)==(\S+)\s*(.*)", line)
+        if match is None:
+            faults.append(f"found '{line}', expected NAME==VERSION with hashes, from PyPI")
+        elif "--hash=sha256:" not in match[3]:
+            faults.append(f"{match[1]} has no hash")
+        else:
+            packages[plain(match[1])] = match[2]
+    return packages, faults
+
+
+def plain(name: str) -> str:
+    """The name of a package as packages are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def licence_of(facts: Any) -> str:
+    """The licence in the metadata of a package, in SPDX where that is known."""
+    if facts.get("License-Expression"):
+        return str(facts["License-Expression"])
+    named = [
+        one.rpartition("::")[2].strip()
+        for one in facts.get_all("Classifier") or []
+        if one.startswith("License :: ")
+    ]
+    named = [one for one in named if one != "OSI Approved"] or [facts.get("License") or "none"]
+    return " AND ".join(WORDS.get(one, one.splitlines()[0]) for one in named)
+
+
+def rust(audit: Audit) -> None:
+    """Checks the crates of `Cargo.lock`."""
+    deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    try:
+        made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        audit.unchecked.append(
+            "crates: cargo is missing; hint: install Rust from https://rustup.rs"
+        )
+        return
+    if made.returncode:
+        why = made.stderr.strip().splitlines()[-1]
+        audit.unchecked.append(f"crates: {why}; hint: cargo fetch --locked")
+        return
+    metadata = json.loads(made.stdout)
+    before = len(audit.faults)
+    audit.faults += crates(metadata, deny)
+    audit.passed(f"licences and sources of {len(metadata['packages'])} crates", before)
+
+
+def python(audit: Audit, folders: Iterable[Path]) -> None:
+    """Checks the locked packages: sources of all, licences of those installed in ``folders``."""
+    deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+    allowed = PYTHON.union(deny["licenses"]["allow"])
+    installed = {
+        (plain(one.metadata["Name"]), one.version): one.metadata
+        for one in importlib.metadata.distributions(path=[str(folder) for folder in folders])
+    }
+    before, looked_at, missing = len(audit.faults), set(), set()
+    for file in REQUIREMENTS:
+        packages, faults = pinned((ROOT / file).read_text(encoding="utf-8"))
+        audit.faults += [f"{file}: {fault}" for fault in faults]
+        looked_at |= packages.items()
+    for name, version in sorted(looked_at):
+        facts = installed.get((name, version))
+        if facts is None:
+            missing.add(name)
+        elif not is_allowed(licence := licence_of(facts), allowed):
+            audit.faults.append(
+                f"{name} {version}: its licence is {licence}, expected one of deny.toml or "
+                "scripts/audit.py"
+            )
+    audit.passed(
+        f"sources of {len(looked_at)} Python packages, licences of {len(looked_at) - len(missing)}",
+        before,
+    )
+    if missing:
+        audit.unchecked.append(
+            f"licences of {len(missing)} Python packages that are not installed "
+            f"({', '.join(sorted(missing)[:3])}, ...); hint: make site installs them"
+        )
+
+
+def advisories_of_crates(audit: Audit) -> None:
+    """Asks RustSec's database, by `cargo deny`, which looks at licences and sources, too."""
+    if shutil.which("cargo-deny") is None:
+        audit.unchecked.append(
+            "advisories of crates: cargo-deny is missing; hint: cargo install --locked cargo-deny"
+        )
+        return
+    before = len(audit.faults)
+    deny = ["cargo", "deny", "--locked"]
+    _tool(audit, [*deny, "check", "licenses", "bans", "sources"], "cargo deny")
+    fetched = subprocess.run([*deny, "fetch", "db"], cwd=ROOT, capture_output=True, text=True)
+    if fetched.returncode:
+        audit.unchecked.append("advisories of crates: their database was not reached")
+        return
+    _tool(audit, [*deny, "check", "--disable-fetch", "advisories"], "cargo deny")
+    audit.passed("advisories of crates", before)
+
+
+def _tool(audit: Audit, command: list[str], name: str) -> None:
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if made.returncode:
+        print(made.stdout + made.stderr, file=sys.stderr)
+        audit.faults.append(f"{name} refuses something (above): {' '.join(command)}")
+
+
+def advisories_of_packages(audit: Audit) -> None:
+    """Asks PyPI's database, by `pip-audit`."""
+    tool = shutil.which("pip-audit")
+    if tool is None:
+        audit.unchecked.append(
+            "advisories of Python packages: pip-audit is missing; hint: pipx install pip-audit"
+        )
+        return
+    before, skipped = len(audit.faults), set()
+    for file in REQUIREMENTS:
+        options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
+        made = subprocess.run(
+            [tool, *options, "-r", file], cwd=ROOT, capture_output=True, text=True
+        )
+        try:
+            found = json.loads(made.stdout)["dependencies"]
+        except (ValueError, KeyError):
+            why = (made.stderr.strip().splitlines() or ["no answer"])[-1]
+            audit.unchecked.append(f"advisories of Python packages: {why}")
+            return
+        for package in found:
+            name = f"{package['name']} {package.get('version', '')}".strip()
+            if "skip_reason" in package:
+                skipped.add(name)
+            audit.faults += [f"{file}: {name} has {one['id']}" for one in package.get("vulns", [])]
+    if skipped:
+        audit.unchecked.append(
+            f"advisories of {len(skipped)} Python packages ({', '.join(sorted(skipped)[:3])}, "
+            "...): PyPI does not know them from here; hint: is PyPI reached?"
+        )
+    else:
+        audit.passed("advisories of Python packages", before)
+
+
+def main() -> int:
+    """Audits, and returns 1 where something is refused."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--strict", action="store_true", help="what was not checked fails, too")
+    parser.add_argument("--offline", action="store_true", help="ask no database")
+    given = parser.parse_args()
+    audit = Audit()
+    rust(audit)
+    python(audit, sorted(ROOT.glob(".venv*/lib/python*/site-packages")))
+    if given.offline:
+        audit.unchecked.append("advisories: --offline")
+    else:
+        advisories_of_crates(audit)
+        advisories_of_packages(audit)
+    for line in audit.unchecked:
+        print(f"not checked: {line}", file=sys.stderr)
+    for line in audit.faults:
+        print(f"error: {line}", file=sys.stderr)
+    return 1 if audit.faults or (given.strict and audit.unchecked) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
