@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
-from flashgc.device import making
+from flashgc.device import making, state
 from flashgc.device._closing import Closing
-from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
 from flashgc.policy_files import load_policies
@@ -77,17 +76,19 @@ class Device(Closing):
         *,
         durability: str | None = None,
         clock: tuple[str, float, float] | None = None,
+        held: _core.DriveFile | None = None,
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
         ``durability`` is another than the one that the drive was made with. With a ``clock`` (of
         :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
+        ``held`` is the file, where it is open already.
         Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
         elsewhere.
         """
         path = Path(path)
-        read = making.configuration(path)
-        opened = _core.StoredDrive(path, making.written(read), durability, clock)
+        read = making.configuration(path, held)
+        opened = _core.StoredDrive(path, making.written(read), durability, clock, held)
         return cls(opened, path, read)
 
     @property
@@ -161,13 +162,19 @@ class Device(Closing):
         """The front ends that serve the drive, in words."""
         return self._drive.serving
 
-    def serve_fuse(self, folder: File) -> Path:
-        """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes."""
-        return Path(self._drive.serve_fuse(Path(folder)))
+    def serve_fuse(self, folder: File, mount: _core.DeviceMount | None = None) -> Path:
+        """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes.
 
-    def serve_nbd(self, address: str) -> str:
-        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
-        return self._drive.serve_nbd(address)
+        ``mount`` is the mount, where root has made it already.
+        """
+        return Path(self._drive.serve_fuse(Path(folder), mount))
+
+    def serve_nbd(self, address: str, bound: _core.DeviceListener | None = None) -> str:
+        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address.
+
+        ``bound`` listens there already.
+        """
+        return self._drive.serve_nbd(address, bound)
 
     def serve_vhost_user(self, path: File) -> None:
         """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.
@@ -176,9 +183,18 @@ class Device(Closing):
         """
         self._drive.serve_vhost_user(Path(path))
 
-    def serve_control(self) -> None:
-        """Answers ``flashgc device stat`` and the like, at the socket beside the drive's file."""
-        self._drive.serve_control(socket_of(self.path))
+    def serve_control(
+        self, path: Path | None = None, bound: _core.DeviceListener | None = None
+    ) -> None:
+        """Answers ``flashgc device stat`` and the like, at a socket in the state folder.
+
+        ``bound`` listens at ``path`` already.
+        """
+        if path is None:
+            key = state.key(self.path)
+            assert key is not None
+            path = state.folder(state.SOCKETS) / key
+        self._drive.serve_control(path, bound)
 
     def serves(self, words: str) -> None:
         """Adds a front end of another kind to :attr:`serving`."""

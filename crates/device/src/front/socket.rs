@@ -180,6 +180,18 @@ pub enum Socket {
 }
 
 impl Socket {
+    /// Returns `true` if the client of a Unix socket is root or this process's own user. Others are
+    /// kept out by the socket's mode already; a descriptor that was passed on is not.
+    pub fn is_of_owner_or_root(&self) -> io::Result<bool> {
+        match self {
+            Self::Tcp(_) => Ok(false),
+            Self::Unix(socket) => {
+                let peer = rustix::net::sockopt::socket_peercred(socket)?;
+                Ok(peer.uid.is_root() || peer.uid == rustix::process::getuid())
+            }
+        }
+    }
+
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(socket) => Self::Tcp(socket.try_clone()?),

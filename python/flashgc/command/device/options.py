@@ -189,6 +189,16 @@ def serving_options(command: F) -> F:
     return command
 
 
+def user_option(command: F) -> F:
+    """Adds ``--user``."""
+    return click.option(
+        "--user",
+        metavar="NAME",
+        help="Run the server as this user, when root starts it. [default: the owner of FILE; of "
+        "root's, flashgc or nobody]",
+    )(command)
+
+
 def durability_option(command: F) -> F:
     """Adds ``--durability`` of a drive that is there."""
     return click.option(

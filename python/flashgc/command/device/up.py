@@ -13,6 +13,7 @@ from flashgc.command.device.options import (
     durability_option,
     realtime_options,
     serving_options,
+    user_option,
 )
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import F, complete
@@ -56,6 +57,7 @@ Needs root, FUSE and loop devices.""",
 )
 @filesystem_options
 @serving_options
+@user_option
 @durability_option
 @realtime_options(with_drive=False)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
@@ -67,6 +69,7 @@ def up(
     nbd: str | None,
     http: str | None,
     record: Path | None,
+    user: str | None,
     durability: str | None,
     realtime: bool,
     slower: str | None,
@@ -88,7 +91,9 @@ def up(
         *served(nbd=nbd, http=http, record=record, durability=durability),
         *upping.with_clock(clock),
     ]
-    done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)
+    done = upping.up(
+        file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve, user=user
+    )
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -102,6 +107,7 @@ def served(
     http: str | None = None,
     record: Path | None = None,
     durability: str | None = None,
+    vhost_user: Path | None = None,
 ) -> list[str]:
     """The options of the server."""
     given = {
@@ -109,6 +115,7 @@ def served(
         "--http": http,
         "--record": None if record is None else str(record.absolute()),
         "--durability": durability,
+        "--vhost-user": None if vhost_user is None else str(vhost_user.absolute()),
     }
     return [word for flag, value in given.items() if value is not None for word in (flag, value)]
 
