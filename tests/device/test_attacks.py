@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -149,6 +150,8 @@ def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
     name, link, aside = home / "folder", home / "link", home / "aside"
 
     def swap() -> None:
+        if aside.exists():
+            os.rename(aside, home / f"old{time.monotonic_ns()}")
         with contextlib.suppress(FileExistsError):
             os.symlink(treasure, link)
         os.rename(name, aside)
@@ -160,15 +163,77 @@ def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
     with as_nobody(swap):
         for _ in range(TRIES):
             with contextlib.suppress(OSError):
-                name.mkdir()
-                (name / "inner").mkdir()
-                (name / "inner" / "file").touch()
+                with contextlib.suppress(FileExistsError):
+                    name.mkdir()
                 found = os.lstat(name)
-                os.chown(name, 0, 0)
-                removed += scratch.remove(name, [found.st_dev, found.st_ino])
+                if stat.S_ISDIR(found.st_mode):
+                    (name / "file").touch()
+                    removed += scratch.remove(name, [found.st_dev, found.st_ino])
             assert (treasure / "gold").exists()
+    # What was written through the link by this test itself.
+    (treasure / "file").unlink(missing_ok=True)
     assert is_whole(treasure)
     assert removed > 0
+
+
+def test_another_folder_of_the_same_name_stays(place: Path, treasure: Path) -> None:
+    folder, aside = place / "folder", place / "aside"
+    folder.mkdir()
+    found = os.lstat(folder)
+    inode = [found.st_dev, found.st_ino]
+    folder.rename(aside)
+    for make in (lambda: treasure.rename(folder), lambda: folder.symlink_to(aside)):
+        make()
+        assert not scratch.remove(folder, inode)
+        if folder.is_symlink():
+            assert aside.exists()
+        else:
+            folder.rename(treasure)
+            assert is_whole(treasure)
+    owned(aside)
+    folder.unlink()
+    aside.rename(folder)
+    assert not scratch.remove(folder, inode)  # It belongs to somebody else by now.
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_removed(
+    place: Path, treasure: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the two worst moments: once it was looked at, and once what is in it was looked at."""
+    folder = place / "folder"
+
+    class System:
+        """The system's calls; behind one of them a name becomes a link to the treasure."""
+
+        def __init__(self, call: str, name: Path) -> None:
+            self._call, self._name, self.is_done = call, name, False
+
+        def __getattr__(self, name: str) -> Any:
+            call = getattr(os, name)
+            if name != self._call:
+                return call
+
+            def swapping(*arguments: Any, **more: Any) -> Any:
+                found = call(*arguments, **more)
+                if not self.is_done and self._name.is_dir():
+                    self.is_done = True
+                    self._name.rename(place / f"aside{time.monotonic_ns()}")
+                    self._name.symlink_to(treasure)
+                return found
+
+            return swapping
+
+    for call, name in (("fstat", folder), ("lstat", folder / "inner")):
+        (folder / "inner").mkdir(parents=True)
+        found = os.lstat(folder)
+        system = System(call, name)
+        monkeypatch.setattr(scratch, "os", system)
+        scratch.remove(folder, [found.st_dev, found.st_ino])
+        monkeypatch.setattr(scratch, "os", os)
+        assert system.is_done
+        assert is_whole(treasure)
+        if folder.is_symlink():
+            folder.unlink()
 
 
 def test_links_inside_are_removed_and_not_followed(place: Path, treasure: Path) -> None:
