@@ -185,14 +185,12 @@ def _up(
     key = state.key_of(opened.descriptor)
     runner = privileges.runner(opened.user, opened.group, user)
     done = Up(
-        str(mount), str(state.folder(state.FUSE) / key), filesystem,
+        str(mount), str(state.folder(state.FUSE) / secrets.token_hex(4)), filesystem,
         file=str(file), key=key, user=runner.user,
     )  # fmt: skip
     _begin(file, done)
     try:
-        if mounts.is_mounted(Path(done.fuse)):  # Of a drive whose note is gone.
-            mounts.unmount(Path(done.fuse), force=True)
-        state.folder(state.FUSE, key)
+        state.folder(state.FUSE, Path(done.fuse).name)
         _start(opened, done, recorded(done, list(serve), runner), runner)
         _write(done)
         done.device = mounts.attach(done.disk)
