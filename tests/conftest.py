@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +36,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-c", "from flashgc.command import main; main()"]
 
+# What is up is noted where nobody else looks, each process of the tests for itself.
+if "FLASHGC_STATE" not in os.environ:
+    _state = tempfile.mkdtemp(prefix="flashgc-tests-")
+    os.environ["FLASHGC_STATE"] = f"{_state}/state"
+    atexit.register(shutil.rmtree, _state, ignore_errors=True)
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -48,7 +57,7 @@ def environment() -> dict[str, str]:
     """A fixed environment: 80 columns, no colour, messages in English."""
     kept = {
         key: os.environ[key]
-        for key in ("PATH", "HOME", "TMPDIR", "XDG_STATE_HOME")
+        for key in ("PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "FLASHGC_STATE")
         if key in os.environ
     }
     return {**kept, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT / "python")}

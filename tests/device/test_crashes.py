@@ -50,8 +50,12 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder below which campaigns work: its name is short enough for sockets."""
     with tempfile.TemporaryDirectory(prefix="fgc-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)  # PostgreSQL's user enters it.
-        monkeypatch.setenv("TMPDIR", folder)
-        yield Path(folder)
+        monkeypatch.setenv("FLASHGC_STATE", f"{folder}/state")
+        work = Path(folder) / "work"
+        work.mkdir(0o755)
+        monkeypatch.setenv("TMPDIR", str(work))
+        yield work
+        assert leftovers(Path(folder)) == []
 
 
 def leftovers(folder: Path) -> list[str]:

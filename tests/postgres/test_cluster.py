@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import environment
 from tests.postgres.conftest import QUICK, needs_postgres
 
+from flashgc.device.processes import began
 from flashgc.device.scratch import scratch
-from flashgc.device.up import began
 from flashgc.postgres import PostgresError
 from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import USER, Cluster, programs

@@ -26,7 +26,8 @@ pub struct Recording {
 
 impl Recording {
     /// Begins a recording at `path` of a drive of so many logical `pages`, in the native format,
-    /// compressed where its name says so. The file appears under its name when the recording ends.
+    /// compressed where its name says so. The file appears under its name when the recording ends, and is
+    /// for its owner alone.
     ///
     /// # Errors
     /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
@@ -40,7 +41,7 @@ impl Recording {
             );
         }
         Ok(Self {
-            writer: TraceWriter::create_with(
+            writer: TraceWriter::create_private(
                 path,
                 Some(OutputFormat::Native),
                 PagesOptions::default(),

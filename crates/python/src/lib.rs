@@ -39,7 +39,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, StoredDrive, device_check, device_configuration, device_create, device_repeat,
+        DeviceClient, DeviceListener, DeviceMount, DriveFile, StoredDrive, device_check,
+        device_configuration, device_create, device_repeat,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

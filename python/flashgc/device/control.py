@@ -1,4 +1,4 @@
-"""Talking to a drive that another process serves, through the socket beside its file."""
+"""Talking to a drive that another process serves, through its socket in the state folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
+from flashgc._core import DriveError
+from flashgc.device import state
 from flashgc.device._closing import Closing
 from flashgc.device.source import Blocks
 
@@ -16,9 +18,11 @@ PAGE = 4096
 
 
 def socket_of(file: Path) -> Path:
-    """The socket of the process that serves the drive in ``file``."""
-    file = file.resolve()
-    return file.with_name(f"{file.name}.sock")
+    """The socket of the process that serves the drive in ``file``, or will serve it."""
+    places = state.sockets(file)
+    if not places:
+        raise DriveError(f"no drive is served at {file} (not found); hint: flashgc device serve")
+    return next((place for place in places if place.exists()), places[0])
 
 
 class Client(Closing):

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
-from flashgc.device import code, making
+from flashgc.device import code, making, state
 from flashgc.device._closing import Closing
-from flashgc.device.control import socket_of
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
 from flashgc.policy_files import load_policies
@@ -80,6 +79,7 @@ class Device(Closing):
         durability: str | None = None,
         clock: tuple[str, float, float] | None = None,
         allow_python: bool = False,
+        held: _core.DriveFile | None = None,
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
@@ -87,13 +87,14 @@ class Device(Closing):
         :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
         ``allow_python`` lets the policies in Python run that the file names, with the rights of
         this process: without it such a drive is refused.
+        ``held`` is the file, where it is open already.
         Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
         elsewhere.
         """
         path = Path(path)
-        read = making.configuration(path)
+        read = making.configuration(path, held)
         written = code.loaded(path, read, allowed=allow_python)
-        opened = _core.StoredDrive(path, written, durability, clock)
+        opened = _core.StoredDrive(path, written, durability, clock, held)
         return cls(opened, path, read)
 
     @classmethod
@@ -179,13 +180,19 @@ class Device(Closing):
         """The front ends that serve the drive, in words."""
         return self._drive.serving
 
-    def serve_fuse(self, folder: File) -> Path:
-        """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes."""
-        return Path(self._drive.serve_fuse(Path(folder)))
+    def serve_fuse(self, folder: File, mount: _core.DeviceMount | None = None) -> Path:
+        """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes.
 
-    def serve_nbd(self, address: str) -> str:
-        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
-        return self._drive.serve_nbd(address)
+        ``mount`` is the mount, where root has made it already.
+        """
+        return Path(self._drive.serve_fuse(Path(folder), mount))
+
+    def serve_nbd(self, address: str, bound: _core.DeviceListener | None = None) -> str:
+        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address.
+
+        ``bound`` listens there already.
+        """
+        return self._drive.serve_nbd(address, bound)
 
     def serve_vhost_user(self, path: File) -> None:
         """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.
@@ -194,9 +201,18 @@ class Device(Closing):
         """
         self._drive.serve_vhost_user(Path(path))
 
-    def serve_control(self) -> None:
-        """Answers ``flashgc device stat`` and the like, at the socket beside the drive's file."""
-        self._drive.serve_control(socket_of(self.path))
+    def serve_control(
+        self, path: Path | None = None, bound: _core.DeviceListener | None = None
+    ) -> None:
+        """Answers ``flashgc device stat`` and the like, at a socket in the state folder.
+
+        ``bound`` listens at ``path`` already.
+        """
+        if path is None:
+            key = state.key(self.path)
+            assert key is not None
+            path = state.folder(state.SOCKETS) / key
+        self._drive.serve_control(path, bound)
 
     def serves(self, words: str) -> None:
         """Adds a front end of another kind to :attr:`serving`."""

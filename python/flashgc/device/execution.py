@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +16,10 @@ from types import FrameType
 from typing import Any, Self
 
 from flashgc._core import DriveError
-from flashgc.device import making, mounts, realtime
+from flashgc.device import making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
-from flashgc.device.drive import Device
+from flashgc.device.scratch import scratch
 
 #: Most samples of a run: when there are so many, every second one goes.
 SAMPLES = 512
@@ -90,6 +89,7 @@ def execute(
     record: Path | None = None,
     keep: Path | None = None,
     serve: Sequence[str] = (),
+    user: str | None = None,
     clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
 ) -> Executed:
     """Runs ``command`` in a folder of a file system on a fresh drive, and measures it.
@@ -101,13 +101,14 @@ def execute(
     mounts.check("flashgc device exec", filesystem)
     if shutil.which(command[0]) is None:
         raise DriveError(f"{command[0]}: no such command")
-    scratch = Path(tempfile.mkdtemp(prefix="flashgc-exec-", dir=keep.parent if keep else None))
-    file = keep if keep is not None else scratch / "drive.flash"
-    mount = scratch / "mount"
-    recording = () if record is None else ("--record", str(record.resolve()))
+    if keep is not None:
+        keep = trust.check_folder(keep.absolute().parent, is_parent=True) / keep.name
+    recording = () if record is None else ("--record", str(record.absolute()))
     # Whoever made the plan has named its policies.
     allowing = ("--allow-python",) if plan.python else ()
-    with _Signals() as signals:
+    with _Signals() as signals, scratch("exec", has_sockets=False) as folder:
+        file = keep if keep is not None else folder / "drive.flash"
+        mount = folder / "mount"
         try:
             made = plan.create(file)
             clock = clocked(making.configuration(file)) if clocked else None
@@ -117,18 +118,18 @@ def execute(
                 filesystem=filesystem,
                 options=options,
                 serve=[*serve, *allowing, *recording, *upping.with_clock(clock)],
+                user=user,
             )
             try:
                 measured = _measured(command, Path(done.mount), file, filesystem, made, signals)
             finally:
                 signals.are_held = True
-                upping.down(file, force=True)
+                last: list[dict[str, Any]] = []
+                upping.down(file, force=True, last=lambda: last.append(_stat(file)))
             # Unmounting writes too, and a recording has all of it.
-            with Device.open(file, allow_python=bool(plan.python)) as drive:
-                return replace(measured, stat=drive.stat())
+            return replace(measured, stat=last[0])
         finally:
             signals.are_held = True
-            _remove(scratch)
 
 
 class _Signals:
@@ -169,15 +170,10 @@ class _Signals:
             raise SystemExit(128 + number)
 
 
-def _remove(scratch: Path) -> None:
-    mount = scratch / "mount"
-    if mounts.is_mounted(mount):  # Never remove what somebody has mounted.
-        return
-    for path in (scratch / "drive.flash", scratch / "drive.flash.log"):
-        path.unlink(missing_ok=True)
-    for folder in (mount, scratch):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+def _stat(file: Path) -> dict[str, Any]:
+    """What the drive's server says of it: its file is read by no one else."""
+    with Client(file) as client:
+        return client.stat()
 
 
 def _measured(

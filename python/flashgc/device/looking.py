@@ -27,9 +27,9 @@ def looking(file: Path) -> Iterator[Source]:
 
 
 def _client(file: Path) -> Client | None:
-    if not socket_of(file).exists():
-        return None
     try:
+        if not socket_of(file).exists():
+            return None
         return Client(file)
     except DriveError:  # A killed server left its socket.
         return None

@@ -129,8 +129,11 @@ def _absolute(text: str) -> str:
     return f"python:{Path(file).resolve()}:{name}"
 
 
-def configuration(path: Path) -> dict[str, Any]:
-    """What the drive in the file at ``path`` was made from; it may be open elsewhere."""
+def configuration(path: Path, held: _core.DriveFile | None = None) -> dict[str, Any]:
+    """What the drive in the file at ``path`` was made from; it may be open elsewhere.
+
+    ``held`` is that file, where it is open here.
+    """
     need_linux()
-    read: dict[str, Any] = json.loads(_core.device_configuration(path))
+    read: dict[str, Any] = json.loads(_core.device_configuration(path, held))
     return read

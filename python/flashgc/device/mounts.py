@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shlex
-import shutil
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
+from flashgc.device import programs
 
 #: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes
 #: its tables at once: written later, they would be counted as those of a command.
@@ -21,16 +22,8 @@ MAKERS: dict[str, tuple[str, ...]] = {
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
 }
 
-#: The Debian package of each program, for hints.
-PACKAGES = {
-    "mkfs.ext4": "e2fsprogs",
-    "mkfs.xfs": "xfsprogs",
-    "mkfs.btrfs": "btrfs-progs",
-    "losetup": "mount",
-    "mount": "mount",
-    "umount": "mount",
-    "fstrim": "util-linux",
-}
+#: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
+_FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 
 #: How often and how long a busy mount is asked to go, in seconds.
 PAUSE, PATIENCE = 0.1, 10.0
@@ -59,20 +52,28 @@ def check(what: str, filesystem: str | None = None) -> None:
                 f"{what} needs {need}, and there is no {device}; hint: modprobe "
                 f"{'fuse' if need == 'FUSE' else 'loop'}"
             )
-    programs = ["losetup", "mount", "umount"]
+    needed = ["losetup", "mount"]
     if filesystem is not None:
-        programs.append(MAKERS[filesystem][0])
-    for program in programs:
-        if shutil.which(program) is None:
+        needed.append(MAKERS[filesystem][0])
+    for program in needed:
+        if programs.find(program) is None:
             raise DriveError(
                 f"{what} needs {program}, which is not installed; "
-                f"hint: apt-get install {PACKAGES[program]}"
+                f"hint: apt-get install {programs.PACKAGES.get(program, program)}"
             )
 
 
 def run(*arguments: str) -> str:
     """Runs a program and returns its output; :class:`flashgc.DriveError` says what it said."""
-    done = subprocess.run(arguments, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        programs.words(arguments),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=programs.environment(),
+        cwd="/",
+    )
     if done.returncode:
         said = " ".join((done.stderr or done.stdout).split())
         raise DriveError(f"{' '.join(arguments)} failed: {said or f'code {done.returncode}'}")
@@ -99,8 +100,8 @@ def _make(filesystem: str, device: str) -> None:
     mkfs.btrfs asks for the file behind every loop device that is mounted, and gives up at one
     whose server was killed. So it runs where such mounts are not seen: in a namespace of its own.
     """
-    maker = (*MAKERS[filesystem], device)
-    dead = [folder for source, folder in _mounts() if _is_dead(source)]
+    maker = (*programs.words(MAKERS[filesystem]), device)
+    dead = [folder for source, folder in mounted() if _is_dead(source)]
     if not dead:
         run(*maker)
         return
@@ -123,10 +124,12 @@ def _is_dead(source: str) -> bool:
 def found(device: str) -> str | None:
     """The file system on ``device``, by its name; ``None`` without one."""
     done = subprocess.run(
-        ("blkid", "-p", "-o", "value", "-s", "TYPE", device),
+        programs.words(("blkid", "-p", "-o", "value", "-s", "TYPE", device)),
         capture_output=True,
         text=True,
         check=False,
+        env=programs.environment(),
+        cwd="/",
     )
     return done.stdout.strip() or None
 
@@ -135,29 +138,45 @@ def unmount(folder: Path, *, force: bool = False) -> None:
     """Unmounts ``folder`` if something is mounted there; ``force`` also while it is in use."""
     until = time.monotonic() + (0 if force else PATIENCE)
     while is_mounted(folder):
-        lazy = ("--lazy",) if force else ()
-        done = subprocess.run(
-            ("umount", *lazy, str(folder)), capture_output=True, text=True, check=False
-        )
-        if done.returncode and time.monotonic() > until:
+        error = _unmount(folder, _DETACH if force else 0)
+        if error and time.monotonic() > until:
             raise DriveError(
-                f"{folder} is in use: {' '.join(done.stderr.split())}; "
+                f"{folder} is in use: {os.strerror(error)}; "
                 f"hint: end what runs there (fuser -vm {folder} lists it), then again"
             )
-        if done.returncode:
+        if error:
             time.sleep(PAUSE)
+
+
+def unmount_lazily(folder: Path, *, force: bool = False) -> None:
+    """Unmounts ``folder`` once nobody uses it; ``force`` ends what waits for its server."""
+    if force:
+        _unmount(folder, _FORCE)
+    _unmount(folder, _DETACH)
+
+
+def try_unmount(folder: Path) -> int:
+    """Unmounts ``folder`` unless somebody uses it; the number of the error, or 0."""
+    return _unmount(folder, 0)
+
+
+def _unmount(folder: Path, flags: int) -> int:
+    """Unmounts what is mounted in ``folder``, never behind a link; the number of the error."""
+    system = ctypes.CDLL(None, use_errno=True)
+    done = system.umount2(os.fsencode(os.path.abspath(folder)), flags | _NOFOLLOW)
+    return ctypes.get_errno() if done else 0
 
 
 def is_mounted(folder: Path) -> bool:
     """Whether something is mounted there, also if its server is dead."""
     wanted = os.path.abspath(folder)
-    return any(mounted == wanted for _, mounted in _mounts())
+    return any(place == wanted for _, place in mounted())
 
 
-def _mounts() -> list[tuple[str, str]]:
+def mounted() -> list[tuple[str, str]]:
     """What is mounted: the source and the folder of each."""
-    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
-        fields = [line.split() for line in mounts]
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as lines:
+        fields = [line.split() for line in lines]
     return [(_unescaped(field[0]), _unescaped(field[1])) for field in fields]
 
 

@@ -1,9 +1,13 @@
-"""Processes that are not children of this one: who belongs to them, and their end."""
+"""Processes that are not children of this one: who belongs to them, and their end.
+
+A process is named by its number and by when the kernel says that it began: numbers are used again.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Sequence
@@ -11,6 +15,50 @@ from pathlib import Path
 
 #: Seconds that processes get to end.
 PATIENCE = 30.0
+
+
+def began(pid: int) -> str:
+    """When a process began, in the kernel's own words; empty if it does not run."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (OSError, ValueError):
+        return ""
+    state, *fields = stat.rpartition(")")[2].split()
+    return "" if state in "ZX" else fields[18]
+
+
+def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | None = None) -> bool:
+    """Send a signal to the process that began at ``since``; whether it is still there.
+
+    Never to another one that has its number by now: the process is held before it is looked at.
+    ``users`` are those that it may run as, any of them by default.
+    """
+    try:
+        held = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not since or began(pid) != since:
+            return False
+        # Whose /proc/PID is: that of root where the process has changed its user.
+        if users is not None and _user(pid) not in users:
+            return False
+        if select.select([held], [], [], 0)[0]:  # It has ended since it was held.
+            return False
+        signal.pidfd_send_signal(held, which)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(held)
+    return True
+
+
+def _user(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return -1
+    return next(int(line.split()[1]) for line in lines if line.startswith("Uid:"))
 
 
 def family(pid: int) -> list[int]:
@@ -29,9 +77,9 @@ def end(pids: Sequence[int], which: signal.Signals = signal.SIGKILL) -> None:
 
     :class:`TimeoutError` says which have not ended.
     """
+    since = {pid: began(pid) for pid in pids}
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, which)
+        send(pid, since[pid], which)
     until = time.monotonic() + PATIENCE
     # A process that nobody has asked for is still one for PostgreSQL.
     while any(os.path.exists(f"/proc/{pid}") for pid in pids):

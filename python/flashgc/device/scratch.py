@@ -1,25 +1,31 @@
 """The folder in which a command works, and how nothing is left of it, whatever happens.
 
 A command that was killed leaves its folder, mounts, loop devices and processes; the next one with
-the same purpose finds the folder by its name, sees that its owner is dead, and undoes all of it.
+the same purpose undoes all of it. It finds them by notes in the state folder
+(:mod:`flashgc.device.state`), which nobody else can write: folders of the temporary directory
+that have such a name, but no note, are not ours. A note names the folder's inode, the processes,
+and when each of them began.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import shutil
+import secrets
 import signal
-import subprocess
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from flashgc._core import ConfigError, DriveError
+from flashgc.device import mounts, state, trust
 from flashgc.device import up as upping
-from flashgc.device.processes import family
+from flashgc.device.processes import began, family, send
 
-#: The files in which a command notes itself, and the processes that it started.
+#: Files of a folder's notes: whose it is and where, and the processes that were started in it.
 OWNER, PROCESSES = "owner", "processes"
 
 #: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
@@ -27,39 +33,56 @@ LONGEST = 80
 
 
 @contextlib.contextmanager
-def scratch(purpose: str) -> Iterator[Path]:
-    """A folder that other users may enter; gone at the end with all that was mounted in it.
+def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
+    """A folder of the temporary directory that only this user lists or changes.
 
-    Its name is ``flashgc-PURPOSE-`` and some letters.
+    It is gone at the end with all that was mounted in it. Its name is ``flashgc-PURPOSE-`` and some
+    letters. Other users may enter root's, since PostgreSQL runs as another user than root.
     """
     sweep(purpose)
-    folder = Path(tempfile.mkdtemp(prefix=f"flashgc-{purpose}-")).resolve()
+    parent = trust.check_folder(Path(tempfile.gettempdir()), is_parent=True)
+    folder = parent / f"flashgc-{purpose}-{secrets.token_hex(4)}"
+    if has_sockets and len(os.fsencode(folder)) > LONGEST:
+        raise ConfigError(
+            f"the temporary directory's name is too long for sockets: {parent}; hint: TMPDIR=/tmp"
+        )
+    note_folder = state.folder(state.SCRATCH, folder.name)
+    owner = {"process": _named(os.getpid()), "folder": str(folder), "inode": None}
     try:
-        if len(os.fsencode(folder)) > LONGEST:
-            raise ConfigError(
-                f"the temporary directory's name is too long for sockets: {folder.parent}; "
-                "hint: TMPDIR=/tmp"
-            )
-        (folder / OWNER).write_text(_named(os.getpid()))
-        folder.chmod(0o755)
+        _write(note_folder / OWNER, owner)
+        os.mkdir(folder, 0o700)
+        if os.geteuid() == 0:
+            folder.chmod(0o711)
+        found = os.lstat(folder)
+        _write(note_folder / OWNER, {**owner, "inode": [found.st_dev, found.st_ino]})
         yield folder
     finally:
-        remove(folder)
+        _undo(note_folder)
 
 
 def note(folder: Path, pid: int) -> None:
     """Notes a process that must not outlive the folder, nor may its children."""
-    with open(folder / PROCESSES, "a", encoding="utf-8") as notes:
+    with open(_notes_of(folder) / PROCESSES, "a", encoding="utf-8") as notes:
         notes.write(f"{_named(pid)}\n")
 
 
+def _notes_of(folder: Path) -> Path:
+    return state.folder(state.SCRATCH, folder.name)
+
+
+def _write(path: Path, told: dict[str, Any]) -> None:
+    partial = path.with_name(f"{path.name}.tmp")
+    partial.write_text(json.dumps(told), encoding="utf-8")
+    partial.replace(path)
+
+
 def _named(pid: int) -> str:
-    return f"{pid} {upping.began(pid)}"
+    return f"{pid} {began(pid)}"
 
 
 def _is_alive(named: str) -> bool:
-    pid, _, began = named.strip().partition(" ")
-    if not (began and pid.isdigit() and upping.began(int(pid)) == began):
+    pid, _, since = named.strip().partition(" ")
+    if not (since and pid.isdigit() and began(int(pid)) == since):
         return False
     # One that was killed while it waited for its own mount stays until that is taken away.
     words = [line.split() for line in _lines(Path(f"/proc/{pid}/status"))]
@@ -69,37 +92,112 @@ def _is_alive(named: str) -> bool:
 
 def sweep(purpose: str) -> None:
     """Undoes what commands of this purpose have left that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"flashgc-{purpose}-*"):
-        try:
-            owner = (folder / OWNER).read_text()
-        except OSError:
-            continue  # another command is making it, or it is not ours
-        if not _is_alive(owner):
-            remove(folder.resolve())
+    for notes in state.folder(state.SCRATCH).glob(f"flashgc-{purpose}-*"):
+        told = _told(notes)
+        if told is not None and not _is_alive(told["process"]):
+            _undo(notes)
 
 
-def remove(folder: Path) -> None:
-    """Ends the processes of a folder, unmounts what is mounted in it, and removes it."""
-    for process in _lines(folder / PROCESSES):
+def _told(notes: Path) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] = json.loads((notes / OWNER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # Another command is making it.
+    return told
+
+
+def _undo(notes: Path) -> None:
+    """Ends the processes of a folder, unmounts what is mounted in it, and removes both."""
+    told = _told(notes)
+    if told is None:
+        return
+    folder = Path(told["folder"])
+    for process in _lines(notes / PROCESSES):
         if _is_alive(process):
-            for pid in family(int(process.split()[0])):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-    for up in folder.glob("*.up"):
+            pid, _, since = process.partition(" ")
+            with_children = [(one, began(one)) for one in family(int(pid))]
+            if began(int(pid)) == since:
+                for one, its in with_children:
+                    send(one, its, signal.SIGKILL)
+    for file in upping.files_below(folder):
         with contextlib.suppress(DriveError, OSError):
-            upping.down(up.with_suffix(""), force=True)
+            upping.down(file, force=True)
     loops = set(_loops(folder))
     mounted = _mounts(folder)
     # A mount whose server is gone must fail at once before anything on it can be taken away.
     for device, mount in sorted(mounted, key=lambda one: one[0].startswith("/dev/")):
-        how = ("--lazy",) if device.startswith("/dev/") else ("--force", "--lazy")
-        subprocess.run(("umount", *how, mount), check=False, capture_output=True)
+        mounts.unmount_lazily(Path(mount), force=not device.startswith("/dev/"))
         if device.startswith("/dev/loop"):
             loops.add(device)
     for device in loops:
-        subprocess.run(("losetup", "--detach", device), check=False, capture_output=True)
-    if not _mounts(folder):  # Never remove what is on a drive.
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(DriveError):
+            mounts.run("losetup", "--detach", device)
+    if not _mounts(folder) and remove(folder, told["inode"]):  # Never what is on a drive.
+        for name in (OWNER, f"{OWNER}.tmp", PROCESSES):
+            (notes / name).unlink(missing_ok=True)
+        notes.rmdir()
+
+
+def remove(folder: Path, inode: list[int] | None) -> bool:
+    """Removes a folder with all that is in it, if it is the one with this device and ``inode``.
+
+    Whether it is gone. Links are removed and not followed, and what is mounted in it stays. Without
+    an ``inode``, only an empty folder goes.
+    """
+    try:
+        parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        if inode is not None:
+            try:
+                opened = _opened(folder.name, parent)
+            except FileNotFoundError:
+                return True
+            except OSError:
+                return False  # It is no folder any more: somebody else's.
+            try:
+                found = os.fstat(opened)
+                if [found.st_dev, found.st_ino] != inode or found.st_uid != os.geteuid():
+                    return False
+                _empty(opened, found.st_dev)
+            finally:
+                os.close(opened)
+        try:
+            os.rmdir(folder.name, dir_fd=parent)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+    finally:
+        os.close(parent)
+
+
+def _opened(name: str, parent: int) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(name, flags, dir_fd=parent)
+
+
+def _empty(folder: int, device: int) -> None:
+    """Removes what is in a folder that is open, each name by the folder that it was found in."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries]
+    for name in names:
+        with contextlib.suppress(OSError):
+            found = os.lstat(name, dir_fd=folder)
+            if found.st_dev != device:
+                continue
+            if not stat.S_ISDIR(found.st_mode):
+                os.unlink(name, dir_fd=folder)
+                continue
+            opened = _opened(name, folder)
+            try:
+                if os.fstat(opened).st_dev == device:
+                    _empty(opened, device)
+            finally:
+                os.close(opened)
+            os.rmdir(name, dir_fd=folder)
 
 
 def _lines(path: Path) -> list[str]:
@@ -111,12 +209,7 @@ def _lines(path: Path) -> list[str]:
 
 def _mounts(folder: Path) -> list[tuple[str, str]]:
     """What is mounted below a folder: sources and places, in the order of mounting."""
-    found = []
-    for line in _lines(Path("/proc/self/mounts")):
-        source, place = line.split()[:2]
-        if place.startswith(f"{folder}/"):
-            found.append((source, place))
-    return found
+    return [one for one in mounts.mounted() if one[1].startswith(f"{folder}/")]
 
 
 def _loops(folder: Path) -> Iterator[str]:

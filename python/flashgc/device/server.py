@@ -1,15 +1,22 @@
-"""``python -m flashgc.device.server``: the process that serves a drive for ``device up``."""
+"""The process that serves a drive for ``device up``, and for root's ``device serve``.
+
+It is started isolated (:mod:`flashgc._entrance`). As root, it opens what it needs, gives its rights
+away, and only then reads the drive.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
-from flashgc._core import FlashgcError
-from flashgc.device.serving import Fronts, opened, told_of, until_told
+from flashgc import _core
+from flashgc._core import ConfigError, FlashgcError
+from flashgc.device import privileges
+from flashgc.device.serving import Fronts, Ready, opened, told_of, until_told
 
 
 def main() -> int:
@@ -17,8 +24,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=Path)
     parser.add_argument("--ready-fd", type=int, required=True)
+    parser.add_argument("--fd", type=int)
+    parser.add_argument("--user")
+    parser.add_argument("--control", type=Path)
+    parser.add_argument("--record-into", type=Path)
+    parser.add_argument("--with-parent", action="store_true")
     parser.add_argument("--fuse", type=Path)
     parser.add_argument("--nbd")
+    parser.add_argument("--vhost-user", type=Path)
     parser.add_argument("--http")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
@@ -28,17 +41,69 @@ def main() -> int:
     parser.add_argument("--aged", type=float)
     given = vars(parser.parse_args())
     file, ready = given.pop("file"), given.pop("ready_fd")
+    with_parent = given.pop("with_parent")
+    held, user, control, into = (
+        given.pop(name) for name in ("fd", "user", "control", "record_into")
+    )
     clock = given["clock"], given.pop("slower"), given.pop("aged")
     given["clock"] = None if clock[0] is None else clock
+    # The terminal's Ctrl-C is for who started this.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with opened(file, Fronts(**given)) as drive:
+        front = Fronts(**given)
+        at_hand = _at_hand(front, held, control, is_root=user is not None)
+        if into is not None:
+            # Its own folder: those above it may be root's alone.
+            opened_into = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            assert front.record is not None
+            record = Path(f"/proc/self/fd/{opened_into}") / front.record.name
+            front = Fronts(**{**given, "record": record})
+        if user is not None:
+            _import_all(front)
+            uid, gid = map(int, user.split(":"))
+            privileges.drop(uid, gid, is_realtime=front.clock is not None)
+        if with_parent:
+            # After the change of user, which takes it back.
+            privileges.end_with_parent()
+        with opened(file, front, at_hand) as drive:
             os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())
             os.close(ready)
             until_told(drive)
     except (FlashgcError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        return 1
+        told = error
+        if isinstance(error, OSError) and error.filename is not None:
+            told = OSError(f"{error.filename}: {error.strerror}")
+        print(f"error: {told}", file=sys.stderr, flush=True)
+        return 2 if isinstance(error, ConfigError) else 1
     return 0
+
+
+def _at_hand(front: Fronts, held: int | None, control: Path | None, *, is_root: bool) -> Ready:
+    """What is opened before rights are given away."""
+    return Ready(
+        file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}")),
+        mount=_core.DeviceMount(front.fuse) if is_root and front.fuse is not None else None,
+        nbd=_core.DeviceListener(front.nbd) if is_root and front.nbd is not None else None,
+        control=None if control is None else _core.DeviceListener(f"unix:{control}"),
+        control_path=control,
+    )
+
+
+def _import_all(front: Fronts) -> None:
+    """Imports what is imported late: afterwards, the interpreter's folder may be closed to us."""
+    import ctypes  # noqa: F401
+    import encodings.idna  # noqa: F401
+    import traceback  # noqa: F401
+
+    import flashgc.device.realtime
+    import flashgc.policy_files  # noqa: F401
+
+    if front.allow_python:
+        import numpy  # noqa: F401
+    if front.http is not None:
+        from flashgc.device import still, web  # noqa: F401
+
+        web.keep_files()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device.drive import Device
 
@@ -37,14 +38,28 @@ class Fronts:
     allow_python: bool = False
 
 
+@dataclass(frozen=True)
+class Ready:
+    """What is open already when a drive begins to be served, by a process that may not open it."""
+
+    file: _core.DriveFile | None = None
+    mount: _core.DeviceMount | None = None
+    nbd: _core.DeviceListener | None = None
+    control: _core.DeviceListener | None = None
+    control_path: Path | None = None
+
+
+#: Nothing is: the process opens all of it.
+NOTHING = Ready()
+
 #: Seconds between two looks at whether somebody wants the end.
 LOOK = 0.2
 
 
 @contextlib.contextmanager
-def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
+def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Device]:
     """The drive, served; closed at the end, with its recording."""
-    if fronts.fuse is not None and not fronts.fuse.is_dir():
+    if fronts.fuse is not None and ready.mount is None and not fronts.fuse.is_dir():
         raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
     with contextlib.ExitStack() as stack:
         with prompt() if fronts.clock is not None else contextlib.nullcontext():
@@ -53,17 +68,18 @@ def opened(path: Path, fronts: Fronts) -> Iterator[Device]:
                 durability=fronts.durability,
                 clock=fronts.clock,
                 allow_python=fronts.allow_python,
+                held=ready.file,
             )
             drive = stack.enter_context(opening)
             if fronts.record is not None:
                 drive.record(fronts.record)
             if fronts.nbd is not None:
-                drive.serve_nbd(fronts.nbd)
+                drive.serve_nbd(fronts.nbd, ready.nbd)
             if fronts.vhost_user is not None:
                 drive.serve_vhost_user(fronts.vhost_user)
             if fronts.fuse is not None:
-                drive.serve_fuse(fronts.fuse)
-        drive.serve_control()
+                drive.serve_fuse(fronts.fuse, ready.mount)
+        drive.serve_control(ready.control_path, ready.control)
         if fronts.http is not None:
             stack.enter_context(shown(drive, fronts.http))
         yield drive

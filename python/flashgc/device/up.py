@@ -1,7 +1,9 @@
 """A drive with a file system on it, served by a process of its own: ``up``, ``down``, ``exec``.
 
-What was done is noted in a file beside the drive, ``FILE.up``, so that it can be undone whatever
-happened: also after the server was killed.
+What was done is noted in the state folder (:mod:`flashgc.device.state`), so that it can be undone
+whatever happened: also after the server was killed. The server begins as root, opens what only root
+may open, and gives its rights away before it reads a byte of the drive
+(:mod:`flashgc.device.privileges`).
 """
 
 from __future__ import annotations
@@ -9,23 +11,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from flashgc import _entrance
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, privileges, processes, state, trust
 
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
 
 #: The options of the server for a clock.
 CLOCK = ("--clock", "--slower", "--aged")
+
+#: The function that serves a drive.
+SERVER = "flashgc.device.server:main"
 
 #: Servers that are children of this process, by their numbers.
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
@@ -46,6 +51,12 @@ class Up:
     device: str = ""
     #: Addresses of the server.
     serving: list[str] = field(default_factory=list)
+    #: The drive's file, its identity, and the user that the server runs as.
+    file: str = ""
+    key: str = ""
+    user: int = 0
+    #: A recording: the folder that the server writes it into, and where it belongs.
+    record: list[str] = field(default_factory=list)
 
     @property
     def disk(self) -> Path:
@@ -62,34 +73,64 @@ def with_clock(clock: tuple[str, float, float] | None) -> list[str]:
 
 def note_of(file: Path) -> Path:
     """The file in which it is noted how the drive was brought up."""
-    return file.with_name(f"{file.name}.up")
+    notes = state.folder(state.UP)
+    key = state.key(file)
+    if key is not None and (notes / key).exists():
+        return notes / key
+    # A file that is gone, or has been made anew, has its name left.
+    wanted = str(file.resolve())
+    for note in notes.iterdir():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if json.loads(note.read_text(encoding="utf-8")).get("file") == wanted:
+                return note
+    return notes / (key or "none")
+
+
+def log_of(done: Up) -> Path:
+    """The file with what the server of a drive says."""
+    return state.folder(state.LOGS) / done.key
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The files of drives that are up, of those that lie in ``folder``."""
+    found = []
+    for note in state.folder(state.UP).iterdir():
+        with contextlib.suppress(DriveError, OSError):
+            done = _read(note)
+            if done.file.startswith(f"{folder}/"):
+                found.append(Path(done.file))
+    return found
 
 
 def read(file: Path) -> Up | None:
     """What was done to bring the drive up; ``None`` if it was not."""
     try:
-        text = note_of(file).read_text(encoding="utf-8")
+        return _read(note_of(file))
     except FileNotFoundError:
         return None
+
+
+def _read(note: Path) -> Up:
+    text = note.read_text(encoding="utf-8")
     try:
         return Up(**json.loads(text))
     except (ValueError, TypeError):
         raise DriveError(
-            f"{note_of(file)} is damaged; hint: unmount what it names by hand and remove it"
+            f"{note} is damaged; hint: unmount what it names by hand and remove it"
         ) from None
 
 
 def _begin(file: Path, done: Up) -> None:
     """Notes that the drive is brought up: one process at a time does that."""
     try:
-        with open(note_of(file), "x", encoding="utf-8") as note:
+        with open(state.folder(state.UP) / done.key, "x", encoding="utf-8") as note:
             json.dump(asdict(done), note)
     except FileExistsError:
         raise DriveError(f"{file} is being brought up by another process; hint: wait") from None
 
 
-def _write(file: Path, done: Up) -> None:
-    note = note_of(file)
+def _write(done: Up) -> None:
+    note = state.folder(state.UP) / done.key
     partial = note.with_name(f"{note.name}.tmp")
     partial.write_text(json.dumps(asdict(done), indent=1), encoding="utf-8")
     partial.replace(note)
@@ -102,15 +143,35 @@ def up(
     filesystem: str = "ext4",
     options: Sequence[str] = ("discard",),
     serve: Sequence[str] = (),
+    user: str | None = None,
 ) -> Up:
     """Serves the drive, makes a file system if it is empty, and mounts it in ``mount``.
 
-    ``serve`` are further options of ``flashgc device serve``. What fails is undone.
+    ``serve`` are further options of ``flashgc device serve``. ``user`` is the name of whom the
+    server runs as. What fails is undone. What a user's drive holds gains no rights by being
+    mounted: set-user-ID programs and device files on it count for nothing.
     """
     mounts.check("flashgc device up", filesystem)
-    if not file.exists():
-        raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
-    file, mount = file.resolve(), mount.absolute()
+    try:
+        opened = trust.open_drive(file)
+    except FileNotFoundError:
+        hint = f"flashgc device create {file}"
+        raise ConfigError(f"{file}: no such file; hint: {hint}") from None
+    try:
+        return _up(opened, mount, filesystem, options, serve, user)
+    finally:
+        opened.close()
+
+
+def _up(
+    opened: trust.Opened,
+    mount: Path,
+    filesystem: str,
+    options: Sequence[str],
+    serve: Sequence[str],
+    user: str | None,
+) -> Up:
+    file = opened.path
     before = read(file)
     if before is not None and _is_alive(before):
         raise DriveError(
@@ -118,29 +179,33 @@ def up(
         )
     if before is not None:
         down(file)
-    mount.mkdir(parents=True, exist_ok=True)
+    mount = trust.make_folder(mount)
     if mounts.is_mounted(mount):
         raise DriveError(f"{mount} is a mount already; hint: choose another folder")
-    done = Up(str(mount), tempfile.mkdtemp(prefix="flashgc-"), filesystem)
+    key = state.key_of(opened.descriptor)
+    runner = privileges.runner(opened.user, opened.group, user)
+    done = Up(
+        str(mount), str(state.folder(state.FUSE) / secrets.token_hex(4)), filesystem,
+        file=str(file), key=key, user=runner.user,
+    )  # fmt: skip
+    _begin(file, done)
     try:
-        _begin(file, done)
-    except BaseException:
-        os.rmdir(done.fuse)
-        raise
-    try:
-        _start(file, done, serve)
-        _write(file, done)
+        state.folder(state.FUSE, Path(done.fuse).name)
+        _start(opened, done, recorded(done, list(serve), runner), runner)
+        _write(done)
         done.device = mounts.attach(done.disk)
-        _write(file, done)
+        _write(done)
         held = mounts.found(done.device)
         if held is not None and held != filesystem:
             if held not in mounts.MAKERS:
                 raise DriveError(f"{file} holds {held}, expected a file system or nothing")
             done.filesystem = held
+        if opened.user != 0:
+            options = [*options, "nosuid", "nodev"]
         mounts.format_and_mount(
             done.device, mount, done.filesystem, fresh=held is None, options=options
         )
-        _write(file, done)
+        _write(done)
     except BaseException:
         with contextlib.suppress(DriveError, OSError):
             down(file)
@@ -148,32 +213,83 @@ def up(
     return done
 
 
-def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
-    """Starts the server and waits until it serves."""
+def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]:
+    """The server's options with a recording that it can write.
+
+    A server without rights writes into a folder of its own beside the recording's place, from which
+    :func:`down` takes it.
+    """
+    if "--record" not in serve or not runner.drops:
+        return serve
+    at = serve.index("--record") + 1
+    target = Path(serve[at])
+    parent = trust.check_folder(target.absolute().parent, is_parent=True)
+    if (parent / target.name).is_dir():
+        raise ConfigError(f"{target}: found a folder, expected the name of a file")
+    folder = parent / f".{target.name}.{secrets.token_hex(4)}"
+    folder.mkdir(0o700)
+    os.chown(folder, runner.user, runner.group)
+    done.user = runner.user
+    done.record = [str(folder), str(parent / target.name)]
+    return [*serve[:at], str(folder / target.name), *serve[at + 1 :], "--record-into", str(folder)]
+
+
+def take_recording(done: Up) -> None:
+    """Puts a complete recording in its place, as a file of whoever runs this."""
+    if not done.record:
+        return
+    folder, target = map(Path, done.record)
+    try:
+        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        # From here on nobody else changes what is in it.
+        os.fchown(inside, os.geteuid(), os.getegid())
+        name = target.name
+        with contextlib.suppress(FileNotFoundError):
+            recording = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
+            try:
+                found = os.fstat(recording)
+                if found.st_uid == done.user and found.st_nlink == 1:
+                    os.fchown(recording, os.geteuid(), os.getegid())
+                    os.rename(name, target, src_dir_fd=inside)
+            finally:
+                os.close(recording)
+        for left in os.listdir(inside):
+            with contextlib.suppress(OSError):
+                os.unlink(left, dir_fd=inside)
+    finally:
+        os.close(inside)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def start(
+    opened: trust.Opened,
+    words: Sequence[str],
+    runner: privileges.Runner,
+    log: int | None = None,
+    began_as: Callable[[int], None] = lambda pid: None,
+) -> tuple[subprocess.Popen[bytes], bytes]:
+    """Start a server, and wait until it serves; what it said then, empty if it has ended.
+
+    ``began_as`` is told its process at once.
+    """
     reader, writer = os.pipe()
-    # The server outlives this process: what it says goes to a file beside the drive.
-    with open(file.with_name(f"{file.name}.log"), "wb") as log:
-        server = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "flashgc.device.server",
-                str(file),
-                "--ready-fd",
-                str(writer),
-                "--fuse",
-                done.fuse,
-                *serve,
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(writer,),
-            start_new_session=True,
-        )
+    control = state.folder(state.SOCKETS) / state.key_of(opened.descriptor)
+    given = ("--ready-fd", writer, "--fd", opened.descriptor, "--control", control, *runner.words)
+    server = subprocess.Popen(
+        _entrance.command(SERVER, opened.path, *given, *words),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=(writer, opened.descriptor),
+        start_new_session=True,
+        cwd="/",
+    )
     os.close(writer)
-    _CHILDREN[server.pid] = server
-    done.server, done.began = server.pid, began(server.pid)
+    began_as(server.pid)
     with os.fdopen(reader, "rb"):
         os.set_blocking(reader, False)
         until = time.monotonic() + OPENING
@@ -186,37 +302,40 @@ def _start(file: Path, done: Up, serve: Sequence[str]) -> None:
                     break
             if time.monotonic() > until:
                 server.kill()
-                raise DriveError(f"{file} was not served after {OPENING:.0f} s")
+                raise DriveError(f"{opened.path} was not served after {OPENING:.0f} s")
             time.sleep(0.005)
-    if not said.endswith(b"\n"):
+    return server, said if said.endswith(b"\n") else b""
+
+
+def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privileges.Runner) -> None:
+    # The server outlives this process: what it says goes to a file.
+    log = log_of(done)
+    log.unlink(missing_ok=True)
+    writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        server, said = start(opened, ("--fuse", done.fuse, *serve), runner, writer)
+    finally:
+        os.close(writer)
+    _CHILDREN[server.pid] = server
+    done.server, done.began = server.pid, processes.began(server.pid)
+    if not said:
         code = server.wait()
-        log_text = file.with_name(f"{file.name}.log").read_text(errors="replace")
-        lines = [line for line in log_text.splitlines() if line.strip()]
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         why = lines[-1].removeprefix("error: ") if lines else f"the server ended with code {code}"
         raise DriveError(why)
     done.serving = json.loads(said)["serving"]
 
 
-def began(pid: int) -> str:
-    """When a process began, in the kernel's own words; empty if it does not run."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return ""
-    state, *fields = stat.rpartition(")")[2].split()
-    return "" if state in "ZX" else fields[18]
-
-
 def _is_alive(done: Up) -> bool:
-    return bool(done.began) and began(done.server) == done.began
+    return bool(done.began) and processes.began(done.server) == done.began
 
 
-def down(file: Path, *, force: bool = False) -> bool:
+def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: None) -> bool:
     """Undoes :func:`up`, as far as it came; whether there was anything to undo.
 
-    Data are safe when this returns. ``force`` also unmounts what is in use.
+    Data are safe when this returns. ``force`` also unmounts what is in use. ``last`` is called when
+    the file system is unmounted, while the server is still there.
     """
-    file = file.resolve()
     done = read(file)
     if done is None:
         return False
@@ -226,20 +345,24 @@ def down(file: Path, *, force: bool = False) -> bool:
     if done.device:
         mounts.detach(done.device, done.disk)
     if not is_dead:
-        os.kill(done.server, signal.SIGTERM)
-        _wait(file, done)
+        last()
+        _end(file, done)
     server = _CHILDREN.pop(done.server, None)
     if server is not None:
         server.wait()
     mounts.unmount(Path(done.fuse), force=True)
     with contextlib.suppress(OSError):
         Path(done.fuse).rmdir()
-    note_of(file).unlink(missing_ok=True)
-    file.with_name(f"{file.name}.log").unlink(missing_ok=True)
+    take_recording(done)
+    log_of(done).unlink(missing_ok=True)
+    (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
+    (state.folder(state.UP) / done.key).unlink(missing_ok=True)
     return True
 
 
-def _wait(file: Path, done: Up) -> None:
+def _end(file: Path, done: Up) -> None:
+    """Ends the server: that one, and no other process that has its number by now."""
+    processes.send(done.server, done.began, signal.SIGTERM, (0, done.user))
     until = time.monotonic() + CLOSING
     while _is_alive(done):
         if done.server in _CHILDREN:
@@ -247,6 +370,6 @@ def _wait(file: Path, done: Up) -> None:
         if time.monotonic() > until:
             raise DriveError(
                 f"{file}: the server {done.server} has not ended after {CLOSING:.0f} s; "
-                f"hint: its words are in {file}.log"
+                f"hint: its words are in {log_of(done)}"
             )
         time.sleep(0.01)

@@ -134,6 +134,15 @@ class Page(Closing):
         self._sampler.stop()
 
 
+#: Files of the page that were read before their folder was closed to this process.
+_KEPT: dict[str, bytes] = {}
+
+
+def keep_files() -> None:
+    """Read the page's files now, for a process that will not be allowed to."""
+    _KEPT.update((name, (HERE / name).read_bytes()) for name, _ in FILES.values())
+
+
 class _Answers:
     """What is at which path."""
 
@@ -157,7 +166,7 @@ class _Answers:
         """What answers a request for ``path`` with its query; ``None`` if nothing is there."""
         if path in FILES:
             name, kind = FILES[path]
-            return lambda _: ((HERE / name).read_bytes(), kind)
+            return lambda _: (_KEPT.get(name) or (HERE / name).read_bytes(), kind)
         return self._of.get(path)
 
     def _series(self, query: dict[str, list[str]]) -> Answer:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from flashgc.device import programs as system
 from flashgc.postgres import PostgresError
 
 #: Where Debian and its kin keep the programs, one folder a version.
@@ -29,7 +29,7 @@ def programs(names: Iterable[str] = CLIENTS) -> Path:
     """
     wanted = tuple(names)
     folders = sorted(VERSIONS.glob("*/bin"), key=lambda one: _number(one.parent.name))
-    first = shutil.which(wanted[0])
+    first = system.find(wanted[0])
     if first is not None:
         folders.insert(0, Path(first).resolve().parent)
     for folder in reversed(folders):

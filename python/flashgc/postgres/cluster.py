@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from flashgc.device import programs as system
 from flashgc.device.processes import end, family
 from flashgc.device.scratch import note
 from flashgc.postgres import PostgresError
@@ -43,7 +44,7 @@ def programs(*more: str) -> Path:
     """
     folder = found((*PROGRAMS, *more))
     if os.geteuid() == 0:
-        if shutil.which("runuser") is None:
+        if system.find("runuser") is None:
             raise PostgresError("runuser is not installed; hint: apt-get install util-linux")
         import pwd
 
@@ -101,7 +102,7 @@ class Cluster:
     def command(self, program: str, *arguments: object) -> list[str]:
         """A program of PostgreSQL, as the user whom the cluster belongs to."""
         words = [str(self._bin / program), *map(str, arguments)]
-        return ["runuser", "-u", USER, "--", *words] if os.geteuid() == 0 else words
+        return system.words(("runuser", "-u", USER, "--", *words)) if os.geteuid() == 0 else words
 
     def run(self, program: str, *arguments: object) -> str:
         """Runs a program to its end; :class:`PostgresError` says what it said."""

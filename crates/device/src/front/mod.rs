@@ -16,7 +16,7 @@ pub mod pace;
 pub mod queue;
 #[doc(hidden)]
 pub mod ram;
-mod socket;
+pub mod socket;
 #[cfg(all(target_os = "linux", feature = "vhost-user"))]
 pub mod vhost;
 mod window;

@@ -22,7 +22,9 @@ const TRIES: u32 = 2000;
 
 /// A server's end that waits for connections.
 pub enum Listener {
+    /// A port.
     Tcp(TcpListener),
+    /// A Unix socket, and its file.
     Unix(UnixListener, File),
 }
 
@@ -78,6 +80,10 @@ impl Listener {
         }
     }
 
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// The listener is closed.
     pub fn accept(&self) -> io::Result<Socket> {
         match self {
             Self::Tcp(listener) => {
@@ -175,11 +181,29 @@ fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
 
 /// A connection. Shared by the threads that read and write it.
 pub enum Socket {
+    /// TCP.
     Tcp(TcpStream),
+    /// A Unix socket.
     Unix(UnixStream),
 }
 
 impl Socket {
+    /// Returns `true` if the client of a Unix socket is root or this process's own user. Others are
+    /// kept out by the socket's mode already; a descriptor that was passed on is not.
+    pub fn is_of_owner_or_root(&self) -> io::Result<bool> {
+        match self {
+            Self::Tcp(_) => Ok(false),
+            Self::Unix(socket) => {
+                let peer = rustix::net::sockopt::socket_peercred(socket)?;
+                Ok(peer.uid.is_root() || peer.uid == rustix::process::getuid())
+            }
+        }
+    }
+
+    /// The same connection once more.
+    ///
+    /// # Errors
+    /// The system refuses.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(socket) => Self::Tcp(socket.try_clone()?),

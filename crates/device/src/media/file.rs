@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fdatasync, flock};
@@ -17,12 +17,14 @@ pub struct FileMedia {
 }
 
 impl FileMedia {
-    /// A new file of `len` bytes, all of them holes.
+    /// A new file of `len` bytes, all of them holes, for its owner alone.
     ///
     /// # Errors
     /// A file that exists, a system that refuses.
     pub fn create(path: &Path, len: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(path)?;
         lock(&file)?;
         file.set_len(len)?;
         Ok(Self { file, len })
@@ -33,7 +35,14 @@ impl FileMedia {
     /// # Errors
     /// No such file, or one that another process has open.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        Self::opened(OpenOptions::new().read(true).write(true).open(path)?)
+    }
+
+    /// The file that is open already, to read and to write.
+    ///
+    /// # Errors
+    /// Another process has it open as a drive.
+    pub fn opened(file: File) -> io::Result<Self> {
         lock(&file)?;
         let len = file.metadata()?.len();
         Ok(Self { file, len })
@@ -44,7 +53,14 @@ impl FileMedia {
     /// # Errors
     /// No such file, or one that may not be read.
     pub fn read_only(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::opened_read_only(File::open(path)?)
+    }
+
+    /// The file that is open already, to read, whoever else has it open.
+    ///
+    /// # Errors
+    /// Its size cannot be told.
+    pub fn opened_read_only(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { file, len })
     }

@@ -22,7 +22,7 @@ use flashgc_device::{
 use flashgc_drive::config::Resolved;
 use flashgc_drive::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
-pub(crate) use open::StoredDrive;
+pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, StoredDrive};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -140,11 +140,19 @@ pub(crate) fn device_repeat(
 }
 
 /// What the file at `path` says it was made from, as JSON: the configuration, and the names of the
-/// policies in Python that opening it takes. It may be open elsewhere.
+/// policies in Python that opening it takes. It may be open elsewhere; `held` is open here.
 #[pyfunction]
-pub(crate) fn device_configuration(path: PathBuf) -> PyResult<String> {
+#[pyo3(signature = (path, held=None))]
+pub(crate) fn device_configuration(
+    path: PathBuf,
+    held: Option<PyRef<'_, DriveFile>>,
+) -> PyResult<String> {
+    let held = held.map(|held| held.file.try_clone()).transpose()?;
     let read = || {
-        let media = FileMedia::read_only(&path)?;
+        let media = match held {
+            Some(file) => FileMedia::opened_read_only(file)?,
+            None => FileMedia::read_only(&path)?,
+        };
         let text = configuration(&media)?;
         let outside = [Settings::outside(&text, "victim")?, Settings::outside(&text, "placement")?];
         let settings = Settings::parse(&text, Outside::never_made())?;

@@ -1,5 +1,6 @@
 //! A drive that is open in this process, and its front ends.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +8,11 @@ use std::time::Instant;
 
 use flashgc_device::front::control::{self, Keeper};
 use flashgc_device::front::failure::Failure;
-use flashgc_device::front::fuse::Mount;
+use flashgc_device::front::fuse::{Mount, Prepared};
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::pace::Pace;
 use flashgc_device::front::queue::{Answer, Command, Engine};
+use flashgc_device::front::socket::Listener;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
 use pyo3::exceptions::PyValueError;
@@ -57,21 +59,24 @@ impl StoredDrive {
     #[new]
     /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
     /// is, how often its data are written before) answers leave when that drive would answer.
-    #[pyo3(signature = (path, written=None, durability=None, clock=None))]
+    /// `held` is its file, open already.
+    #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         written: Option<Written<'_>>,
         durability: Option<&str>,
         clock: Option<(&str, f64, f64)>,
+        held: Option<PyRef<'_, DriveFile>>,
     ) -> PyResult<Self> {
+        let held = held.map(|held| held.file.try_clone()).transpose()?;
         let clock =
             clock.map(|(config, slower, aged)| Clock::new(config, slower, aged)).transpose()?;
         let raised = Raised::default();
         let outside = outside(written, &raised)?;
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
         let read = || {
-            let media = FileMedia::open(&path)?;
+            let media = held.map_or_else(|| FileMedia::open(&path), FileMedia::opened)?;
             let settings = Settings::parse(&configuration(&media)?, outside)?;
             Ok::<_, DeviceError>((media, settings))
         };
@@ -206,11 +211,24 @@ impl StoredDrive {
         py.detach(|| self.shown.record(path.as_deref())).map_err(errors::trace)
     }
 
-    /// Mounts the drive in `folder` as a file, and returns the path of the file.
-    fn serve_fuse(&self, py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
+    /// Mounts the drive in `folder` as a file, and returns the path of the file. `prepared` is the mount,
+    /// made already.
+    #[pyo3(signature = (folder, prepared=None))]
+    fn serve_fuse(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        prepared: Option<PyRef<'_, DeviceMount>>,
+    ) -> PyResult<PathBuf> {
         let mut open = self.opened(py)?;
         let queue = self.shown.queue.clone();
-        let mount = py.detach(|| Mount::new(queue, &folder)).map_err(|error| {
+        let prepared = prepared.map(|prepared| lock(&prepared.prepared).take().ok_or_else(used));
+        let prepared = prepared.transpose()?;
+        let mount = || match prepared {
+            Some(prepared) => Mount::serve(queue, prepared),
+            None => Mount::new(queue, &folder),
+        };
+        let mount = py.detach(mount).map_err(|error| {
             DriveError::new_err(format!("{}: cannot be mounted: {error}", folder.display()))
         })?;
         let disk = mount.disk();
@@ -219,13 +237,23 @@ impl StoredDrive {
         Ok(disk)
     }
 
-    /// Serves the drive by the NBD protocol at `address`, and returns where.
-    fn serve_nbd(&self, py: Python<'_>, address: &str) -> PyResult<String> {
+    /// Serves the drive by the NBD protocol at `address`, and returns where. `bound` listens there already.
+    #[pyo3(signature = (address, bound=None))]
+    fn serve_nbd(
+        &self,
+        py: Python<'_>,
+        address: &str,
+        bound: Option<PyRef<'_, DeviceListener>>,
+    ) -> PyResult<String> {
         let mut open = self.opened(py)?;
         let address: Address =
             address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
         let queue = self.shown.queue.clone();
-        let server = Server::start(queue, &address, Export::default()).map_err(|error| {
+        let server = match bound.map(|bound| bound.take()).transpose()? {
+            Some(listener) => Server::start_at(queue, &address, listener, Export::default()),
+            None => Server::start(queue, &address, Export::default()),
+        };
+        let server = server.map_err(|error| {
             DriveError::new_err(format!("{address}: the NBD server cannot start: {error}"))
         })?;
         let found = server.address().to_string();
@@ -259,12 +287,22 @@ impl StoredDrive {
         }
     }
 
-    /// Answers other processes at the control socket `path`.
-    fn serve_control(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Answers other processes at the control socket `path`. `bound` listens there already.
+    #[pyo3(signature = (path, bound=None))]
+    fn serve_control(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        bound: Option<PyRef<'_, DeviceListener>>,
+    ) -> PyResult<()> {
         let mut open = self.opened(py)?;
         let keeper = Arc::clone(&self.shown) as Arc<dyn Keeper>;
         let queue = self.shown.queue.clone();
-        let server = control::Server::start(queue, &path, keeper).map_err(|error| {
+        let server = match bound.map(|bound| bound.take()).transpose()? {
+            Some(listener) => control::Server::start_on(queue, &path, listener, keeper),
+            None => control::Server::start(queue, &path, keeper),
+        };
+        let server = server.map_err(|error| {
             DriveError::new_err(format!("{}: no control socket: {error}", path.display()))
         })?;
         open.as_mut().ok_or_else(closed)?.controls.push(server);
@@ -322,6 +360,69 @@ impl StoredDrive {
 
 fn pages(answer: Answer) -> u64 {
     if let Answer::Pages(pages) = answer { pages } else { 0 }
+}
+
+fn used() -> PyErr {
+    PyValueError::new_err("it serves a drive already")
+}
+
+/// The file of a drive, opened by who may, and read by who serves it.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct DriveFile {
+    pub(super) file: File,
+}
+
+#[pymethods]
+impl DriveFile {
+    /// Opens the file at `path` to read and to write.
+    #[new]
+    fn new(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { file: File::options().read(true).write(true).open(path)? })
+    }
+}
+
+/// A place where a server will listen, bound by who may.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct DeviceListener {
+    listener: Mutex<Option<Listener>>,
+}
+
+#[pymethods]
+impl DeviceListener {
+    /// Listens at `HOST:PORT` or `unix:PATH`.
+    #[new]
+    fn new(address: &str) -> PyResult<Self> {
+        let parsed: Address =
+            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
+        let listener = Server::listen(&parsed).map_err(|error| {
+            DriveError::new_err(format!("{parsed}: the server cannot start: {error}"))
+        })?;
+        Ok(Self { listener: Mutex::new(Some(listener)) })
+    }
+}
+
+impl DeviceListener {
+    fn take(&self) -> PyResult<Listener> {
+        lock(&self.listener).take().ok_or_else(used)
+    }
+}
+
+/// A mount of FUSE that root has made, and that waits for who serves it.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct DeviceMount {
+    prepared: Mutex<Option<Prepared>>,
+}
+
+#[pymethods]
+impl DeviceMount {
+    /// Mounts in `folder`, for root alone.
+    #[new]
+    fn new(folder: PathBuf) -> PyResult<Self> {
+        let prepared = Prepared::new(&folder).map_err(|error| {
+            DriveError::new_err(format!("{}: cannot be mounted: {error}", folder.display()))
+        })?;
+        Ok(Self { prepared: Mutex::new(Some(prepared)) })
+    }
 }
 
 fn closed() -> PyErr {

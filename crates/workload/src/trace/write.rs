@@ -159,12 +159,24 @@ impl Output {
         Ok(Self::File { partial: target.with_file_name(partial), target })
     }
 
-    fn open(&self) -> io::Result<File> {
+    /// Opens the file. What has the name of the partial one is replaced, never followed or written.
+    fn open(&self, is_private: bool) -> io::Result<File> {
         match self {
             Self::File { target, .. } if target.is_dir() => {
                 Err(io::Error::other("found a folder, expected the name of a file"))
             }
-            Self::File { partial, .. } => File::create(partial),
+            Self::File { partial, .. } => {
+                let _ = std::fs::remove_file(partial);
+                let mut options = File::options();
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                if is_private {
+                    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                }
+                #[cfg(not(unix))]
+                let _ = is_private;
+                options.open(partial)
+            }
             Self::Through(path) => File::options().write(true).open(path),
         }
     }
@@ -301,7 +313,30 @@ impl TraceWriter {
         pages: PagesOptions,
         declared: Declared,
     ) -> Result<Self, TraceError> {
-        let path = path.as_ref().to_owned();
+        Self::create_for(path.as_ref(), format, pages, declared, false)
+    }
+
+    /// The same; on Unix only the file's owner may read it.
+    ///
+    /// # Errors
+    /// Those of [`create_with`](Self::create_with).
+    pub fn create_private(
+        path: impl AsRef<Path>,
+        format: Option<OutputFormat>,
+        pages: PagesOptions,
+        declared: Declared,
+    ) -> Result<Self, TraceError> {
+        Self::create_for(path.as_ref(), format, pages, declared, true)
+    }
+
+    fn create_for(
+        path: &Path,
+        format: Option<OutputFormat>,
+        pages: PagesOptions,
+        declared: Declared,
+        is_private: bool,
+    ) -> Result<Self, TraceError> {
+        let path = path.to_owned();
         let format = match format {
             Some(format) => format,
             None => OutputFormat::of(&path)?,
@@ -322,7 +357,7 @@ impl TraceWriter {
         let output =
             Output::of(&path).map_err(|error| TraceError::io(&path, "create the file", &error))?;
         let start = || -> io::Result<Lines> {
-            let file = BufWriter::with_capacity(1 << 18, output.open()?);
+            let file = BufWriter::with_capacity(1 << 18, output.open(is_private)?);
             let mut sink = match Packing::of(&path).1 {
                 Packing::Plain => Sink::Plain(file),
                 Packing::Gzip => {

@@ -16,6 +16,7 @@ from flashgc.command.device.options import (
     plan_of,
     realtime_options,
     serving_options,
+    user_option,
 )
 from flashgc.command.device.up import filesystem_options, mount_words, served
 from flashgc.command.entrance import CONTEXT
@@ -49,6 +50,7 @@ Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
 @realtime_options(with_drive=True)
 @filesystem_options
 @serving_options
+@user_option
 @click.option(
     "--keep",
     metavar="FILE",
@@ -82,6 +84,7 @@ def execute(
     nbd: str | None,
     http: str | None,
     record: Path | None,
+    user: str | None,
     keep: Path | None,
     experiment: Path | None,
     policies: str | None,
@@ -115,6 +118,7 @@ def execute(
             record=trace,
             keep=keep,
             serve=served(nbd=nbd, http=http),
+            user=user,
             clocked=clock,
         )
         compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None

@@ -199,6 +199,16 @@ def allow_python_option(command: F) -> F:
     )(command)
 
 
+def user_option(command: F) -> F:
+    """Adds ``--user``."""
+    return click.option(
+        "--user",
+        metavar="NAME",
+        help="Run the server as this user, when root starts it. [default: the owner of FILE; of "
+        "root's, flashgc or nobody]",
+    )(command)
+
+
 def durability_option(command: F) -> F:
     """Adds ``--durability`` of a drive that is there."""
     return click.option(

@@ -14,8 +14,11 @@ from flashgc.command.device.options import (
     durability_option,
     realtime_options,
     serving_options,
+    user_option,
 )
+from flashgc.command.device.up import served
 from flashgc.command.entrance import CONTEXT, OK
+from flashgc.device.up import with_clock
 
 
 @click.command(
@@ -29,7 +32,7 @@ Examples:
   flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc
 
 Ctrl-C or the signal to terminate closes the drive. Other processes reach it
-through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
+through its control socket: flashgc device stat, record, hint, cancel, trim, flush.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -45,6 +48,7 @@ through FILE.sock: flashgc device stat, record, hint, cancel, trim, flush.""",
     help="Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.",
 )
 @serving_options
+@user_option
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
@@ -56,6 +60,7 @@ def serve(
     nbd: str | None,
     http: str | None,
     record: Path | None,
+    user: str | None,
     durability: str | None,
     allow_python: bool,
     realtime: bool,
@@ -65,10 +70,22 @@ def serve(
     **typed: Any,
 ) -> int:
     """Serve the drive in FILE to other hosts until Ctrl-C."""
-    from flashgc._core import DriveError
+    import os
+
+    from flashgc._core import ConfigError, DriveError
     from flashgc.device.realtime import told
     from flashgc.device.serving import Fronts, opened, until_told
 
+    clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
+    if os.geteuid() == 0:
+        given = served(
+            nbd=nbd, http=http, record=record, durability=durability, vhost_user=vhost_user
+        )
+        allowing = ["--allow-python"] if allow_python else []
+        _supervise(file, [*given, *allowing, *with_clock(clock)], fuse, user, quiet=quiet)
+        return OK
+    if user is not None:
+        raise ConfigError("--user applies to root alone; hint: leave it out")
     fronts = Fronts(
         fuse=fuse,
         nbd=nbd,
@@ -77,13 +94,10 @@ def serve(
         record=record,
         durability=durability,
         allow_python=allow_python,
-        clock=clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed),
+        clock=clock,
     )
     with opened(file, fronts) as drive:
-        if not quiet:
-            for where in drive.serving:
-                click.echo(where)
-            click.echo("serving; Ctrl-C closes the drive", err=True)
+        _say(drive.serving, quiet=quiet)
         while True:
             try:
                 until_told(drive)
@@ -93,3 +107,30 @@ def serve(
         if realtime and not quiet:
             click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
     return OK
+
+
+def _say(serving: list[str], *, quiet: bool) -> None:
+    if not quiet:
+        for where in serving:
+            click.echo(where)
+        click.echo("serving; Ctrl-C closes the drive", err=True)
+
+
+def _supervise(
+    file: Path, words: list[str], fuse: Path | None, user: str | None, *, quiet: bool
+) -> None:
+    """Serves by a process without root's rights."""
+    from flashgc._core import DriveError
+    from flashgc.device.realtime import told
+    from flashgc.device.supervised import served as supervised
+
+    with supervised(file, words, fuse, user) as drive:
+        _say(drive.serving, quiet=quiet)
+        while True:
+            try:
+                was_told = drive.until_told()
+                break
+            except DriveError as error:
+                click.echo(f"warning: {error}", err=True)
+        if was_told and "--clock" in words and not quiet:
+            click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")

@@ -14,6 +14,7 @@ from flashgc.command.device.options import (
     durability_option,
     realtime_options,
     serving_options,
+    user_option,
 )
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import F, complete
@@ -57,6 +58,7 @@ Needs root, FUSE and loop devices.""",
 )
 @filesystem_options
 @serving_options
+@user_option
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
@@ -69,6 +71,7 @@ def up(
     nbd: str | None,
     http: str | None,
     record: Path | None,
+    user: str | None,
     durability: str | None,
     allow_python: bool,
     realtime: bool,
@@ -95,7 +98,9 @@ def up(
         *(["--allow-python"] if allow_python else []),
         *upping.with_clock(clock),
     ]
-    done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)
+    done = upping.up(
+        file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve, user=user
+    )
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -109,6 +114,7 @@ def served(
     http: str | None = None,
     record: Path | None = None,
     durability: str | None = None,
+    vhost_user: Path | None = None,
 ) -> list[str]:
     """The options of the server."""
     given = {
@@ -116,6 +122,7 @@ def served(
         "--http": http,
         "--record": None if record is None else str(record.absolute()),
         "--durability": durability,
+        "--vhost-user": None if vhost_user is None else str(vhost_user.absolute()),
     }
     return [word for flag, value in given.items() if value is not None for word in (flag, value)]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from flashgc import Device, _core
 from flashgc._core import DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, programs
 from flashgc.device.campaign import files
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.serving import served
@@ -129,7 +129,7 @@ def _round(level: Level, pace: Pace, folder: Path, drawn: tuple[int, int], files
             break
         replay.advance(ends[index])
         # Ctrl-C at a terminal is for the campaign, not for what it runs.
-        words = ("cp", "--sparse=always", str(base), str(copy))
+        words = programs.words(("cp", "--sparse=always", str(base), str(copy)))
         copied = subprocess.run(words, check=False, start_new_session=True)
         if copied.returncode == -signal.SIGINT and pace.is_over:
             break  # It came before the copy had a session of its own.
@@ -166,7 +166,7 @@ def _look(
         with mounted(disk, mount, filesystem, fresh=False):
             level.add("files_compared", files.judge(mount / WORK, history, *cut))
         checked = subprocess.run(
-            (*CHECKERS[filesystem], str(disk)),
+            programs.words((*CHECKERS[filesystem], str(disk))),
             capture_output=True,
             text=True,
             errors="replace",

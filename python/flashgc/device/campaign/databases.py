@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from flashgc import _entrance
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
@@ -157,7 +158,8 @@ def _kills(
     while not pace.is_over:
         path = standing.mount / "database"
         writer = subprocess.Popen(
-            (sys.executable, "-m", __name__, kind, str(path), str(committed + 1)),
+            _entrance.command(f"{__name__}:main", kind, path, committed + 1),
+            cwd="/",
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -222,7 +224,3 @@ def main() -> None:
         for number in range(int(first), 1 << 40):
             database.commit(number)
             os.write(1, f"{number}\n".encode())
-
-
-if __name__ == "__main__":
-    main()

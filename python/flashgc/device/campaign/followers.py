@@ -6,13 +6,13 @@ import contextlib
 import json
 import random
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from flashgc import _entrance
 from flashgc._core import DriveError
 from flashgc.device import processes
 from flashgc.device.campaign.report import BrokenPromiseError
@@ -20,7 +20,7 @@ from flashgc.device.control import PAGE, Client
 from flashgc.device.scratch import note
 
 #: Runs the command, as people do.
-COMMAND = (sys.executable, "-c", "from flashgc.command import main; main()")
+COMMAND = tuple(_entrance.command("flashgc.command:main"))
 
 #: Seconds between two words of a follower, and those that it gets to begin or to end.
 EVERY, PATIENCE = 0.25, 60.0
@@ -56,6 +56,7 @@ class Follower:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
+                cwd="/",
                 # Ctrl-C at a terminal is for the campaign, which then ends this one.
                 start_new_session=True,
             )

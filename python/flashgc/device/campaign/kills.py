@@ -12,13 +12,14 @@ import random
 import signal
 import struct
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flashgc import Device
+from flashgc.device import privileges, trust
+from flashgc.device import up as upping
 from flashgc.device.campaign import nbd
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.scratch import note
@@ -134,20 +135,19 @@ class Writer:
 
 def serve(folder: Path, file: Path, *options: str) -> subprocess.Popen[bytes]:
     """Starts a server and waits until it serves. :class:`BrokenPromiseError` if it does not."""
-    reader, writer = os.pipe()
-    with open(folder / "server.log", "wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "flashgc.device.server", str(file), "--ready-fd", str(writer),
-             *options],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(writer,),
-        )  # fmt: skip
-    os.close(writer)
-    note(folder, server.pid)
-    with os.fdopen(reader, "rb") as ready:
-        if not ready.readline().endswith(b"\n"):
-            server.wait()
-            said = (folder / "server.log").read_text(errors="replace").strip().splitlines()
-            raise BrokenPromiseError(f"the drive does not open: {said[-1] if said else 'no word'}")
+    drive = trust.open_drive(file)
+    try:
+        runner = privileges.runner(drive.user, drive.group)
+        with open(folder / "server.log", "wb") as log:
+            server, ready = upping.start(
+                drive, options, runner, log.fileno(), lambda pid: note(folder, pid)
+            )
+    finally:
+        drive.close()
+    if not ready:
+        server.wait()
+        said = (folder / "server.log").read_text(errors="replace").strip().splitlines()
+        raise BrokenPromiseError(f"the drive does not open: {said[-1] if said else 'no word'}")
     return server
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, programs
 from flashgc.device.campaign import cuts, databases, hints, kills, postgres
 from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
 from flashgc.device.scratch import scratch
@@ -95,7 +94,7 @@ def _lacks(name: str, filesystems: Sequence[str]) -> str | None:
         if name == "files":
             for filesystem in filesystems:
                 checker = cuts.CHECKERS[filesystem][0]
-                if shutil.which(checker) is None:
+                if programs.find(checker) is None:
                     return f"{checker} is not installed"
         if name in ("postgres", "hints"):
             cluster.programs(*postgres.PROGRAMS)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from flashgc import Device, _core
+from flashgc import Device, _core, _entrance
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.scratch import note
@@ -29,13 +29,14 @@ def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> 
 
     Raises :class:`flashgc.DriveError` where it cannot be opened or closed.
     """
-    command = [sys.executable, "-m", __name__, str(file), str(folder)]
+    command = _entrance.command(f"{__name__}:main", file, folder)
     server = subprocess.Popen(
         command if log is None else [*command, str(log)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        cwd="/",
         # Ctrl-C at a terminal is for the campaign, which then ends this one.
         start_new_session=True,
     )
@@ -91,7 +92,3 @@ def main() -> None:
         print(CLOSED, flush=True)
     except (DriveError, OSError) as error:
         print(" ".join(str(error).split()), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, programs
 from flashgc.device.scratch import note, scratch
 from flashgc.followers import micro
 from flashgc.followers.live import image, session, stand
@@ -162,7 +162,7 @@ def _load(
         job = micro.write_job(work, path, size, h, written, PLAN.reads_per_write, seed=seed)
         with open(errors, "wb") as file:
             fio = subprocess.Popen(
-                ("fio", str(job)), cwd=work, stdout=subprocess.DEVNULL, stderr=file
+                programs.words(("fio", str(job))), cwd=work, stdout=subprocess.DEVNULL, stderr=file
             )
         note(work, fio.pid)
         while fio.poll() is None and not stopped():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, programs
 from flashgc.device.scratch import scratch
 from flashgc.followers import micro
 from flashgc.followers.live import stand
@@ -122,7 +122,9 @@ def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -
         written = int(size * plan.overwritten)
         job = micro.write_job(work, path, size, h, written, plan.reads_per_write, seed=0)
         with limited(mount.device, plan.dirty):
-            subprocess.run(("fio", str(job)), cwd=work, check=True, capture_output=True)
+            subprocess.run(
+                programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True
+            )
         pace.step()
     mount.sync()
 

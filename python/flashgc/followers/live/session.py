@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import shutil
 import subprocess
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, programs
 from flashgc.device.scratch import scratch
 from flashgc.followers import micro
 from flashgc.followers.live import stand
@@ -33,7 +32,7 @@ EVERY, OFTEN = 2.0, 0.25
 
 def find_fio() -> None:
     """Whether fio is there; :class:`DriveError` where it is not."""
-    if shutil.which("fio") is None:
+    if programs.find("fio") is None:
         raise DriveError("fio is not installed; hint: apt-get install fio")
 
 
@@ -170,7 +169,7 @@ def _micro(
         following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
     ):
         before, begin = mount.counters(), time.monotonic()
-        subprocess.run(("fio", str(job)), cwd=work, check=True, capture_output=True)
+        subprocess.run(programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True)
         seconds = time.monotonic() - begin
         measured = _measured(before, mount.counters())
     last = samples[-1]

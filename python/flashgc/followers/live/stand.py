@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import Device
-from flashgc.device import mounts, up
+from flashgc.device import mounts, programs, up
 from flashgc.device.control import Client
 from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
 
@@ -84,7 +84,10 @@ def closed(file: Path) -> dict[str, int]:
 def raw(mount: Mounted, copy: Path) -> None:
     """Copies the bytes of the drive, as a host sees them."""
     subprocess.run(
-        ("dd", f"if={mount.disk}", f"of={copy}", "bs=1M", "conv=sparse", "status=none"), check=True
+        programs.words(
+            ("dd", f"if={mount.disk}", f"of={copy}", "bs=1M", "conv=sparse", "status=none")
+        ),
+        check=True,
     )
 
 

@@ -60,7 +60,7 @@ use std::time::Duration;
 
 use super::clients::Clients;
 use super::queue::Queue;
-use super::socket::Listener;
+use super::socket::{Listener, Socket};
 pub use client::{Client, ClientError};
 pub use request::Status;
 
@@ -119,9 +119,37 @@ impl Server {
         keeper: Arc<dyn Keeper>,
         patience: Duration,
     ) -> io::Result<Self> {
-        let listener = Listener::unix(path)?;
+        Self::start_at(queue, path, Listener::unix(path)?, keeper, patience)
+    }
+
+    /// The same with a listener at `path` that is there already.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start_on(
+        queue: Queue,
+        path: &Path,
+        listener: Listener,
+        keeper: Arc<dyn Keeper>,
+    ) -> io::Result<Self> {
+        Self::start_at(queue, path, listener, keeper, PATIENCE)
+    }
+
+    fn start_at(
+        queue: Queue,
+        path: &Path,
+        listener: Listener,
+        keeper: Arc<dyn Keeper>,
+        patience: Duration,
+    ) -> io::Result<Self> {
         let desk = serve::Desk { queue, keeper, patience };
-        let clients = Clients::start(listener, "control", move |socket| desk.serve(socket))?;
+        let serve = move |socket: &Socket| {
+            if !socket.is_of_owner_or_root()? {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            desk.serve(socket)
+        };
+        let clients = Clients::start(listener, "control", serve)?;
         Ok(Self { path: path.into(), _clients: clients })
     }
 

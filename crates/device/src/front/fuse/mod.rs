@@ -12,8 +12,10 @@
 
 pub mod ioctl;
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::time::{Duration, SystemTime};
@@ -22,11 +24,11 @@ use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
     Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, MountOption, OpenFlags,
     ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek,
-    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, Session, SessionACL, TimeOrNow, WriteFlags,
 };
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno as System;
-use rustix::mount::UnmountFlags;
+use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::failure::Failure;
 use super::queue::{Answer, Command, Queue};
@@ -48,10 +50,36 @@ const LARGEST: u32 = 1 << 20;
 /// Requests that the kernel may have under way in the background: loop devices send all theirs so.
 const BACKGROUND: u16 = 256;
 
+/// A mount that root has made and nobody serves yet: who serves it needs no root any more.
+pub struct Prepared {
+    folder: PathBuf,
+    device: OwnedFd,
+}
+
+impl Prepared {
+    /// Mounts in `folder`, for root alone. Requests wait for [`Mount::serve`].
+    ///
+    /// # Errors
+    /// No such folder, no `/dev/fuse`, no right to mount.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let device: OwnedFd = File::options().read(true).write(true).open("/dev/fuse")?.into();
+        let options = format!(
+            "fd={},rootmode=40000,user_id=0,group_id=0,default_permissions",
+            device.as_raw_fd()
+        );
+        let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+        let options = CString::new(options)?;
+        rustix::mount::mount("flashgc", folder, "fuse.flashgc", flags, options.as_c_str())?;
+        Ok(Self { folder: folder.into(), device })
+    }
+}
+
 /// A mounted drive. Dropped, it is unmounted as soon as nobody uses it any more.
 pub struct Mount {
     folder: PathBuf,
     session: Option<BackgroundSession>,
+    /// Somebody else made the mount, and ends it.
+    is_lent: bool,
 }
 
 impl Mount {
@@ -66,6 +94,7 @@ impl Mount {
         }
         let folder = folder.canonicalize()?;
         let mut config = Config::default();
+        let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
         config.mount_options = vec![
             MountOption::FSName("flashgc".into()),
             MountOption::Subtype("flashgc".into()),
@@ -74,9 +103,23 @@ impl Mount {
             MountOption::NoSuid,
             MountOption::NoExec,
         ];
-        let files = Files { queue, mounted: SystemTime::now() };
+        let owner = (user.as_raw(), group.as_raw());
+        let files = Files { queue, mounted: SystemTime::now(), owner };
         let session = fuser::spawn_mount(files, &folder, &config)?;
-        Ok(Self { folder, session: Some(session) })
+        Ok(Self { folder, session: Some(session), is_lent: false })
+    }
+
+    /// Serves a mount that root has made, and whose end is root's affair: before this is dropped.
+    ///
+    /// # Errors
+    /// The kernel speaks another protocol.
+    pub fn serve(queue: Queue, prepared: Prepared) -> io::Result<Self> {
+        let Prepared { folder, device } = prepared;
+        let files = Files { queue, mounted: SystemTime::now(), owner: (0, 0) };
+        // The kernel lets root alone in; here its requests come from another user than the server's.
+        let session =
+            Session::from_fd(files, device, SessionACL::All, Config::default())?.spawn()?;
+        Ok(Self { folder, session: Some(session), is_lent: true })
     }
 
     /// The file with the drive's bytes.
@@ -90,6 +133,11 @@ impl Mount {
     /// Someone still uses the file (`EBUSY`), a loop device for example; it stays mounted.
     pub fn unmount(&mut self) -> io::Result<()> {
         if self.session.is_none() {
+            return Ok(());
+        }
+        if self.is_lent {
+            // Its thread ends with the mount.
+            self.session = None;
             return Ok(());
         }
         let detached = detach(&self.folder, false)?;
@@ -131,6 +179,8 @@ fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
 struct Files {
     queue: Queue,
     mounted: SystemTime,
+    /// User and group whose files these are.
+    owner: (u32, u32),
 }
 
 impl Files {
@@ -151,8 +201,8 @@ impl Files {
             kind,
             perm,
             nlink: 1,
-            uid: rustix::process::getuid().as_raw(),
-            gid: rustix::process::getgid().as_raw(),
+            uid: self.owner.0,
+            gid: self.owner.1,
             rdev: 0,
             blksize: PAGE as u32,
             flags: 0,

@@ -53,10 +53,30 @@ impl Server {
     /// # Errors
     /// The address is in use or not one of this machine.
     pub fn start(queue: Queue, address: &Address, export: Export) -> io::Result<Self> {
-        let listener = match address {
-            Address::Tcp(address) => Listener::tcp(address)?,
-            Address::Unix(path) => Listener::unix(path)?,
-        };
+        Self::start_at(queue, address, Self::listen(address)?, export)
+    }
+
+    /// Listens at `address`, for [`Server::start_at`].
+    ///
+    /// # Errors
+    /// Those of [`Server::start`].
+    pub fn listen(address: &Address) -> io::Result<Listener> {
+        match address {
+            Address::Tcp(address) => Listener::tcp(address),
+            Address::Unix(path) => Listener::unix(path),
+        }
+    }
+
+    /// The same as [`Server::start`] with a listener that is there already.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start_at(
+        queue: Queue,
+        address: &Address,
+        listener: Listener,
+        export: Export,
+    ) -> io::Result<Self> {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address::Tcp);
         let serve = move |socket: &Socket| serve(socket, &queue, &export);
         Ok(Self { address, clients: Clients::start(listener, "nbd", serve)? })

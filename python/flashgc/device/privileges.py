@@ -1,0 +1,100 @@
+"""Rights that a server gives away before it reads what hosts, networks and drives send.
+
+A server that root starts opens what only root may open: the drive's file, the mount of FUSE, its
+sockets. Then it becomes the owner of the drive's file, or where that is root the user ``flashgc``
+if there is one, and ``nobody`` otherwise. It keeps no group, no capability, and no way back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pwd
+import resource
+import signal
+from dataclasses import dataclass
+
+from flashgc._core import ConfigError, DriveError
+
+#: Users that a server of root's own drives runs as, the first one that there is.
+USERS = ("flashgc", "nobody")
+
+#: ``PR_SET_PDEATHSIG``, ``PR_SET_NO_NEW_PRIVS``, and the limit of real-time priorities.
+_DEATH, _NO_NEW_PRIVS, _REALTIME = 1, 38, 14
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Whom a server runs as."""
+
+    user: int
+    group: int
+
+    @property
+    def drops(self) -> bool:
+        """Whether the server gives rights away."""
+        return os.geteuid() == 0 and self.user != 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of the server for it."""
+        return ("--user", f"{self.user}:{self.group}") if self.drops else ()
+
+
+def runner(owner: int, group: int, name: str | None = None) -> Runner:
+    """Whom the server of a drive runs as whose file belongs to ``owner``.
+
+    ``name`` is another user, never root. Raises :class:`flashgc.ConfigError` where there is none.
+    """
+    if os.geteuid() != 0:
+        if name is not None:
+            raise ConfigError("--user applies to root alone; hint: leave it out")
+        return Runner(os.geteuid(), os.getegid())
+    for wanted in USERS if name is None else (name,):
+        if name is None and owner != 0:
+            break
+        try:
+            found = pwd.getpwnam(wanted)
+        except KeyError:
+            continue
+        if found.pw_uid == 0:
+            raise ConfigError(f"--user: found {wanted}, expected another user than root")
+        return Runner(found.pw_uid, found.pw_gid)
+    if owner != 0 and name is None:
+        return Runner(owner, group)
+    wanted = name or USERS[-1]
+    raise ConfigError(f"there is no user {wanted}; hint: useradd --system {USERS[0]}")
+
+
+def drop(user: int, group: int, *, is_realtime: bool = False) -> None:
+    """Become ``user`` for ever, with no other group and no capability.
+
+    Before any other thread begins. ``is_realtime`` keeps the right to threads that come first.
+    Raises :class:`flashgc.DriveError` where something of root is left.
+    """
+    if is_realtime:
+        with contextlib.suppress(ValueError, OSError):  # A container's root may not.
+            resource.setrlimit(_REALTIME, (1, 1))
+    os.setgroups([])
+    os.setresgid(group, group, group)
+    os.setresuid(user, user, user)
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise DriveError(f"rights cannot be given away: {os.strerror(ctypes.get_errno())}")
+    if user == 0 or os.getresuid() != (user,) * 3 or os.getresgid() != (group,) * 3:
+        raise DriveError(f"the server still runs as {os.getresuid()}, expected {user}")
+    if os.getgroups() not in ([], [group]):
+        raise DriveError(f"the server still has the groups {os.getgroups()}, expected none")
+    try:
+        os.setuid(0)
+    except PermissionError:
+        return
+    raise DriveError("the server can become root again")
+
+
+def end_with_parent() -> None:
+    """Have the kernel ask this process to end when the one that started it ends."""
+    ctypes.CDLL(None).prctl(_DEATH, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() == 1:  # It is gone already.
+        os.kill(os.getpid(), signal.SIGTERM)

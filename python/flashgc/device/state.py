@@ -1,0 +1,147 @@
+"""The folder in which flashgc notes what is up and what must be undone. Nobody else writes there.
+
+``/run/flashgc`` of root; of others ``$XDG_RUNTIME_DIR/flashgc``, or else
+``$XDG_STATE_HOME/flashgc`` (``~/.local/state/flashgc``). ``FLASHGC_STATE`` names another. It is
+0700, and is refused where it belongs to somebody else or others may enter it.
+
+A drive's notes are found by its identity: device and inode of its file, and the drive's own number
+in its first block. So a name that leads to another file leads to no notes of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from flashgc._core import ConfigError
+from flashgc.device import trust
+
+#: Notes of drives that are up, what their servers say, where they answer, mounts of FUSE, notes of
+#: scratch folders.
+UP, LOGS, SOCKETS, FUSE, SCRATCH = "up", "log", "sock", "fuse", "scratch"
+
+#: The beginning of a drive's file, and where its number lies.
+_MAGIC, _NUMBER = b"FLASHGC\n", slice(16, 32)
+
+
+def home() -> Path:
+    """The path of the state folder, whether it is there or not."""
+    named = os.environ.get("FLASHGC_STATE")
+    if named:
+        if not os.path.isabs(named):
+            raise ConfigError(
+                f"FLASHGC_STATE: found '{named}', expected a whole path; hint: /run/flashgc"
+            )
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/run/flashgc")
+    return _homes(os.geteuid(), os.environ)[0]
+
+
+def _homes(user: int, environment: os._Environ[str] | dict[str, str]) -> list[Path]:
+    """Where the state folder of a user may be, the first one before the others."""
+    import pwd
+
+    found = []
+    runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
+    if os.path.isdir(runtime):
+        found.append(Path(runtime) / "flashgc")
+    states = environment.get("XDG_STATE_HOME")
+    if not states:
+        try:
+            states = f"{environment.get('HOME') or pwd.getpwuid(user).pw_dir}/.local/state"
+        except KeyError:
+            states = f"/tmp/flashgc-{user}"
+    return [*found, Path(states) / "flashgc"]
+
+
+def folder(*names: str) -> Path:
+    """The state folder, or a folder in it, made where it is missing, and checked."""
+    path = home()
+    if os.geteuid() == 0:
+        path = trust.make_parent(path.parent) / path.name
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    _private(path)
+    for name in names:
+        path = path / name
+        _private(path)
+    return path
+
+
+def _private(path: Path) -> None:
+    """Makes a folder for this user alone; refuses one that is not."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {error.strerror}; hint: FLASHGC_STATE names another folder for what is noted"
+        ) from None
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; hint: remove it") from None
+    try:
+        found = os.fstat(opened)
+    finally:
+        os.close(opened)
+    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise ConfigError(
+            f"{path} belongs to user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}, "
+            f"expected {os.geteuid()} and 700; hint: remove it, or FLASHGC_STATE names another"
+        )
+
+
+def key_of(descriptor: int) -> str:
+    """The identity of the drive in an open file, as the name of its notes."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise ConfigError("found no file, expected that of a drive")
+    begin = os.pread(descriptor, _NUMBER.stop, 0)
+    number = begin[_NUMBER].hex() if begin.startswith(_MAGIC) else ""
+    return f"{found.st_dev:x}-{found.st_ino:x}-{number}"
+
+
+def key(file: Path) -> str | None:
+    """The identity of the drive in ``file``; ``None`` where it cannot be read."""
+    try:
+        # What is no file, a pipe for example, is not waited for.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return key_of(descriptor)
+    except (ConfigError, OSError):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def sockets(file: Path) -> list[Path]:
+    """Where the server of the drive in ``file`` may answer, the user's own first.
+
+    Root also asks the server of the file's owner. It only sends requests there, and a socket counts
+    that belongs to that owner.
+    """
+    name = key(file)
+    if name is None:
+        return []
+    found = [home() / SOCKETS / name]
+    if os.geteuid() == 0:
+        owner = os.stat(file).st_uid
+        found += [path / SOCKETS / name for path in _homes(owner, {}) if owner != 0]
+        found = found[:1] + [path for path in found[1:] if _is_socket_of(path, owner)]
+    elif not os.environ.get("FLASHGC_STATE"):
+        found += [path / SOCKETS / name for path in _homes(os.geteuid(), os.environ)[1:]]
+    return found
+
+
+def _is_socket_of(path: Path, owner: int) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISSOCK(found.st_mode) and found.st_uid == owner

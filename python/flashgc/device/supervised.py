@@ -1,0 +1,116 @@
+"""``flashgc device serve`` of root: a server without rights, and who ends its mount.
+
+The process that was started keeps root's rights and reads nothing that hosts, networks or drives
+send. It waits for signals, and unmounts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flashgc._core import DriveError
+from flashgc.device import mounts, privileges, trust
+from flashgc.device import up as upping
+from flashgc.device.control import Client
+
+#: Seconds between two looks at the server.
+LOOK = 0.1
+
+
+class Supervised:
+    """A server that runs."""
+
+    def __init__(self, file: Path, fuse: Path | None, server: subprocess.Popen[bytes]) -> None:
+        self._file, self._fuse, self._server = file, fuse, server
+        self.serving: list[str] = []
+
+    def stat(self) -> dict[str, Any]:
+        """What the server says of its drive."""
+        with Client(self._file) as client:
+            return client.stat()
+
+    def until_told(self) -> bool:
+        """Waits for a signal to end, or for the server's own end; whether a signal came.
+
+        Raises :class:`flashgc.DriveError` while somebody uses the mount, which then stays.
+        """
+        told = threading.Event()
+
+        def stop(_number: int, _frame: FrameType | None) -> None:
+            told.set()
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            while not told.wait(LOOK) and self._server.poll() is None:
+                pass
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if told.is_set() and self._fuse is not None:
+            error = mounts.try_unmount(self._fuse)
+            if error not in (0, errno.EINVAL):
+                raise DriveError(
+                    f"the drive's file is in use: {os.strerror(error)}; "
+                    "hint: unmount what is on it first"
+                )
+        return told.is_set()
+
+    def end(self) -> int:
+        """Ends the server and its mount; its exit code."""
+        self._server.terminate()
+        code = self._server.wait()
+        if self._fuse is not None:
+            mounts.unmount_lazily(self._fuse)
+        return code
+
+
+@contextlib.contextmanager
+def served(
+    file: Path, words: list[str], fuse: Path | None, user: str | None
+) -> Iterator[Supervised]:
+    """Serves a drive with the options ``words``; :class:`SystemExit` if the server ends at once."""
+    opened = trust.open_drive(file)
+    done = upping.Up("", "", "")
+    try:
+        runner = privileges.runner(opened.user, opened.group, user)
+        if fuse is not None:
+            fuse = _free(fuse)
+            words = ["--fuse", str(fuse), *words]
+        words = upping.recorded(done, words, runner)
+        server, said = upping.start(opened, ["--with-parent", *words], runner)
+    except BaseException:
+        upping.take_recording(done)
+        raise
+    finally:
+        opened.close()
+    found = Supervised(opened.path, fuse, server)
+    try:
+        if not said:
+            raise SystemExit(server.wait() or 1)
+        found.serving = json.loads(said)["serving"]
+        yield found
+    finally:
+        found.end()
+        upping.take_recording(done)
+
+
+def _free(folder: Path) -> Path:
+    """A folder to mount in. What a killed server left mounted there goes."""
+    with contextlib.suppress(OSError):
+        place = trust.check_folder(folder.absolute().parent, is_parent=True) / folder.name
+        try:
+            os.stat(place)
+        except OSError as error:
+            if error.errno == errno.ENOTCONN:
+                mounts.unmount_lazily(place)
+    return trust.check_folder(folder)

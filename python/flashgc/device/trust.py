@@ -1,0 +1,180 @@
+"""Paths that root may work with: none of their parts can be changed by somebody else.
+
+A path is walked part by part, each opened in the one before it and looked at once it is open, so
+that nobody can put another file in the place of the one that was judged. Only root is that
+careful: other users have no rights that somebody could borrow.
+
+Who may own what, of a drive's file and the folders and links that lead to it: root, and the owner
+of the file itself. The server runs as that owner, who could do the same without root. So a user who
+leads root to another file (by a link, a renamed folder, a second name of a file) gains nothing:
+where the file belongs to somebody else than a part of its path, the path is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flashgc._core import ConfigError
+
+#: Links in a path at most, as the kernel has it.
+LINKS = 40
+
+_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass
+class _Walk:
+    """A path that is walked: the part that was reached, and who could change it."""
+
+    descriptor: int
+    real: Path
+    #: The parts that belong neither to root nor to the user who runs this, with their owners.
+    foreign: list[tuple[Path, int]] = field(default_factory=list)
+
+
+@contextmanager
+def _walked(path: Path, *, is_parent: bool = False) -> Iterator[_Walk]:
+    """The path, opened as a name alone (``O_PATH``); :class:`FileNotFoundError` where it ends."""
+    parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))
+    walk = _Walk(os.open("/", _FOLDER), Path("/"))
+    try:
+        _judge(walk, os.fstat(walk.descriptor), is_last=not parts and not is_parent)
+        links = 0
+        while parts:
+            name = parts.pop()
+            opened = os.open(name, _FOLDER, dir_fd=walk.descriptor)
+            found = os.fstat(opened)
+            if stat.S_ISLNK(found.st_mode):
+                target = os.readlink("", dir_fd=opened)
+                os.close(opened)
+                _own(walk, walk.real / name, found.st_uid)
+                links += 1
+                if links > LINKS:
+                    raise ConfigError(f"{path}: too many links; hint: name the file itself")
+                parts += reversed([part for part in target.split("/") if part not in ("", ".")])
+                if target.startswith("/"):
+                    os.close(walk.descriptor)
+                    walk.descriptor, walk.real = os.open("/", _FOLDER), Path("/")
+                continue
+            os.close(walk.descriptor)
+            walk.descriptor = opened
+            walk.real = walk.real.parent if name == ".." else walk.real / name
+            _judge(walk, found, is_last=not parts and not is_parent)
+        yield walk
+    finally:
+        os.close(walk.descriptor)
+
+
+def _own(walk: _Walk, path: Path, owner: int) -> None:
+    if owner not in (0, os.geteuid()):
+        walk.foreign.append((path, owner))
+
+
+def _judge(walk: _Walk, found: os.stat_result, *, is_last: bool) -> None:
+    _own(walk, walk.real, found.st_uid)
+    is_sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX and not is_last
+    if found.st_mode & 0o022 and not is_sticky:
+        raise ConfigError(
+            f"{walk.real} can be changed by other users, and root does not work with it; "
+            f"hint: chmod go-w {walk.real}, or another folder"
+        )
+
+
+def _owned(path: Path, owner: int, expected: str) -> ConfigError:
+    return ConfigError(
+        f"{path} belongs to user {owner}, expected {expected}, since root would follow what that "
+        "user makes of it; hint: a folder that only root can change, or run this as that user"
+    )
+
+
+@dataclass
+class Opened:
+    """A drive's file that is open, and whose it is."""
+
+    descriptor: int
+    path: Path
+    user: int
+    group: int
+
+    def close(self) -> None:
+        """Closes it."""
+        os.close(self.descriptor)
+
+
+def open_drive(path: Path) -> Opened:
+    """Open a drive's file to read and to write; as root, refuse one that others could exchange.
+
+    Raises :class:`flashgc.ConfigError` and :class:`OSError`.
+    """
+    if os.geteuid() != 0:
+        real = path.resolve()
+        descriptor = os.open(real, os.O_RDWR | os.O_CLOEXEC)
+        found = os.fstat(descriptor)
+        return Opened(descriptor, real, found.st_uid, found.st_gid)
+    with _walked(path) as walk:
+        found = os.fstat(walk.descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigError(f"{path} is no file; hint: flashgc device create {path}")
+        for part, owner in walk.foreign:
+            if owner != found.st_uid:
+                raise _owned(part, owner, f"root or {found.st_uid}, whose {walk.real.name} is")
+        # The file that was looked at, under whatever name: not one that has its name by now.
+        descriptor = os.open(f"/proc/self/fd/{walk.descriptor}", os.O_RDWR | os.O_CLOEXEC)
+        return Opened(descriptor, walk.real, found.st_uid, found.st_gid)
+
+
+def check_folder(path: Path, *, is_parent: bool = False) -> Path:
+    """Return the real path of a folder; as root, refuse one that others could exchange.
+
+    ``is_parent`` is one in which something of our own is made: that may be the temporary directory,
+    where others make what is theirs, and change nothing of ours.
+
+    Since nobody else can change any part of it, the path stays what it was found to be.
+    """
+    if os.geteuid() != 0:
+        return path.resolve()
+    with _walked(path, is_parent=is_parent) as walk:
+        if not stat.S_ISDIR(os.fstat(walk.descriptor).st_mode):
+            raise ConfigError(f"{path} is no folder; hint: mkdir {path}")
+        for part, owner in walk.foreign:
+            raise _owned(part, owner, "root")
+        return walk.real
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder with those above it that are missing, and check it as :func:`check_folder`."""
+    return check_folder(_made(path))
+
+
+def make_parent(path: Path) -> Path:
+    """The same of a folder in which something of our own is made."""
+    return check_folder(_made(path), is_parent=True)
+
+
+def _made(path: Path) -> Path:
+    path = Path(os.path.abspath(path))
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path.name)
+        path = path.parent
+    if missing:
+        path = check_folder(path, is_parent=True)
+    for name in reversed(missing):
+        path = path / name
+        path.mkdir(0o755)
+    return path
+
+
+def check_program(path: str) -> bool:
+    """Return ``True`` if root may run the program at ``path``: nobody else could exchange it."""
+    try:
+        with _walked(Path(path)) as walk:
+            found = os.fstat(walk.descriptor)
+            return stat.S_ISREG(found.st_mode) and bool(found.st_mode & 0o111) and not walk.foreign
+    except (OSError, ConfigError):
+        return False
