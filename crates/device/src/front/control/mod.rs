@@ -58,7 +58,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clients::Clients;
+use super::clients::{Client as Connection, Clients};
+use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Listener;
 pub use client::{Client, ClientError};
@@ -121,7 +122,8 @@ impl Server {
     ) -> io::Result<Self> {
         let listener = Listener::unix(path)?;
         let desk = serve::Desk { queue, keeper, patience };
-        let clients = Clients::start(listener, "control", move |socket| desk.serve(socket))?;
+        let serve = move |client: &Connection| desk.serve(client);
+        let clients = Clients::start(listener, "control", Limits::default(), serve)?;
         Ok(Self { path: path.into(), _clients: clients })
     }
 
