@@ -174,3 +174,21 @@ fn real_volumes_are_drawn_with_their_own_hotness() {
         assert_distributed(volume, &counts(&drawn, pages), &exact);
     }
 }
+
+/// A table is read whole, so what a small file may become is bounded.
+#[test]
+fn a_table_that_inflates_without_end_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv.zst");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut packed = zstd::stream::write::Encoder::new(file, 1).unwrap();
+    std::io::Write::write_all(&mut packed, b"LBA,Frequency\n").unwrap();
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 300 << 20), &mut packed)
+        .unwrap();
+    packed.finish().unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+    let error = flashgc_workload::GeneratorSpec::parse(&format!("frequency:path={}", path.display()))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("found a table of more than 268435456 bytes"), "{error}");
+}

@@ -165,9 +165,13 @@ class Device(Closing):
         """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes."""
         return Path(self._drive.serve_fuse(Path(folder)))
 
-    def serve_nbd(self, address: str) -> str:
-        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address."""
-        return self._drive.serve_nbd(address)
+    def serve_nbd(self, address: str, *, listen_anywhere: bool = False) -> str:
+        """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address.
+
+        There is no authentication: an address that other machines reach is refused without
+        ``listen_anywhere``.
+        """
+        return self._drive.serve_nbd(address, listen_anywhere)
 
     def serve_vhost_user(self, path: File) -> None:
         """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.

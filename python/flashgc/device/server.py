@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--fuse", type=Path)
     parser.add_argument("--nbd")
     parser.add_argument("--http")
+    parser.add_argument("--listen-anywhere", action="store_true")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
     parser.add_argument("--clock")

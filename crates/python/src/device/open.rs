@@ -219,11 +219,19 @@ impl StoredDrive {
         Ok(disk)
     }
 
-    /// Serves the drive by the NBD protocol at `address`, and returns where.
-    fn serve_nbd(&self, py: Python<'_>, address: &str) -> PyResult<String> {
+    /// Serves the drive by the NBD protocol at `address`, and returns where. `anywhere`: also where other
+    /// machines reach it.
+    #[pyo3(signature = (address, anywhere=false))]
+    fn serve_nbd(&self, py: Python<'_>, address: &str, anywhere: bool) -> PyResult<String> {
         let mut open = self.opened(py)?;
-        let address: Address =
-            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
+        let address = parse_nbd(address)?;
+        // One that stands for nothing is refused below.
+        if !anywhere && !py.detach(|| address.is_local()).unwrap_or(true) {
+            return Err(errors::config(format!(
+                "NBD: {address} is for other machines too, expected an address of this one; hint: \
+                 127.0.0.1:10809, or listen_anywhere=True"
+            )));
+        }
         let queue = self.shown.queue.clone();
         let server = Server::start(queue, &address, Export::default()).map_err(|error| {
             DriveError::new_err(format!("{address}: the NBD server cannot start: {error}"))
@@ -318,6 +326,10 @@ impl StoredDrive {
         closed.map_err(|error| failed(&self.shown.path, &error))?;
         recorded.map(drop).map_err(errors::trace)
     }
+}
+
+fn parse_nbd(address: &str) -> PyResult<Address> {
+    address.parse().map_err(|error| errors::config(format!("NBD: {error}")))
 }
 
 fn pages(answer: Answer) -> u64 {

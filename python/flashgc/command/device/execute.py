@@ -10,6 +10,7 @@ import click
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
+    check_addresses,
     clocked,
     drive_options,
     plan_of,
@@ -75,6 +76,7 @@ def execute(
     mount_options: str,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     keep: Path | None,
     experiment: Path | None,
@@ -94,6 +96,7 @@ def execute(
     from flashgc.command.results import deliver
     from flashgc.device import execution, replaying
 
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed)
     clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
@@ -107,7 +110,7 @@ def execute(
             options=mount_words(mount_options),
             record=trace,
             keep=keep,
-            serve=served(nbd=nbd, http=http),
+            serve=served(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
             clocked=clock,
         )
         compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None

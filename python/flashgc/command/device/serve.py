@@ -9,6 +9,7 @@ import click
 
 from flashgc.command.device.options import (
     RealtimeCommand,
+    check_addresses,
     clock_of,
     durability_option,
     realtime_options,
@@ -53,6 +54,7 @@ def serve(
     vhost_user: Path | None,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     durability: str | None,
     realtime: bool,
@@ -66,11 +68,13 @@ def serve(
     from flashgc.device.realtime import told
     from flashgc.device.serving import Fronts, opened, until_told
 
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     fronts = Fronts(
         fuse=fuse,
         nbd=nbd,
         vhost_user=vhost_user,
         http=http,
+        listen_anywhere=listen_anywhere,
         record=record,
         durability=durability,
         clock=clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed),

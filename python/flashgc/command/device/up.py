@@ -9,6 +9,7 @@ import click
 
 from flashgc.command.device.options import (
     RealtimeCommand,
+    check_addresses,
     clock_of,
     durability_option,
     realtime_options,
@@ -66,6 +67,7 @@ def up(
     mount_options: str,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     durability: str | None,
     realtime: bool,
@@ -83,9 +85,16 @@ def up(
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
     serve = [
-        *served(nbd=nbd, http=http, record=record, durability=durability),
+        *served(
+            nbd=nbd,
+            http=http,
+            listen_anywhere=listen_anywhere,
+            record=record,
+            durability=durability,
+        ),
         *upping.with_clock(clock),
     ]
     done = upping.up(file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve)
@@ -100,6 +109,7 @@ def served(
     *,
     nbd: str | None = None,
     http: str | None = None,
+    listen_anywhere: bool = False,
     record: Path | None = None,
     durability: str | None = None,
 ) -> list[str]:
@@ -110,7 +120,8 @@ def served(
         "--record": None if record is None else str(record.absolute()),
         "--durability": durability,
     }
-    return [word for flag, value in given.items() if value is not None for word in (flag, value)]
+    words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
+    return [*words, "--listen-anywhere"] if listen_anywhere else words
 
 
 def mount_words(text: str) -> list[str]:
