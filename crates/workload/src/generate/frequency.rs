@@ -176,7 +176,8 @@ fn read_whole(path: &Path) -> Result<Vec<u8>, TraceError> {
         content.resize(len + STEP, 0);
         let read = input.fill(&mut content[len..])?;
         if len + read > CEILING {
-            let message = format!("found a table of more than {CEILING} bytes, expected at most that");
+            let message =
+                format!("found a table of more than {CEILING} bytes, expected at most that");
             return Err(TraceError::new(path, Fault::BadRecord, message)
                 .hint("is this a frequency table? A trace is given by its path alone"));
         }
