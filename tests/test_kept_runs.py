@@ -290,7 +290,9 @@ def test_a_document_that_inflates_without_end_is_refused_in_one_line(
         ("results", "show", "r", key[:10]),
         ("run", *SMALL, "--results", "r"),
     ):
-        refused = command(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, limit))
+        refused = command(
+            *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, limit)
+        )
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.count("\n") == 1
         assert "more than 16777216 bytes, expected at most that; hint: " in refused.stderr

@@ -226,7 +226,7 @@ def test_who_can_reach_it_is_known(drive: FakeDrive) -> None:
 
 def test_other_machines_reach_it_only_where_that_was_asked_for(drive: FakeDrive) -> None:
     for address in ("0.0.0.0:0", "[::]:0"):
-        with pytest.raises(flashgc.ConfigError, match="for other machines too.*hint: 127"):
+        with pytest.raises(flashgc.ConfigError, match=r"for other machines too.*hint: 127"):
             Page(drive, address)
 
 

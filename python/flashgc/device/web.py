@@ -320,7 +320,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _TooLong(Exception):
+class _TooLongError(Exception):
     """A request has more bytes than are read."""
 
 
@@ -342,7 +342,7 @@ class _Requests(io.RawIOBase):
     def readinto(self, into: Any) -> int:
         """Reads what there is, and waits for it as long as may be."""
         if not self._left:
-            raise _TooLong
+            raise _TooLongError
         left = self._until - time.monotonic() if self._until else self._limits.idle
         if left <= 0:
             raise TimeoutError
@@ -374,7 +374,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.waits(self.connection, time.monotonic())
         try:
             super().handle_one_request()
-        except _TooLong:
+        except _TooLongError:
             self.command = self.requestline = ""
             self.request_version = self.protocol_version
             size = self.server.limits.request_bytes
