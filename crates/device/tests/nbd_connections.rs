@@ -159,7 +159,8 @@ fn a_negotiation_that_trickles_ends() {
     let setup = serve_with(Ram::new(PAGES), Limits { negotiation: ms(300), ..Limits::default() });
     let mut client = Client::greeted(setup.server.address(), 3);
     let before = Instant::now();
-    let option = [&IHAVEOPT.to_be_bytes()[..], &[0; 100]].concat();
+    // An option of 100 bytes.
+    let option = [&IHAVEOPT.to_be_bytes()[..], &[0, 0, 0, 3, 0, 0, 0, 100], &[0; 100]].concat();
     for byte in option {
         client.send(&[byte]);
         std::thread::sleep(ms(20));
@@ -167,13 +168,13 @@ fn a_negotiation_that_trickles_ends() {
             break;
         }
     }
-    assert!(client.is_closed());
-    assert!(before.elapsed() < ms(3000), "closed by the server, not by the test's own patience");
+    let after = Instant::now();
+    assert!(client.is_closed() && after.elapsed() < ms(200), "closed while it trickled");
 }
 
 #[test]
 fn clients_that_never_asked_give_their_places_to_new_ones() {
-    let limits = Limits { connections: 4, newcomer: ms(100), ..Limits::default() };
+    let limits = Limits { connections: 4, newcomer: ms(100), idle: ms(100), ..Limits::default() };
     let setup = serve_with(Ram::new(PAGES), limits);
     let address = setup.server.address();
     // It has been silent for longest, but it has asked for something.
@@ -193,7 +194,6 @@ fn clients_that_never_asked_give_their_places_to_new_ones() {
         })
         .collect();
     assert!(idle.iter_mut().all(Client::is_closed));
-    assert!(Client::connect(address).is_refused(), "all who are left have asked for something");
     assert_eq!(user.read(0, 1), Ok(vec![0]));
     assert!(others.iter_mut().all(|other| other.read(0, 1).is_ok()));
 }
@@ -246,7 +246,9 @@ fn a_client_that_takes_nothing_or_sends_half_a_request_is_closed() {
         trickle.send(&[7]);
         std::thread::sleep(ms(20));
     }
-    for mut client in [deaf, head, body, trickle] {
+    let after = Instant::now();
+    assert!(trickle.is_closed() && after.elapsed() < ms(200), "closed while it trickled");
+    for mut client in [deaf, head, body] {
         // What the kernel holds already still comes.
         assert!(client.is_closed());
     }
@@ -257,14 +259,15 @@ fn a_client_that_takes_nothing_or_sends_half_a_request_is_closed() {
 /// Slow readers hold what they may hold, and the others are served.
 #[test]
 fn slow_readers_fill_their_room_alone() {
-    const SHARED: u64 = 16;
+    const SHARED: u64 = 12;
     const OWN: u64 = 1;
     const SLOW: u64 = 12;
     let drive = full(4 << 8);
     let counts = drive.counts();
     let limits = Limits {
         own: (OWN as usize) << 20,
-        shared: (SHARED as usize) << 20,
+        // Full to less than a request of the other client.
+        shared: ((SHARED as usize) << 20) + (128 << 10),
         stalled: Duration::from_secs(60),
         ..Limits::default()
     };
