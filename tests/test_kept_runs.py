@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import signal
+import sqlite3
 import subprocess
 import warnings
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results
 from flashgc.kept import Store
+from flashgc.kept.store import CEILING
 from flashgc.kept.tidy import tidy
 
 SMALL = ("--blocks", "64", "--pages-per-block", "16", "--writes", "2x")
@@ -255,3 +259,44 @@ def test_two_at_once_keep_both(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [process.wait(60) for process in processes] == [0] * 4
     assert len(kept_results(tmp_path / "r")) == 4
+
+
+def put_packed(store: Path, packed: bytes) -> None:
+    """Puts a document into a file of results, in the place of the one that is there."""
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE documents SET result = ?", (packed,))
+    connection.close()
+
+
+def test_a_document_that_inflates_without_end_is_refused_in_one_line(
+    tmp_path: Path, command: Command
+) -> None:
+    command("run", *SMALL, "--results", "r")
+    (key,) = kept_results(tmp_path / "r")
+    small = '{"x":"%s"}' % ("0" * (CEILING - 8))
+    put_packed(tmp_path / "r", zlib.compress(small.encode()))
+    with Store(tmp_path / "r") as store:
+        kept = store.load(key)
+        assert kept is not None
+        assert kept.result is not None
+        assert len(kept.result["x"]) == CEILING - 8
+    # A gigabyte in 5 MB: whoever inflates all of it does not fit into this memory.
+    packing = zlib.compressobj(1)
+    bomb = [packing.compress(b"1," * (32 << 20)) for _ in range(16)]
+    put_packed(tmp_path / "r", b"".join((*bomb, packing.flush())))
+    limit = (1 << 30, 1 << 30)
+    for words in (
+        ("report", "r", "-o", "page.html"),
+        ("results", "show", "r", key[:10]),
+        ("run", *SMALL, "--results", "r"),
+    ):
+        refused = command(
+            *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, limit)
+        )
+        assert refused.returncode == 2, refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert "more than 16777216 bytes, expected at most that; hint: " in refused.stderr
+    # The hint works.
+    hint = shlex.split(refused.stderr.strip().split("hint: ")[1])
+    assert command(*hint[1:]).returncode == 0
+    assert kept_results(tmp_path / "r") == {}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import COMMAND, Command, environment
-from tests.device.conftest import needs
+from tests.device.conftest import has_mounts, needs
 
 from flashgc import Device
 
@@ -119,3 +119,49 @@ def test_a_served_drive_is_reached_and_closed_by_a_signal(tmp_path: Path) -> Non
     with Device.open(file) as drive:
         assert drive.read(0, 8 << 20) == (tmp_path / "image").read_bytes()
         assert drive.stat()["smart"]["unsafe_shutdowns"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--nbd 0.0.0.0:0", "--nbd: 0.0.0.0:0 is for other machines too"),
+        ("--http [::]:0", "--http: [::]:0 is for other machines too"),
+        ("--nbd 127.0.0.1:0 --listen-anywhere", "found --nbd 127.0.0.1:0, expected an address"),
+        ("--nbd unix:n --http 0 --listen-anywhere", "found --nbd unix:n, --http 0, expected"),
+        ("--listen-anywhere", "--listen-anywhere: found no address, expected"),
+    ],
+)
+def test_other_machines_are_served_only_where_that_is_asked_for(
+    command: Command, words: str, text: str
+) -> None:
+    made = command("device", "create", "d", "--capacity", "64MiB")
+    assert made.returncode == 0, made.stderr
+    commands = ["serve d"]
+    if has_mounts():
+        commands += ["up d --mount m", "exec -q"]
+    for name in commands:
+        behind = ("--", "true") if name == "exec -q" else ()
+        refused = command("device", *name.split(), *words.split(), *behind)
+        assert refused.returncode == 2, refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert text in refused.stderr
+        assert "hint: " in refused.stderr
+
+
+def test_a_server_for_all_says_what_is_not_protected(tmp_path: Path) -> None:
+    file = tmp_path / "d"
+    Device.create(file, capacity="64MiB", pages_per_block=32).close()
+    server = subprocess.Popen(
+        [*COMMAND, "device", "serve", str(file), "--nbd", "0.0.0.0:0", "--listen-anywhere"],
+        env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("nbd://0.0.0.0:")
+        server.send_signal(signal.SIGTERM)
+        _, errors = server.communicate(timeout=30)
+    finally:
+        server.kill()
+    warning, _, _ = errors.partition("\n")
+    assert warning.startswith("warning: --nbd 0.0.0.0:0: no authentication and no encryption")
+    assert "read and overwrite the drive" in warning

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import http.client
 import json
 import re
 import socket
 import struct
+import time
 from array import array
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -15,7 +18,7 @@ import pytest
 
 import flashgc
 from device.fake_drive import FakeDrive
-from flashgc.device.web import FILES, HERE, Page
+from flashgc.device.web import FILES, HERE, LIMITS, Page
 
 PATHS = ("/stat.json", "/series.json", "/blocks", "/metrics", "/still.svg", *FILES)
 
@@ -214,8 +217,83 @@ def test_an_address_that_is_taken_is_one_line_with_a_hint(page: Page, drive: Fak
 
 def test_who_can_reach_it_is_known(drive: FakeDrive) -> None:
     for address, is_local in (("127.0.0.1:0", True), ("0", True), ("0.0.0.0:0", False)):
-        with Page(drive, address) as page:
+        with Page(drive, address, listen_anywhere=not is_local) as page:
             assert page.is_local is is_local
             # Everybody may ask by an address, for nobody can claim one by a name.
             assert asked(page, "/stat.json", Host=f"127.0.0.1:{port(page)}")[0] == 200
             assert asked(page, "/stat.json", Host="evil.example")[0] == 421
+
+
+def test_other_machines_reach_it_only_where_that_was_asked_for(drive: FakeDrive) -> None:
+    for address in ("0.0.0.0:0", "[::]:0"):
+        with pytest.raises(flashgc.ConfigError, match=r"for other machines too.*hint: 127"):
+            Page(drive, address)
+
+
+def served(drive: FakeDrive, **limits: float) -> Page:
+    return Page(drive, limits=dataclasses.replace(LIMITS, **limits))  # type: ignore[arg-type]
+
+
+def connected(page: Page) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port(page)), timeout=10)
+
+
+def ends(connection: socket.socket, seconds: float) -> bytes:
+    """What a server still says before it closes a connection, which it does in time."""
+    connection.settimeout(seconds)
+    said = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(1 << 20):
+            said += part
+    return said
+
+
+def test_a_request_must_come_whole_in_time(drive: FakeDrive) -> None:
+    with served(drive, request=0.3) as page, connected(page) as slow:
+        until = time.monotonic() + 1.5
+        with contextlib.suppress(OSError):
+            while time.monotonic() < until:
+                slow.sendall(b"G")
+                time.sleep(0.02)
+            pytest.fail("a request that trickles is read for ever")
+
+
+def test_a_request_has_a_length_and_an_idle_connection_a_time(drive: FakeDrive) -> None:
+    with served(drive, idle=0.3) as page:
+        with connected(page) as long:
+            line = b"X: " + b"y" * 10_000 + b"\r\n"
+            long.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + 2 * line + b"\r\n")
+            assert b" 200 " not in ends(long, 5)
+        with connected(page) as whole:
+            whole.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 90 + b"\r\n")
+            assert ends(whole, 5).startswith(b"HTTP/1.1 200 ")
+
+
+def test_idle_viewers_give_their_places_to_new_ones(drive: FakeDrive) -> None:
+    with served(drive, connections=3, useless=0.3) as page:
+        idle = [connected(page) for _ in range(3)]
+        time.sleep(0.1)
+        with connected(page) as other:
+            assert ends(other, 5) == b"", "the others are too new"
+        time.sleep(0.4)
+        began = time.monotonic()
+        assert asked(page, "/stat.json")[0] == 200
+        assert time.monotonic() - began < 0.5
+        assert ends(idle[0], 5) == b""
+        for one in idle:
+            one.close()
+
+
+def test_a_viewer_that_takes_nothing_is_closed_and_answers_share_their_memory(
+    drive: FakeDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = b"x" * (32 << 20)
+    monkeypatch.setattr("flashgc.device.web.encode", lambda *_: large)
+    with served(drive, patience=0.6, answers=len(large)) as page, connected(page) as deaf:
+        deaf.sendall(b"GET /blocks HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(0.2)
+        status, body, _ = asked(page, "/blocks")
+        assert (status, b"hint: ask again" in body) == (503, True)
+        time.sleep(1.0)
+        assert len(ends(deaf, 5)) < len(large)
+        assert asked(page, "/blocks")[:2] == (200, large)

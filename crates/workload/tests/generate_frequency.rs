@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::generate_common::{assert_distributed, counts, draw, spec};
@@ -173,4 +173,16 @@ fn real_volumes_are_drawn_with_their_own_hotness() {
         let drawn = draw(&text(&path), pages, 7, 2_000_000);
         assert_distributed(volume, &counts(&drawn, pages), &exact);
     }
+}
+
+/// A table is read whole, so what a small file may become is bounded.
+#[test]
+fn a_table_that_inflates_without_end_is_refused() {
+    let mut packed = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    packed.write_all(b"LBA,Frequency\n").unwrap();
+    std::io::copy(&mut std::io::repeat(b'\n').take(300 << 20), &mut packed).unwrap();
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 1 << 20);
+    let said = error(&packed);
+    assert!(said.starts_with("t.csv: found a table of more than 268435456 bytes"), "{said}");
 }

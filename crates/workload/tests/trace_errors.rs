@@ -686,3 +686,44 @@ fn times_of_commits_that_are_none_are_named() {
     while reader.next_block(&mut Vec::new()).unwrap() {}
     assert!(reader.notes()[0].ends_with("there is no commit or abort, and all times are 0"));
 }
+
+/// The memory that a compressed file asks for is bounded, whatever its head says.
+#[test]
+fn a_window_without_measure_is_refused() {
+    let said = |data: Vec<u8>| {
+        let stream = Box::new(std::io::Cursor::new(data));
+        match TraceReader::from_stream("memory", stream, &ReadOptions::default()) {
+            Ok(reader) => reader.requests().last().unwrap().err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    };
+    let lines = msr_lines(3);
+    // A frame with a window of 2^(10 + `exponent`) bytes and one raw block.
+    let zstd = |exponent: u8| {
+        let block = (lines.len() as u32) << 3 | 1;
+        let head = [0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3];
+        [&head[..], &block.to_le_bytes()[..3], lines.as_bytes()].concat()
+    };
+    assert_eq!(said(zstd(17)), None);
+    let refused = said(zstd(18)).unwrap();
+    assert!(refused.contains("the zstd data are damaged"), "{refused}");
+    assert!(refused.contains("hint:") && !refused.contains('\n'), "{refused}");
+    // The dictionary stands in the head of the first block, behind the head of the stream.
+    let xz = |dictionary: u8| {
+        let mut data = Vec::new();
+        let mut encoder = liblzma::write::XzEncoder::new(&mut data, 0);
+        std::io::Write::write_all(&mut encoder, lines.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+        let end = 12 + usize::from(data[12]) * 4;
+        assert_eq!(data[14..16], [0x21, 1], "LZMA2 with one byte of options");
+        data[16] = dictionary;
+        let mut sum = flate2::Crc::new();
+        sum.update(&data[12..end]);
+        data[end..end + 4].copy_from_slice(&sum.sum().to_le_bytes());
+        data
+    };
+    assert_eq!(said(xz(30)), None, "2^27 bytes");
+    let refused = said(xz(32)).unwrap();
+    assert!(refused.contains("xz data are damaged"), "{refused}");
+    assert!(refused.contains("hint:") && !refused.contains('\n'), "{refused}");
+}

@@ -187,12 +187,19 @@ class Device(Closing):
         """
         return Path(self._drive.serve_fuse(Path(folder), mount))
 
-    def serve_nbd(self, address: str, bound: _core.DeviceListener | None = None) -> str:
+    def serve_nbd(
+        self,
+        address: str,
+        *,
+        bound: _core.DeviceListener | None = None,
+        listen_anywhere: bool = False,
+    ) -> str:
         """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address.
 
-        ``bound`` listens there already.
+        There is no authentication: an address that other machines reach is refused without
+        ``listen_anywhere``. ``bound`` listens there already.
         """
-        return self._drive.serve_nbd(address, bound)
+        return self._drive.serve_nbd(address, bound, listen_anywhere)
 
     def serve_vhost_user(self, path: File) -> None:
         """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.

@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--nbd")
     parser.add_argument("--vhost-user", type=Path)
     parser.add_argument("--http")
+    parser.add_argument("--listen-anywhere", action="store_true")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
     parser.add_argument("--allow-python", action="store_true")

@@ -29,6 +29,8 @@ class Fronts:
     vhost_user: Path | None = None
     #: Where the page is: ``HOST:PORT``.
     http: str | None = None
+    #: Whether these may be addresses that other machines reach.
+    listen_anywhere: bool = False
     #: The trace into which requests are recorded.
     record: Path | None = None
     durability: str | None = None
@@ -74,14 +76,16 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
             if fronts.record is not None:
                 drive.record(fronts.record)
             if fronts.nbd is not None:
-                drive.serve_nbd(fronts.nbd, ready.nbd)
+                drive.serve_nbd(
+                    fronts.nbd, bound=ready.nbd, listen_anywhere=fronts.listen_anywhere
+                )
             if fronts.vhost_user is not None:
                 drive.serve_vhost_user(fronts.vhost_user)
             if fronts.fuse is not None:
                 drive.serve_fuse(fronts.fuse, ready.mount)
         drive.serve_control(ready.control_path, ready.control)
         if fronts.http is not None:
-            stack.enter_context(shown(drive, fronts.http))
+            stack.enter_context(shown(drive, fronts.http, listen_anywhere=fronts.listen_anywhere))
         yield drive
 
 
@@ -105,11 +109,11 @@ def prompt() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def shown(drive: Device, address: str) -> Iterator[None]:
+def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[None]:
     """The page that shows the drive, at ``address``."""
     from flashgc.device.web import Page
 
-    with Page(drive, address) as page:
+    with Page(drive, address, listen_anywhere=listen_anywhere) as page:
         drive.serves(page.url)
         yield
 

@@ -2,6 +2,8 @@
 
 It answers GET and changes nothing. A request must name this machine as its host, so that no page of
 another origin reaches the drive by a name that it makes resolve to this address (DNS rebinding).
+There is no authentication: other machines reach it only where somebody asked for that. What viewers
+may take of the server is bounded (:class:`Limits`).
 
 ``/blocks`` is binary, little endian: ``FGCB``, then the version (1), the number of blocks and pages
 a block as three u32; then one column after the other, an entry a block: erases (u32), valid pages
@@ -11,6 +13,7 @@ a block as three u32; then one column after the other, an entry a block: erases 
 from __future__ import annotations
 
 import contextlib
+import io
 import ipaddress
 import json
 import secrets
@@ -21,7 +24,8 @@ import sys
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,6 +36,7 @@ from flashgc._core import ConfigError
 from flashgc.device import metrics
 from flashgc.device._closing import Closing
 from flashgc.device.history import Sampler
+from flashgc.device.listening import is_local, parse_address
 from flashgc.device.source import Blocks, Source
 
 #: Begins the answer to ``/blocks``, before three numbers.
@@ -64,25 +69,29 @@ FRESH = 0.5
 Answer = tuple[bytes, str]
 
 
-def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of ``HOST:PORT``, ``[IPV6]:PORT`` or ``PORT``, which is one of 127.0.0.1.
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of what viewers may take; docs/device.md has them in a table. Times are in seconds."""
 
-    Port 0 is any that is free. Raises :class:`flashgc.ConfigError` for anything else.
+    #: Connections at a time.
+    connections: int = 64
+    #: Time for all of a request, from its first byte to its last.
+    request: float = 10.0
+    #: Bytes of a request.
+    request_bytes: int = 16 << 10
+    #: Time without a request after which a connection is closed.
+    idle: float = 30.0
+    #: Time without a request after which it is closed in favour of a new one.
+    useless: float = 1.0
+    #: Time in which a viewer takes :data:`PIECE` bytes of an answer.
+    patience: float = 10.0
+    #: Bytes of all answers on their way; one answer may always be.
+    answers: int = 64 << 20
 
-    >>> parse_address("8080"), parse_address("[::1]:80")
-    (('127.0.0.1', 8080), ('::1', 80))
-    """
-    host, _, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        port = ""
-    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16):
-        raise ConfigError(
-            f"HTTP address: found '{text}', expected HOST:PORT; hint: 127.0.0.1:8080, or "
-            "[::1]:8080 for IPv6"
-        )
-    return host or "127.0.0.1", int(port)
+
+LIMITS = Limits()
+#: Bytes that a viewer takes within its patience.
+PIECE = 64 << 10
 
 
 class Page(Closing):
@@ -94,15 +103,27 @@ class Page(Closing):
     http://127.0.0.1:41717/
     """
 
-    def __init__(self, source: Source, address: str = "127.0.0.1:0") -> None:
-        """Begins to serve.
+    def __init__(
+        self,
+        source: Source,
+        address: str = "127.0.0.1:0",
+        *,
+        listen_anywhere: bool = False,
+        limits: Limits = LIMITS,
+    ) -> None:
+        """Begins to serve, for other machines only with ``listen_anywhere``.
 
         Raises :class:`flashgc.ConfigError` for an address that is none, or cannot be listened at.
         """
         host, port = parse_address(address)
+        if not (listen_anywhere or is_local(host)):
+            raise ConfigError(
+                f"HTTP address: {address} is for other machines too, expected an address of this "
+                "one; hint: 127.0.0.1:8080, or listen_anywhere=True"
+            )
         self._sampler = Sampler(source)
         try:
-            self._server = _Server(host, port, _Answers(source, self._sampler))
+            self._server = _Server(host, port, _Answers(source, self._sampler), limits)
         except OSError as error:
             raise ConfigError(
                 f"HTTP address: {address}: {error.strerror or error}; hint: 127.0.0.1:0 takes any "
@@ -228,11 +249,14 @@ class _Server(ThreadingHTTPServer):
     #: A page of six connections, for some viewers.
     request_queue_size = 32
 
-    def __init__(self, host: str, port: int, answers: _Answers) -> None:
+    def __init__(self, host: str, port: int, answers: _Answers, limits: Limits) -> None:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         self.address_family = found[0]
-        self.answers = answers
-        self._connections: set[socket.socket] = set()
+        self.answers, self.limits = answers, limits
+        #: Since when the server waits for each viewer; ``None``: a viewer waits for it.
+        self._connections: dict[socket.socket, float | None] = {}
+        #: Bytes of answers on their way.
+        self._sending = 0
         self._lock = threading.Lock()
         #: As the person who started it wrote it; nobody else's page can claim this name.
         self.asked_host = host.lower()
@@ -244,15 +268,51 @@ class _Server(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers a connection on a thread of its own."""
+        """Answers a connection on a thread of its own, if there is a place for it."""
+        if self._has_place():
+            with self._lock:
+                self._connections[request] = time.monotonic()
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def _has_place(self) -> bool:
+        """Whether there is a place for one more connection, perhaps one that was just given up."""
+        now = time.monotonic()
         with self._lock:
-            self._connections.add(request)
-        super().process_request(request, client_address)
+            if len(self._connections) < self.limits.connections:
+                return True
+            waiting = [(since, one) for one, since in self._connections.items() if since]
+            since, longest = min(waiting, key=lambda one: one[0], default=(now, None))
+            if longest is None or now - since < self.limits.useless:
+                return False
+            del self._connections[longest]
+            with contextlib.suppress(OSError):
+                longest.shutdown(socket.SHUT_RDWR)
+            return True
+
+    def waits(self, connection: socket.socket, since: float | None) -> None:
+        """Notes since when the server waits for a viewer; ``None``: it does not."""
+        with self._lock:
+            if connection in self._connections:
+                self._connections[connection] = since
+
+    @contextlib.contextmanager
+    def sending(self, size: int) -> Iterator[bool]:
+        """Holds the memory of an answer; false if too much is held already."""
+        with self._lock:
+            fits = not self._sending or self._sending + size <= self.limits.answers
+            self._sending += size if fits else 0
+        try:
+            yield fits
+        finally:
+            with self._lock:
+                self._sending -= size if fits else 0
 
     def shutdown_request(self, request: Any) -> None:
         """Ends a connection."""
         with self._lock:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
         super().shutdown_request(request)
 
     def server_close(self) -> None:
@@ -269,15 +329,67 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+class _TooLongError(Exception):
+    """A request has more bytes than are read."""
+
+
+class _Requests(io.RawIOBase):
+    """The bytes of a connection's requests, of which each must come whole in time."""
+
+    def __init__(self, connection: socket.socket, limits: Limits) -> None:
+        self._connection, self._limits = connection, limits
+        self._left, self._until = limits.request_bytes, 0.0
+
+    def begin(self) -> None:
+        """Begins to wait for a request."""
+        self._left, self._until = self._limits.request_bytes, 0.0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Reads what there is, and waits for it as long as may be."""
+        if not self._left:
+            raise _TooLongError
+        left = self._until - time.monotonic() if self._until else self._limits.idle
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        count = self._connection.recv_into(memoryview(into)[: self._left])
+        self._left -= count
+        self._until = self._until or time.monotonic() + self._limits.request
+        return count
+
+
 class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
-    #: Seconds without a request before a connection is closed.
-    timeout = 30
     server_version = "flashgc"
     sys_version = ""
+
+    def setup(self) -> None:
+        """Prepares a connection."""
+        super().setup()
+        self.rfile.close()
+        self._requests = _Requests(self.connection, self.server.limits)
+        self.rfile = io.BufferedReader(self._requests)
+
+    def handle_one_request(self) -> None:
+        """Reads a request and answers it."""
+        self._requests.begin()
+        self.server.waits(self.connection, time.monotonic())
+        try:
+            super().handle_one_request()
+        except _TooLongError:
+            self.command = self.requestline = ""
+            self.request_version = self.protocol_version
+            size = self.server.limits.request_bytes
+            self._refuse(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"a request has {size} bytes at most"
+            )
 
     def parse_request(self) -> bool:
         """Reads a request, and refuses all that is not asked of this machine with GET."""
@@ -318,13 +430,19 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here; hint: the page is at /")
             return
+        self.server.waits(self.connection, None)
         try:
             body, kind = answer(parse_qs(where.query))
         except Exception as error:  # Whatever ails the drive, its viewers learn it.
             text = " ".join(str(error).split()) or type(error).__name__
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, *_json({"error": text}))
             return
-        self._send(HTTPStatus.OK, body, kind)
+        with self.server.sending(len(body)) as fits:
+            if fits:
+                self._send(HTTPStatus.OK, body, kind)
+            else:
+                text = "too many answers are on their way; hint: ask again"
+                self._send(HTTPStatus.SERVICE_UNAVAILABLE, *_json({"error": text}))
 
     def _refuse(self, status: HTTPStatus, why: str, headers: dict[str, str] | None = None) -> None:
         self.close_connection = True
@@ -341,9 +459,13 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Type": kind, "Content-Length": str(len(body)), **HEADERS, **(headers or {})
         }.items():  # fmt: skip
             self.send_header(name, value)
+        self.connection.settimeout(self.server.limits.patience)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            for begin in range(0, len(body), PIECE):
+                # Who does not take its answer gives way as one does who is idle.
+                self.server.waits(self.connection, time.monotonic())
+                self.wfile.write(memoryview(body)[begin : begin + PIECE])
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
         """Says nothing: the terminal belongs to the command."""

@@ -78,6 +78,9 @@ CREATE TABLE files (
 #: Bytes a page of the file: results with their documents fill these best.
 _PAGE = 8192
 
+#: Bytes of a document at most, inflated. JSON in memory takes up to 25 times its text.
+CEILING = 16 << 20
+
 #: What came of a simulation: a ``result``; it ``failed``, and may be tried again; or it ``cannot``
 #: be, for a reason that stays.
 STATUSES = ("result", "failed", "cannot")
@@ -121,6 +124,8 @@ class Store:
                 hint = "hint: give another file"
                 raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
             raise self._refused(error) from None
+        # A document that is packed is smaller than its ceiling.
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CEILING)
         self._place = path.absolute()
         self._file = _file_at(self._place)
 
@@ -196,7 +201,7 @@ class Store:
         rows = self._read(
             f"SELECT {_WHOLE} FROM results JOIN documents USING (id) WHERE key = ?", (key,)
         )
-        return _kept(rows[0]) if rows else None
+        return self._kept(key, rows[0]) if rows else None
 
     def each(self, wanted: Sequence[Condition] = ()) -> Iterator[tuple[str, str, Kept]]:
         """Key, work and all of each result for which the conditions hold, the newest last.
@@ -211,7 +216,7 @@ class Store:
                 values,
             )
             for key, work, *row in rows:
-                kept = _kept(row)
+                kept = self._kept(key, row)
                 if kept is not None:
                     yield key, work, kept
         except sqlite3.Error as error:
@@ -234,13 +239,13 @@ class Store:
         ``work_of`` tells how much work a configuration is.
         """
         rows = self._read(
-            "SELECT drive, seconds, config FROM results JOIN documents USING (id) "
+            "SELECT key, drive, seconds, config FROM results JOIN documents USING (id) "
             "WHERE status = 'result' AND seconds > 0 ORDER BY id DESC LIMIT 100"
         )
         sums: dict[str, list[float]] = {}
-        for drive, seconds, config in rows:
+        for key, drive, seconds, config in rows:
             entry = sums.setdefault(drive, [0.0, 0.0])
-            entry[0] += work_of(_unpacked(config))
+            entry[0] += work_of(self._unpacked(key, config))
             entry[1] += seconds
         return {drive: work / seconds for drive, (work, seconds) in sums.items()}
 
@@ -282,8 +287,8 @@ class Store:
             "place": kept.place,
         }
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
-        asked = None if kept.asked is None else _packed(kept.asked)
-        document = None if kept.result is None else _packed(kept.result)
+        asked = None if kept.asked is None else self._packed(kept.asked)
+        document = None if kept.result is None else self._packed(kept.result)
         with self._writing():
             self._connection.execute("DELETE FROM results WHERE key = ?", (key,))
             made = self._connection.execute(
@@ -291,7 +296,7 @@ class Store:
             ).lastrowid
             self._connection.execute(
                 "INSERT INTO documents VALUES (?, ?, ?, ?)",
-                (made, _packed(config), asked, document),
+                (made, self._packed(config), asked, document),
             )
 
     def rows(self, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
@@ -388,6 +393,52 @@ class Store:
         except sqlite3.Error as error:
             raise self._refused(error) from None
 
+    def _kept(self, key: str, row: Sequence[Any]) -> Kept | None:
+        """What came of a simulation; ``None`` if the row is damaged: it is made again."""
+        status, config, result, reason, seconds, asked, place = row
+        try:
+            return Kept(
+                status,
+                self._unpacked(key, config),
+                None if result is None else self._unpacked(key, result),
+                reason or "",
+                seconds,
+                None if asked is None else self._unpacked(key, asked),
+                place,
+            )
+        except (zlib.error, ValueError, TypeError):
+            return None
+
+    def _packed(self, value: Mapping[str, Any]) -> bytes:
+        text = json.dumps(value, separators=(",", ":")).encode()
+        if len(text) > CEILING:
+            raise OSError(
+                errno.EFBIG,
+                f"found a document of {len(text)} bytes, expected at most {CEILING}; hint: ask for "
+                "fewer samples",
+                str(self.path),
+            )
+        return zlib.compress(text, 1)
+
+    def _unpacked(self, key: str, blob: bytes) -> dict[str, Any]:
+        inflating = zlib.decompressobj()
+        text = inflating.decompress(blob, CEILING)
+        if inflating.unconsumed_tail and inflating.decompress(inflating.unconsumed_tail, 1):
+            raise ConfigError(
+                f"{self.path}: a document of result {key[:12]} has more than {CEILING} bytes, "
+                f"expected at most that; hint: {self._without(key)}"
+            )
+        if not inflating.eof:
+            raise zlib.error("a document is cut off")
+        document: dict[str, Any] = json.loads(text)
+        return document
+
+    def _without(self, key: str) -> str:
+        """The command that deletes a result."""
+        if not key.isalnum():
+            return "give another file"
+        return f"flashgc results prune {shlex.quote(str(self.path))} --where key={key}"
+
     def _refused(self, error: sqlite3.Error) -> OSError:
         # The upper bits tell apart kinds of one error.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -401,28 +452,12 @@ class Store:
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
     sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
+    sqlite3.SQLITE_TOOBIG: f"a row has {CEILING} bytes at most; give another file",
     sqlite3.SQLITE_CORRUPT: "restore a copy of it, or give another file",
 }
 
 #: The columns of a :class:`Kept`.
 _WHOLE = "status, config, result, reason, seconds, asked, place"
-
-
-def _kept(row: Sequence[Any]) -> Kept | None:
-    """What came of a simulation; ``None`` if the row is damaged: it is made again."""
-    status, config, result, reason, seconds, asked, place = row
-    try:
-        return Kept(
-            status,
-            _unpacked(config),
-            None if result is None else _unpacked(result),
-            reason or "",
-            seconds,
-            None if asked is None else _unpacked(asked),
-            place,
-        )
-    except (zlib.error, ValueError, TypeError):
-        return None
 
 
 def _where(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
@@ -471,12 +506,3 @@ def _plain(error: sqlite3.Error) -> str:
     if "not a database" in text:
         return "is not a file of results"
     return "may not be written" if "readonly" in text or "unable to open" in text else text
-
-
-def _packed(value: Mapping[str, Any]) -> bytes:
-    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 1)
-
-
-def _unpacked(blob: bytes) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(zlib.decompress(blob))
-    return document

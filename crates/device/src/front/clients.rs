@@ -1,4 +1,6 @@
 //! The connections of a server: each has a thread, and all end with the server.
+//!
+//! Where all places are taken, a client that makes no use of its own gives it to the next one.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,16 +8,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::limits::Limits;
 use super::socket::{Listener, Socket};
+use super::window::{Room, Window};
 
-/// Connections at a time; more are closed at once.
-const MOST: usize = 64;
+/// A client: its socket, and what it has under way.
+pub struct Client {
+    pub socket: Socket,
+    pub window: Arc<Window>,
+}
 
 /// What both the thread that accepts and who stops it see.
 struct Shared {
     listener: Listener,
+    room: Arc<Room>,
     stopping: AtomicBool,
-    connections: Mutex<Vec<(Socket, JoinHandle<()>)>>,
+    connections: Mutex<Vec<Connection>>,
+}
+
+struct Connection {
+    window: Arc<Window>,
+    thread: JoinHandle<()>,
+    /// It gave its place away, and ends.
+    ends: bool,
 }
 
 /// A listener with its threads. Dropped, it closes all connections and waits for their threads.
@@ -30,10 +45,12 @@ impl Clients {
     pub fn start(
         listener: Listener,
         name: &'static str,
-        serve: impl Fn(&Socket) -> io::Result<()> + Send + Sync + 'static,
+        limits: Limits,
+        serve: impl Fn(&Client) -> io::Result<()> + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let connections = Mutex::default();
-        let shared = Arc::new(Shared { listener, stopping: AtomicBool::new(false), connections });
+        let (connections, room) = (Mutex::default(), Room::new(limits));
+        let stopping = AtomicBool::new(false);
+        let shared = Arc::new(Shared { listener, room, stopping, connections });
         let accept = {
             let shared = Arc::clone(&shared);
             move || shared.accept(name, &Arc::new(serve))
@@ -52,21 +69,19 @@ impl Drop for Clients {
         let mut connections =
             self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = std::mem::take(&mut *connections);
-        for (socket, _) in &connections {
-            socket.shutdown();
-        }
-        for (_, thread) in connections {
-            let _ = thread.join();
+        connections.iter().for_each(|connection| connection.window.end());
+        for connection in connections {
+            let _ = connection.thread.join();
         }
     }
 }
 
 /// Closes the connection also where its thread dies.
-struct Closing(Socket);
+struct Closing(Client);
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        self.0.shutdown();
+        self.0.socket.shutdown();
     }
 }
 
@@ -74,7 +89,7 @@ impl Shared {
     /// Accepts connections until the server stops.
     fn accept<F>(&self, name: &str, serve: &Arc<F>)
     where
-        F: Fn(&Socket) -> io::Result<()> + Send + Sync + 'static,
+        F: Fn(&Client) -> io::Result<()> + Send + Sync + 'static,
     {
         while !self.stopping.load(Ordering::SeqCst) {
             let Ok(socket) = self.listener.accept() else {
@@ -83,18 +98,34 @@ impl Shared {
                 continue;
             };
             let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-            connections.retain(|(_, thread)| !thread.is_finished());
-            if connections.len() >= MOST {
+            connections.retain(|connection| !connection.thread.is_finished());
+            if !self.has_place(&mut connections) {
                 continue;
             }
             let Ok(kept) = socket.try_clone() else { continue };
-            let (serve, socket) = (Arc::clone(serve), Closing(socket));
-            let run = move || drop(serve(&socket.0));
+            let window = Window::new(&self.room, move || kept.shutdown());
+            let (serve, client) = (Arc::clone(serve), Client { socket, window });
+            let (window, client) = (Arc::clone(&client.window), Closing(client));
+            let run = move || drop(serve(&client.0));
             if let Ok(thread) =
                 std::thread::Builder::new().name(format!("{name}-client")).spawn(run)
             {
-                connections.push((kept, thread));
+                connections.push(Connection { window, thread, ends: false });
             }
         }
+    }
+
+    /// Returns `true` if there is a place for one more client, perhaps one that was just given up.
+    fn has_place(&self, connections: &mut [Connection]) -> bool {
+        let places = self.room.limits().connections;
+        if connections.iter().filter(|connection| !connection.ends).count() < places {
+            return true;
+        }
+        let useless = connections.iter_mut().filter(|connection| !connection.ends);
+        let useless = useless.filter_map(|one| Some((one.window.useless()?, one)));
+        let Some((_, connection)) = useless.max_by_key(|(time, _)| *time) else { return false };
+        connection.window.end();
+        connection.ends = true;
+        true
     }
 }

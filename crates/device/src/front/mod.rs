@@ -10,6 +10,8 @@ pub mod control;
 pub mod failure;
 #[cfg(target_os = "linux")]
 pub mod fuse;
+#[doc(hidden)]
+pub mod limits;
 pub mod meter;
 pub mod nbd;
 pub mod pace;

@@ -4,16 +4,20 @@
 //! server left behind is replaced, while that of a living server is not.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use super::limits::{KEEP_ALIVE, KEEP_ALIVE_STEP, PIECE, UNACKNOWLEDGED};
+use super::window::{Way, Window};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 64;
@@ -35,9 +39,9 @@ pub struct File {
 }
 
 impl Listener {
-    /// Listens at `HOST:PORT`.
-    pub fn tcp(address: &str) -> io::Result<Self> {
-        TcpListener::bind(address).map(Self::Tcp)
+    /// Listens at the first of these addresses that can be.
+    pub fn tcp(addresses: &[SocketAddr]) -> io::Result<Self> {
+        TcpListener::bind(addresses).map(Self::Tcp)
     }
 
     /// Listens at a Unix socket.
@@ -89,6 +93,7 @@ impl Listener {
             Self::Tcp(listener) => {
                 let socket = listener.accept()?.0;
                 socket.set_nodelay(true)?;
+                find_dead_peers(&socket)?;
                 Ok(Socket::Tcp(socket))
             }
             Self::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
@@ -108,6 +113,16 @@ impl Listener {
             }
         };
     }
+}
+
+/// Has TCP close the connection of a host that is gone without a word.
+fn find_dead_peers(socket: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, KEEP_ALIVE)?;
+    sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_STEP)?;
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED.as_millis() as u32)?;
+    Ok(())
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
@@ -249,6 +264,134 @@ impl Write for &Socket {
             Socket::Tcp(socket) => (&*socket).write(data),
             Socket::Unix(socket) => (&*socket).write(data),
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection until a deadline, however little comes at a time.
+pub struct Until<'a> {
+    pub socket: &'a Socket,
+    pub deadline: Instant,
+}
+
+impl Until<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.deadline.checked_duration_since(Instant::now()) {
+            Some(left) if !left.is_zero() => Ok(Some(left)),
+            _ => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_patience(self.left()?)?;
+        (&mut &*self.socket).read(into).map_err(timed_out)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.socket.set_patience(self.left()?)?;
+        (&mut &*self.socket).write(data).map_err(timed_out)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket that loses its patience says that it would block.
+pub fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    }
+}
+
+/// The side of a connection on which requests come. Between two requests the client may be silent as
+/// long as it likes; within one, [`PIECE`] bytes come in time.
+pub struct Requests<'a> {
+    pub socket: &'a Socket,
+    pub window: &'a Window,
+    /// When the piece of a request began of which the rest has not come, and its bytes so far.
+    piece: Option<(Instant, usize)>,
+}
+
+impl<'a> Requests<'a> {
+    /// The requests on a socket whose reads wait for the server's patience.
+    pub fn new(socket: &'a Socket, window: &'a Window) -> Self {
+        Self { socket, window, piece: None }
+    }
+
+    /// Notes that a request has begun or ended.
+    pub fn set_within(&mut self, is_within: bool) {
+        self.piece = is_within.then(|| (Instant::now(), 0));
+    }
+}
+
+impl Read for Requests<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let patience = self.window.limits().patience;
+        loop {
+            if let Some((began, _)) = self.piece {
+                if began.elapsed() >= patience {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                self.window.waits(Way::Read, began);
+            }
+            match (&mut &*self.socket).read(into) {
+                Ok(count) => {
+                    self.window.moved(Way::Read);
+                    self.piece = self.piece.map(|(began, bytes)| match bytes + count {
+                        more if more >= PIECE => (Instant::now(), 0),
+                        bytes => (began, bytes),
+                    });
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if self.piece.is_none() && error.kind() == io::ErrorKind::WouldBlock => {
+                }
+                Err(error) => {
+                    self.window.moved(Way::Read);
+                    return Err(timed_out(error));
+                }
+            }
+        }
+    }
+}
+
+/// The side of a connection on which replies go. [`PIECE`] bytes are taken in time.
+pub struct Replies<'a> {
+    pub socket: &'a Socket,
+    pub window: &'a Window,
+}
+
+impl Write for Replies<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let data = &data[..data.len().min(PIECE)];
+        let patience = self.window.limits().patience;
+        let (began, mut done) = (Instant::now(), 0);
+        self.window.waits(Way::Write, began);
+        let written = loop {
+            match (&mut &*self.socket).write(&data[done..]) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(timed_out(error)),
+            }
+            if done == data.len() {
+                break Ok(done);
+            }
+            if began.elapsed() >= patience {
+                break Err(io::ErrorKind::TimedOut.into());
+            }
+        };
+        self.window.moved(Way::Write);
+        written
     }
 
     fn flush(&mut self) -> io::Result<()> {

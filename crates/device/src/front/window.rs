@@ -1,38 +1,172 @@
-//! How much a connection may have under way.
+//! The bytes that connections have under way, and which of them hold their place without use.
+//!
+//! Each connection has some room for itself, so that nobody waits for another client with a small
+//! request. Larger requests share the rest. A client that waits for shared room closes those that hold
+//! some and are stalled: they do not take their replies, or do not send the data that they announced.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-/// Bytes of requests and replies that a connection may have under way.
-const BUDGET: usize = 64 << 20;
+use super::limits::Limits;
 
-/// What a connection may have under way, so that a client that reads no replies fills no memory.
-#[derive(Default)]
-pub struct Window {
-    state: Mutex<State>,
+/// The interval at which a client that waits for room looks for stalled ones.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The room that the connections of a server share.
+pub struct Room {
+    limits: Limits,
+    state: Mutex<Shared>,
     changed: Condvar,
+    /// From when on moments are counted.
+    began: Instant,
 }
 
 #[derive(Default)]
+struct Shared {
+    used: usize,
+    windows: Vec<Weak<Window>>,
+}
+
+impl Room {
+    pub fn new(limits: Limits) -> Arc<Self> {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Arc::new(Self { limits, state, changed, began: Instant::now() })
+    }
+
+    /// The limits of the server.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Takes `bytes` if they are free; one request always fits into an empty room.
+    fn try_take(&self, bytes: usize) -> bool {
+        let mut state = self.lock();
+        let fits = state.used == 0 || state.used + bytes <= self.limits.shared;
+        if fits {
+            state.used += bytes;
+        }
+        fits
+    }
+
+    fn free(&self, bytes: usize) {
+        if bytes > 0 {
+            self.lock().used -= bytes;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits a moment for room, and closes stalled clients that hold some.
+    fn wait(&self) {
+        let waited = self.changed.wait_timeout(self.lock(), LOOK);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let windows: Vec<_> = state.windows.iter().filter_map(Weak::upgrade).collect();
+        drop(state);
+        let stalled = |window: &&Arc<Window>| {
+            window.lock().shared > 0 && window.stalled() >= Some(self.limits.stalled)
+        };
+        windows.iter().filter(stalled).for_each(|window| window.end());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a connection has under way.
+pub struct Window {
+    room: Arc<Room>,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Since when the server waits for the client to send, and to take, in milliseconds from the begin
+    /// of the room; 0: it does not.
+    waits: [AtomicU64; 2],
+    /// Closes the connection.
+    end: Box<dyn Fn() + Send + Sync>,
+}
+
 struct State {
     used: usize,
+    /// Bytes of them that are in the shared room.
+    shared: usize,
+    requests: usize,
     /// The client is gone, so nothing more is done for it.
     gone: bool,
+    /// When the last request ended.
+    idle: Instant,
+    /// It has asked for something.
+    asked: bool,
+}
+
+/// A direction of a connection, as the server sees it.
+#[derive(Clone, Copy)]
+pub enum Way {
+    Read,
+    Write,
 }
 
 impl Window {
+    /// The window of a connection that `end` closes.
+    pub fn new(room: &Arc<Room>, end: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        let (room, end) = (Arc::clone(room), Box::new(end));
+        let state = State {
+            used: 0,
+            shared: 0,
+            requests: 0,
+            gone: false,
+            idle: Instant::now(),
+            asked: false,
+        };
+        let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Default::default());
+        let window = Arc::new(Self { room, state, changed, waits, end });
+        let mut shared = window.room.lock();
+        shared.windows.retain(|window| window.strong_count() > 0);
+        shared.windows.push(Arc::downgrade(&window));
+        drop(shared);
+        window
+    }
+
+    /// The limits of its server.
+    pub fn limits(&self) -> &Limits {
+        &self.room.limits
+    }
+
     /// Waits until `cost` bytes more may be under way. One request always may. False: the client is
     /// gone.
     pub fn take(&self, cost: usize) -> bool {
-        let full = |state: &mut State| !state.gone && state.used > 0 && state.used + cost > BUDGET;
-        let mut state =
-            self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
-        state.used += cost;
-        !state.gone
+        let limits = &self.room.limits;
+        let full = |state: &mut State| {
+            let fits = state.used + cost <= limits.window && state.requests < limits.requests;
+            !state.gone && state.used > 0 && !fits
+        };
+        loop {
+            let mut state =
+                self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
+            let beyond = (state.used + cost).saturating_sub(limits.own).max(state.shared);
+            let more = beyond - state.shared;
+            if state.gone || more == 0 || self.room.try_take(more) {
+                state.shared += if state.gone { 0 } else { more };
+                state.used += cost;
+                state.requests += 1;
+                state.asked = true;
+                return !state.gone;
+            }
+            drop(state);
+            self.room.wait();
+        }
     }
 
     /// `cost` bytes are not under way any more.
     pub fn free(&self, cost: usize) {
-        self.lock().used -= cost;
+        let mut state = self.lock();
+        state.used -= cost;
+        state.requests -= 1;
+        state.idle = Instant::now();
+        let beyond = state.used.saturating_sub(self.room.limits.own).min(state.shared);
+        let given = state.shared - beyond;
+        state.shared = beyond;
+        drop(state);
+        self.room.free(given);
         self.changed.notify_all();
     }
 
@@ -40,6 +174,45 @@ impl Window {
     pub fn close(&self) {
         self.lock().gone = true;
         self.changed.notify_all();
+    }
+
+    /// Closes the connection of a client that is not gone.
+    pub fn end(&self) {
+        self.close();
+        (self.end)();
+    }
+
+    /// Notes that the server has waited for the client in this direction since then.
+    pub fn waits(&self, way: Way, since: Instant) {
+        let since = since.saturating_duration_since(self.room.began).as_millis() as u64 + 1;
+        self.waits[way as usize].store(since, Ordering::Relaxed);
+    }
+
+    /// Notes that it does not wait for it.
+    pub fn moved(&self, way: Way) {
+        self.waits[way as usize].store(0, Ordering::Relaxed);
+    }
+
+    /// How long the server has waited for this client to take or to send its bytes.
+    fn stalled(&self) -> Option<Duration> {
+        let since = self.waits.iter().map(|since| since.load(Ordering::Relaxed));
+        let since = since.filter(|since| *since > 0).min()?;
+        Some(self.room.began.elapsed().saturating_sub(Duration::from_millis(since)))
+    }
+
+    /// For how long its place has been of no use, if it may be given to a new client. Those that never
+    /// asked for anything come first, then those that hold up the server, then those that are idle.
+    pub fn useless(&self) -> Option<(u8, Duration)> {
+        let limits = &self.room.limits;
+        let (idle, asked) = {
+            let state = self.lock();
+            ((state.requests == 0).then(|| state.idle.elapsed()), state.asked)
+        };
+        match idle {
+            Some(idle) if !asked => (idle >= limits.newcomer).then_some((2, idle)),
+            Some(idle) if idle >= limits.idle => Some((0, idle)),
+            _ => self.stalled().filter(|time| *time >= limits.stalled).map(|time| (1, time)),
+        }
     }
 
     /// Waits until nothing is under way.
@@ -51,5 +224,12 @@ impl Window {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let shared = self.lock().shared;
+        self.room.free(shared);
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use flashgc_device::front::control::{self, Keeper};
 use flashgc_device::front::failure::Failure;
 use flashgc_device::front::fuse::{Mount, Prepared};
+use flashgc_device::front::limits::Limits;
 use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::pace::Pace;
 use flashgc_device::front::queue::{Answer, Command, Engine};
@@ -238,19 +239,27 @@ impl StoredDrive {
     }
 
     /// Serves the drive by the NBD protocol at `address`, and returns where. `bound` listens there already.
-    #[pyo3(signature = (address, bound=None))]
+    /// `anywhere`: also where other machines reach it.
+    #[pyo3(signature = (address, bound=None, anywhere=false))]
     fn serve_nbd(
         &self,
         py: Python<'_>,
         address: &str,
         bound: Option<PyRef<'_, DeviceListener>>,
+        anywhere: bool,
     ) -> PyResult<String> {
         let mut open = self.opened(py)?;
-        let address: Address =
-            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
+        let address = parse_nbd(address)?;
+        // One that stands for nothing is refused below.
+        if !anywhere && !py.detach(|| address.is_local()).unwrap_or(true) {
+            return Err(errors::config(format!(
+                "NBD: {address} is for other machines too, expected an address of this one; hint: \
+                 127.0.0.1:10809, or listen_anywhere=True"
+            )));
+        }
         let queue = self.shown.queue.clone();
         let server = match bound.map(|bound| bound.take()).transpose()? {
-            Some(listener) => Server::start_at(queue, &address, listener, Export::default()),
+            Some(listener) => Server::start_with(queue, &address, listener, Export::default(), Limits::default()),
             None => Server::start(queue, &address, Export::default()),
         };
         let server = server.map_err(|error| {
@@ -356,6 +365,10 @@ impl StoredDrive {
         closed.map_err(|error| failed(&self.shown.path, &error))?;
         recorded.map(drop).map_err(errors::trace)
     }
+}
+
+fn parse_nbd(address: &str) -> PyResult<Address> {
+    address.parse().map_err(|error| errors::config(format!("NBD: {error}")))
 }
 
 fn pages(answer: Answer) -> u64 {

@@ -163,6 +163,9 @@ fn fields(line: &[u8]) -> Result<(u64, u64), (usize, String, &'static str)> {
     Ok((offset, count))
 }
 
+/// Bytes of a table at most, without its compression: some ten million lines.
+const CEILING: usize = 256 << 20;
+
 /// The file's content without its compression.
 fn read_whole(path: &Path) -> Result<Vec<u8>, TraceError> {
     const STEP: usize = 1 << 20;
@@ -172,6 +175,12 @@ fn read_whole(path: &Path) -> Result<Vec<u8>, TraceError> {
         let len = content.len();
         content.resize(len + STEP, 0);
         let read = input.fill(&mut content[len..])?;
+        if len + read > CEILING {
+            let message =
+                format!("found a table of more than {CEILING} bytes, expected at most that");
+            return Err(TraceError::new(path, Fault::BadRecord, message)
+                .hint("is this a frequency table? A trace is given by its path alone"));
+        }
         if read < STEP {
             content.truncate(len + read);
             return Ok(content);

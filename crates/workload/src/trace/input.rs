@@ -16,8 +16,10 @@ const SAMPLE: usize = 128 << 10;
 /// Wrappers around wrappers beyond this are a trick, not a trace.
 const MAX_LAYERS: usize = 5;
 const BUFFER: usize = 256 << 10;
-/// xz and zstd may ask for as much window as they like; this is what they get.
-const XZ_MEMORY: u64 = 1 << 30;
+/// The memory of one xz or zstd layer, whatever the file asks for: what `xz -9` (65 MiB) and
+/// `zstd --ultra -22` (128 MiB) need.
+const WINDOW_LOG: u32 = 27;
+const XZ_MEMORY: u64 = (1 << WINDOW_LOG) + (1 << 20);
 
 /// The decompressed bytes of a trace, with a look at the first of them.
 pub(crate) struct Input {
@@ -267,6 +269,7 @@ fn layer(
         "bzip2" => boxed(name, bzip2::bufread::MultiBzDecoder::new(source)),
         "zstd" => {
             let decoder = zstd::stream::read::Decoder::with_buffer(source)
+                .and_then(|mut decoder| decoder.window_log_max(WINDOW_LOG).map(|()| decoder))
                 .map_err(|e| TraceError::io(path, "start the zstd decoder", &e))?;
             boxed(name, decoder)
         }

@@ -11,6 +11,7 @@ import click
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
+    check_addresses,
     clocked,
     drive_options,
     plan_of,
@@ -83,6 +84,7 @@ def execute(
     mount_options: str,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     user: str | None,
     keep: Path | None,
@@ -104,6 +106,7 @@ def execute(
     from flashgc.command.results import deliver
     from flashgc.device import execution, replaying
 
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
@@ -117,7 +120,7 @@ def execute(
             options=mount_words(mount_options),
             record=trace,
             keep=keep,
-            serve=served(nbd=nbd, http=http),
+            serve=served(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
             user=user,
             clocked=clock,
         )

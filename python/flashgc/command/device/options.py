@@ -164,7 +164,7 @@ def clock_of(
 
 #: How hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have too.
 def serving_options(command: F) -> F:
-    """Adds ``--nbd``, ``--http`` and ``--record``."""
+    """Adds ``--nbd``, ``--http``, ``--listen-anywhere`` and ``--record``."""
     options: list[Callable[[F], F]] = [
         click.option(
             "--nbd",
@@ -175,6 +175,12 @@ def serving_options(command: F) -> F:
             "--http",
             metavar="ADDRESS",
             help="Show the drive on a page at HOST:PORT, or at PORT for this machine alone.",
+        ),
+        click.option(
+            "--listen-anywhere",
+            is_flag=True,
+            help="Let --nbd and --http be addresses that other machines reach. Nothing protects "
+            "the drive there: no authentication, no encryption.",
         ),
         click.option(
             "--record",
@@ -207,6 +213,17 @@ def user_option(command: F) -> F:
         help="Run the server as this user, when root starts it. [default: the owner of FILE; of "
         "root's, flashgc or nobody]",
     )(command)
+
+
+def check_addresses(
+    nbd: str | None, http: str | None, *, listen_anywhere: bool, quiet: bool
+) -> None:
+    """Check where the drive is to be served, and say what is not protected there."""
+    from flashgc.device.listening import check
+
+    warning = check(nbd, http, anywhere=listen_anywhere)
+    if warning is not None and not quiet:
+        click.echo(warning, err=True)
 
 
 def durability_option(command: F) -> F:

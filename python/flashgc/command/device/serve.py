@@ -10,6 +10,7 @@ import click
 from flashgc.command.device.options import (
     RealtimeCommand,
     allow_python_option,
+    check_addresses,
     clock_of,
     durability_option,
     realtime_options,
@@ -59,6 +60,7 @@ def serve(
     vhost_user: Path | None,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     user: str | None,
     durability: str | None,
@@ -76,10 +78,16 @@ def serve(
     from flashgc.device.realtime import told
     from flashgc.device.serving import Fronts, opened, until_told
 
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
     if os.geteuid() == 0:
         given = served(
-            nbd=nbd, http=http, record=record, durability=durability, vhost_user=vhost_user
+            nbd=nbd,
+            http=http,
+            listen_anywhere=listen_anywhere,
+            record=record,
+            durability=durability,
+            vhost_user=vhost_user,
         )
         allowing = ["--allow-python"] if allow_python else []
         _supervise(file, [*given, *allowing, *with_clock(clock)], fuse, user, quiet=quiet)
@@ -91,6 +99,7 @@ def serve(
         nbd=nbd,
         vhost_user=vhost_user,
         http=http,
+        listen_anywhere=listen_anywhere,
         record=record,
         durability=durability,
         allow_python=allow_python,

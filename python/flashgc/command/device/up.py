@@ -10,6 +10,7 @@ import click
 from flashgc.command.device.options import (
     RealtimeCommand,
     allow_python_option,
+    check_addresses,
     clock_of,
     durability_option,
     realtime_options,
@@ -70,6 +71,7 @@ def up(
     mount_options: str,
     nbd: str | None,
     http: str | None,
+    listen_anywhere: bool,
     record: Path | None,
     user: str | None,
     durability: str | None,
@@ -92,9 +94,16 @@ def up(
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
     code.check(file, configuration(file), allowed=allow_python)
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
     serve = [
-        *served(nbd=nbd, http=http, record=record, durability=durability),
+        *served(
+            nbd=nbd,
+            http=http,
+            listen_anywhere=listen_anywhere,
+            record=record,
+            durability=durability,
+        ),
         *(["--allow-python"] if allow_python else []),
         *upping.with_clock(clock),
     ]
@@ -112,6 +121,7 @@ def served(
     *,
     nbd: str | None = None,
     http: str | None = None,
+    listen_anywhere: bool = False,
     record: Path | None = None,
     durability: str | None = None,
     vhost_user: Path | None = None,
@@ -124,7 +134,8 @@ def served(
         "--durability": durability,
         "--vhost-user": None if vhost_user is None else str(vhost_user.absolute()),
     }
-    return [word for flag, value in given.items() if value is not None for word in (flag, value)]
+    words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
+    return [*words, "--listen-anywhere"] if listen_anywhere else words
 
 
 def mount_words(text: str) -> list[str]:

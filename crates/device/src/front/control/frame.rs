@@ -4,54 +4,13 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use crate::front::socket::Socket;
+use crate::front::socket::{Socket, Until, timed_out};
 
 /// Bytes of a header.
 const HEADER: usize = 8;
 
 /// A frame: the kind of a request or the status of an answer, and its body.
 pub(super) type Frame = (u16, Vec<u8>);
-
-/// A connection until a deadline.
-struct Until<'a> {
-    socket: &'a Socket,
-    deadline: Instant,
-}
-
-impl Until<'_> {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        match self.deadline.checked_duration_since(Instant::now()) {
-            Some(left) if !left.is_zero() => Ok(Some(left)),
-            _ => Err(io::ErrorKind::TimedOut.into()),
-        }
-    }
-}
-
-impl Read for Until<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.socket.set_patience(self.left()?)?;
-        (&mut &*self.socket).read(into).map_err(timed_out)
-    }
-}
-
-impl Write for Until<'_> {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.socket.set_patience(self.left()?)?;
-        (&mut &*self.socket).write(data).map_err(timed_out)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A socket that loses its patience says that it would block.
-fn timed_out(error: io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
-        _ => error,
-    }
-}
 
 /// Reads a frame, of which the first byte may come after `idle` (`None`: whenever it likes) and the rest
 /// within `patience` of it. None: the other side is done.

@@ -58,7 +58,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clients::Clients;
+use super::clients::{Client as Connection, Clients};
+use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::{Listener, Socket};
 pub use client::{Client, ClientError};
@@ -143,13 +144,13 @@ impl Server {
         patience: Duration,
     ) -> io::Result<Self> {
         let desk = serve::Desk { queue, keeper, patience };
-        let serve = move |socket: &Socket| {
-            if !socket.is_of_owner_or_root()? {
+        let serve = move |client: &Connection| {
+            if !client.socket.is_of_owner_or_root()? {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
-            desk.serve(socket)
+            desk.serve(client)
         };
-        let clients = Clients::start(listener, "control", serve)?;
+        let clients = Clients::start(listener, "control", Limits::default(), serve)?;
         Ok(Self { path: path.into(), _clients: clients })
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::request::{self, Pages, Request, Status};
 use super::{Keeper, VERSION, frame};
+use crate::front::clients::Client;
 use crate::front::failure::Failure;
 use crate::front::meter::Meter;
 use crate::front::queue::{Answer, Command, Queue};
@@ -33,7 +34,8 @@ type Refusal = (Status, String);
 
 impl Desk {
     /// Answers a client until it goes, or sends what is no request.
-    pub(super) fn serve(&self, socket: &Socket) -> io::Result<()> {
+    pub(super) fn serve(&self, client: &Client) -> io::Result<()> {
+        let socket = &client.socket;
         let mut is_known = false;
         loop {
             let idle = if is_known { None } else { Some(self.patience) };
@@ -56,10 +58,17 @@ impl Desk {
                 }
             };
             let is_stop = request == Request::Stop;
+            // A client that is being answered keeps its place.
+            if !client.window.take(body.len()) {
+                client.window.free(body.len());
+                return Ok(());
+            }
             let done = self.answer(request);
             let goes_on = !matches!(done, Err((Status::Version, _)));
             is_known = true;
-            self.tell(socket, done)?;
+            let told = self.tell(socket, done);
+            client.window.free(body.len());
+            told?;
             if is_stop {
                 // The client has its answer before the connection is closed.
                 self.keeper.stop();

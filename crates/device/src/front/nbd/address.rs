@@ -1,6 +1,8 @@
 //! How an NBD server's address is typed and shown: TCP or a Unix socket.
 
 use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -13,6 +15,24 @@ pub enum Address {
     Tcp(String),
     /// `unix:PATH`.
     Unix(PathBuf),
+}
+
+impl Address {
+    /// The addresses that a name stands for; none of a Unix socket.
+    pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
+        match self {
+            Self::Tcp(address) => Ok(address.to_socket_addrs()?.collect()),
+            Self::Unix(_) => Ok(vec![]),
+        }
+    }
+
+    /// Returns `true` if only this machine reaches a server there.
+    ///
+    /// # Errors
+    /// A name that stands for nothing.
+    pub fn is_local(&self) -> io::Result<bool> {
+        Ok(self.resolved()?.iter().all(|address| address.ip().to_canonical().is_loopback()))
+    }
 }
 
 /// What was typed is no address.

@@ -2,7 +2,8 @@
 //!
 //! Each connection has a thread that reads requests ([`transmission`]) and one that writes replies
 //! ([`replies`]), so a client that does not read its replies holds up nobody else. A flush covers what
-//! was completed on every connection, which is what `CAN_MULTI_CONN` promises.
+//! was completed on every connection, which is what `CAN_MULTI_CONN` promises. [`Limits`] bound what
+//! clients take; there is no authentication and no encryption.
 //!
 //! A structured reply to a read names holes instead of sending their zeros.
 //!
@@ -19,15 +20,13 @@ mod transmission;
 mod wire;
 
 use std::io;
-use std::time::Duration;
+use std::time::Instant;
 
-use super::clients::Clients;
+use super::clients::{Client, Clients};
+use super::limits::Limits;
 use super::queue::Queue;
-use super::socket::{Listener, Socket};
+use super::socket::Listener;
 pub use address::{Address, AddressError};
-
-/// How long the parts of a negotiation may be apart.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What clients see of the drive.
 #[derive(Clone, Debug, Default)]
@@ -53,33 +52,34 @@ impl Server {
     /// # Errors
     /// The address is in use or not one of this machine.
     pub fn start(queue: Queue, address: &Address, export: Export) -> io::Result<Self> {
-        Self::start_at(queue, address, Self::listen(address)?, export)
+        Self::start_with(queue, address, Self::listen(address)?, export, Limits::default())
     }
 
-    /// Listens at `address`, for [`Server::start_at`].
+    /// Listens at `address`, for [`Server::start_with`].
     ///
     /// # Errors
     /// Those of [`Server::start`].
     pub fn listen(address: &Address) -> io::Result<Listener> {
         match address {
-            Address::Tcp(address) => Listener::tcp(address),
+            Address::Tcp(_) => Listener::tcp(&address.resolved()?),
             Address::Unix(path) => Listener::unix(path),
         }
     }
 
-    /// The same as [`Server::start`] with a listener that is there already.
+    /// The same as [`Server::start`] with a listener that is there already, and its limits.
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn start_at(
+    pub fn start_with(
         queue: Queue,
         address: &Address,
         listener: Listener,
         export: Export,
+        limits: Limits,
     ) -> io::Result<Self> {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address::Tcp);
-        let serve = move |socket: &Socket| serve(socket, &queue, &export);
-        Ok(Self { address, clients: Clients::start(listener, "nbd", serve)? })
+        let serve = move |client: &Client| serve(client, &queue, &export);
+        Ok(Self { address, clients: Clients::start(listener, "nbd", limits, serve)? })
     }
 
     /// Where it listens; of TCP port 0 the port that was given.
@@ -95,11 +95,11 @@ impl Server {
 }
 
 /// Serves one client until it goes.
-fn serve(socket: &Socket, queue: &Queue, export: &Export) -> io::Result<()> {
-    socket.set_patience(Some(PATIENCE))?;
-    let Some(agreed) = negotiation::negotiate(socket, export, queue.size())? else {
-        return Ok(());
-    };
-    socket.set_patience(None)?;
-    transmission::serve(socket, queue, export, agreed)
+fn serve(client: &Client, queue: &Queue, export: &Export) -> io::Result<()> {
+    let limits = client.window.limits();
+    let deadline = Instant::now() + limits.negotiation;
+    let agreed = negotiation::negotiate(&client.socket, deadline, export, queue.size())?;
+    let Some(agreed) = agreed else { return Ok(()) };
+    client.socket.set_patience(Some(limits.patience))?;
+    transmission::serve(client, queue, export, agreed)
 }

@@ -3,6 +3,7 @@
 //! It is unbuffered, so that not a byte of the first request is lost.
 
 use std::io::{self, Read, Write};
+use std::time::Instant;
 
 use super::Export;
 use super::transmission::LARGEST;
@@ -10,7 +11,7 @@ use super::wire::{
     self, IHAVEOPT, NBDMAGIC, OPTION_REPLY, allocation, garbage, handshake, info, option, reply,
 };
 use crate::PAGE;
-use crate::front::socket::Socket;
+use crate::front::socket::{Socket, Until};
 
 /// Bytes of an option's data that are read; of more, the option is refused.
 const LONGEST: u32 = 64 << 10;
@@ -29,21 +30,27 @@ pub struct Agreed {
 }
 
 struct Negotiation<'a> {
-    socket: &'a Socket,
+    socket: Until<'a>,
     export: &'a Export,
     size: u64,
     agreed: Agreed,
 }
 
-/// Negotiates with a client. None: it wanted no transmission.
-pub fn negotiate(socket: &Socket, export: &Export, size: u64) -> io::Result<Option<Agreed>> {
-    let mut negotiation = Negotiation { socket, export, size, agreed: Agreed::default() };
+/// Negotiates with a client until `deadline`. None: it wanted no transmission.
+pub fn negotiate(
+    socket: &Socket,
+    deadline: Instant,
+    export: &Export,
+    size: u64,
+) -> io::Result<Option<Agreed>> {
+    let until = || Until { socket, deadline };
+    let mut negotiation = Negotiation { socket: until(), export, size, agreed: Agreed::default() };
     let flags = handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES;
     let mut hello = Vec::new();
     hello.extend(NBDMAGIC.to_be_bytes());
     hello.extend(IHAVEOPT.to_be_bytes());
     hello.extend(flags.to_be_bytes());
-    let mut socket = socket;
+    let mut socket = until();
     socket.write_all(&hello)?;
     let client = wire::read_u32(&mut socket)?;
     if client & !u32::from(flags) != 0 {
@@ -120,8 +127,7 @@ impl Negotiation<'_> {
         if !no_zeroes {
             answer.extend([0; 124]);
         }
-        let mut socket = self.socket;
-        socket.write_all(&answer)?;
+        self.socket.write_all(&answer)?;
         Ok(Some(self.agreed))
     }
 
@@ -195,14 +201,13 @@ impl Negotiation<'_> {
         flags
     }
 
-    fn reply(&self, number: u32, kind: u32, data: &[u8]) -> io::Result<()> {
+    fn reply(&mut self, number: u32, kind: u32, data: &[u8]) -> io::Result<()> {
         let mut answer = OPTION_REPLY.to_be_bytes().to_vec();
         answer.extend(number.to_be_bytes());
         answer.extend(kind.to_be_bytes());
         answer.extend((data.len() as u32).to_be_bytes());
         answer.extend(data);
-        let mut socket = self.socket;
-        socket.write_all(&answer)
+        self.socket.write_all(&answer)
     }
 }
 

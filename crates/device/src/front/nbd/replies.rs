@@ -5,8 +5,9 @@ use std::sync::mpsc::Receiver;
 
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
 use crate::front::bytes::Extent;
+use crate::front::limits::PIECE;
 use crate::front::queue::Answer;
-use crate::front::socket::Socket;
+use crate::front::socket::{Replies, Socket};
 use crate::front::window::Window;
 
 /// A reply on its way.
@@ -24,7 +25,7 @@ pub struct Reply {
 /// Writes replies until nobody is left to send one. A client that is gone costs nothing but the
 /// requests that are already under way.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
-    let mut out = BufWriter::with_capacity(64 << 10, socket);
+    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
     let lost = |_: &io::Error| {
         socket.shutdown();
         window.close();

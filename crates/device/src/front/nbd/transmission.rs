@@ -1,23 +1,25 @@
 //! The transmission: requests are read, checked and put on the drive's queue.
 
-use std::io::{self, BufReader, Read};
-use std::sync::Arc;
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Sender, channel};
 
 use super::Export;
 use super::negotiation::Agreed;
 use super::replies::{self, Reply};
 use super::wire::{self, command, error, flag, garbage};
+use crate::PAGE;
+use crate::front::bytes::Extent;
+use crate::front::clients::Client;
 use crate::front::failure::Failure;
+use crate::front::limits::PIECE;
 use crate::front::queue::{Answer, Command, Queue};
-use crate::front::socket::Socket;
-use crate::front::window::Window;
+use crate::front::socket::Requests;
 
 /// Bytes of a read or a write at most.
 pub const LARGEST: u32 = 32 << 20;
 /// Extents in the answer to one block status request; the client asks again from where they end.
 const EXTENTS: usize = 1024;
-/// What a request costs of the window beside its data.
+/// Bytes that a request takes beside its data.
 const OVERHEAD: usize = 4096;
 /// Bytes of an error's text.
 const TEXT: usize = 1024;
@@ -31,37 +33,44 @@ struct Request {
 }
 
 /// Answers requests until the client disconnects.
-pub fn serve(socket: &Socket, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
-    let window = Arc::new(Window::default());
+pub fn serve(client: &Client, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
+    let Client { socket, window } = client;
     let (replies, queued) = channel();
     std::thread::scope(|scope| {
-        let shared = Arc::clone(&window);
-        let write = move || replies::write(socket, &queued, &shared, agreed.structured);
+        let write = move || replies::write(socket, &queued, window, agreed.structured);
         std::thread::Builder::new().name("nbd-replies".into()).spawn_scoped(scope, write)?;
         // The thread of replies ends when the last of them is written.
-        read(socket, queue, export, agreed, &window, replies)
+        read(client, queue, export, agreed, replies)
     })
 }
 
 fn read(
-    socket: &Socket,
+    client: &Client,
     queue: &Queue,
     export: &Export,
     agreed: Agreed,
-    window: &Window,
     replies: Sender<Reply>,
 ) -> io::Result<()> {
-    let mut input = BufReader::with_capacity(64 << 10, socket);
+    let Client { socket, window } = client;
+    let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window));
     loop {
+        if input.fill_buf()?.is_empty() {
+            return Ok(());
+        }
+        input.get_mut().set_within(true);
         let request = Request::read(&mut input)?;
         if request.kind == command::DISC {
             return Ok(());
         }
-        let cost = OVERHEAD + request.data_bytes();
+        let cost = request.cost();
         if !window.take(cost) {
+            window.free(cost);
             return Ok(());
         }
-        let payload = request.payload(&mut input)?;
+        // What it waited for room was not the client's time.
+        input.get_mut().set_within(true);
+        let payload = request.payload(&mut input).inspect_err(|_| window.free(cost))?;
+        input.get_mut().set_within(false);
         let command = request.command(payload, export, agreed, queue.size());
         let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
         // A client that is gone needs no reply.
@@ -90,10 +99,19 @@ impl Request {
         })
     }
 
-    /// Bytes of data that come with the request or with its reply, if it is not too long.
-    fn data_bytes(&self) -> usize {
-        let moves = matches!(self.kind, command::READ | command::WRITE) && self.bytes <= LARGEST;
-        if moves { self.bytes as usize } else { 0 }
+    /// Bytes that the request and its reply take while they are under way. A read may name an extent
+    /// for each page.
+    fn cost(&self) -> usize {
+        let bytes = self.bytes as usize;
+        OVERHEAD
+            + match self.kind {
+                command::READ if self.bytes <= LARGEST => {
+                    bytes + bytes / PAGE * size_of::<Extent>()
+                }
+                command::WRITE if self.bytes <= LARGEST => bytes,
+                command::BLOCK_STATUS => 2 * EXTENTS * size_of::<Extent>(),
+                _ => 0,
+            }
     }
 
     /// The data of a write; what is too long is read and forgotten.

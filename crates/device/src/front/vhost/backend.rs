@@ -17,8 +17,9 @@ use super::Disk;
 use super::request::{Asked, DISCARD, Request, SECTOR, SECTORS, SEGMENTS, Status, ZEROES};
 use crate::PAGE;
 use crate::front::failure::Failure;
+use crate::front::limits::Limits;
 use crate::front::queue::{Answer, Queue};
-use crate::front::window::Window;
+use crate::front::window::{Room, Window};
 
 /// Requests that a virtqueue may hold.
 const DEPTH: usize = 256;
@@ -51,7 +52,11 @@ pub struct Backend {
 
 impl Backend {
     pub fn new(queue: Queue, disk: &Disk) -> Self {
-        let (chosen, memory, window) = (AtomicU64::new(0), Mutex::new(None), Arc::default());
+        let (chosen, memory) = (AtomicU64::new(0), Mutex::new(None));
+        // One machine at a time: what it may have under way is its own.
+        let limits = Limits::default();
+        let room = Room::new(Limits { own: limits.window, requests: usize::MAX, ..limits });
+        let window = Window::new(&room, || {});
         Self { queue, disk: disk.clone(), chosen, memory, window }
     }
 

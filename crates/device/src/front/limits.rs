@@ -1,0 +1,59 @@
+//! The limits of what clients may take of a server: places, memory and time. docs/device.md has them in
+//! a table.
+//!
+//! Clients that do nothing wrong meet none of them, and no client can keep another one out for long:
+//! where places or memory run short, a client that holds them without use gives way.
+
+use std::time::Duration;
+
+/// What the clients of one server may take. Tests take smaller ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at a time.
+    pub connections: usize,
+    /// How long a negotiation may take from its first byte to its last.
+    pub negotiation: Duration,
+    /// The time after which a client gives its place to a new one if it has asked for nothing yet.
+    pub newcomer: Duration,
+    /// The time without a request after which any other client gives its place to a new one.
+    pub idle: Duration,
+    /// The time in which a client takes or sends [`PIECE`] bytes, else it is closed.
+    pub patience: Duration,
+    /// The same while its place or its memory is needed for another client.
+    pub stalled: Duration,
+    /// Requests of a connection under way.
+    pub requests: usize,
+    /// Bytes of requests and replies that a connection may have under way.
+    pub window: usize,
+    /// The part of [`Self::window`] that each connection has for itself.
+    pub own: usize,
+    /// Bytes that all connections have beside their own.
+    pub shared: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            negotiation: Duration::from_secs(10),
+            newcomer: Duration::from_secs(1),
+            idle: Duration::from_secs(60),
+            patience: Duration::from_secs(30),
+            stalled: Duration::from_secs(1),
+            requests: 1024,
+            window: 64 << 20,
+            own: 1 << 20,
+            shared: 128 << 20,
+        }
+    }
+}
+
+/// Bytes that a client takes or sends within its patience.
+pub const PIECE: usize = 64 << 10;
+
+/// TCP asks a client that says nothing whether it is still there: first after this time,
+pub const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// then at this distance,
+pub const KEEP_ALIVE_STEP: Duration = Duration::from_secs(10);
+/// and closes the connection of one that does not acknowledge what it was sent for this time.
+pub const UNACKNOWLEDGED: Duration = Duration::from_secs(30);

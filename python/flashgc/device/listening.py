@@ -1,0 +1,106 @@
+"""Where a drive may be served: for this machine alone, unless its owner asks for more."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+from flashgc._core import ConfigError
+
+#: What is not protected where other machines reach a drive.
+UNPROTECTED = (
+    "no authentication and no encryption: whoever reaches it can read {what}; hint: --nbd "
+    "unix:PATH or 127.0.0.1 through an SSH tunnel"
+)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Host and port of ``HOST:PORT``, ``[IPV6]:PORT`` or ``PORT``, which is one of 127.0.0.1.
+
+    Port 0 is any that is free. Raises :class:`flashgc.ConfigError` for anything else.
+
+    >>> parse_address("8080"), parse_address("[::1]:80")
+    (('127.0.0.1', 8080), ('::1', 80))
+    """
+    host, _, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        port = ""
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16):
+        raise ConfigError(
+            f"HTTP address: found '{text}', expected HOST:PORT; hint: 127.0.0.1:8080, or "
+            "[::1]:8080 for IPv6"
+        )
+    return host or "127.0.0.1", int(port)
+
+
+def is_local(host: str) -> bool:
+    """Return whether only this machine reaches a server at ``host``, an address or a name.
+
+    A name that stands for nothing counts as local: nobody can listen there.
+
+    >>> [is_local(host) for host in ("127.8.8.8", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::")]
+    [True, True, True, False, False]
+    """
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return True
+    return all(_is_loopback(str(one[4][0])) for one in found)
+
+
+def _is_loopback(text: str) -> bool:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def check(nbd: str | None, http: str | None, *, anywhere: bool) -> str | None:
+    """Check that the addresses of ``--nbd`` and ``--http`` are of this machine alone.
+
+    With ``anywhere`` one of them must not be. Returns a line on what is not protected then, and
+    ``None`` otherwise. Raises :class:`flashgc.ConfigError`.
+    """
+    beyond = list(_beyond(nbd, http))
+    if beyond and not anywhere:
+        option, address = beyond[0]
+        raise ConfigError(
+            f"{option}: {address} is for other machines too, expected an address of this one; "
+            f"hint: {option} {_local(option, address)}, or --listen-anywhere: there is no "
+            "authentication"
+        )
+    if anywhere and not beyond:
+        found = ", ".join(f"{option} {value}" for option, value in _given(nbd, http))
+        raise ConfigError(
+            f"--listen-anywhere: found {found or 'no address'}, expected an address that other "
+            "machines reach; hint: leave --listen-anywhere out"
+        )
+    if not beyond:
+        return None
+    what = "and overwrite the drive" if any(one[0] == "--nbd" for one in beyond) else "its state"
+    where = " and ".join(f"{option} {address}" for option, address in beyond)
+    return f"warning: {where}: {UNPROTECTED.format(what=what)}"
+
+
+def _given(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
+    for option, address in (("--nbd", nbd), ("--http", http)):
+        if address is not None:
+            yield option, address
+
+
+def _beyond(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
+    """The options whose addresses other machines reach."""
+    for option, address in _given(nbd, http):
+        if option == "--http":
+            host = parse_address(address)[0]
+        else:
+            # What is no address is refused where it is listened at.
+            host = "" if address.startswith("unix:") else address.rpartition(":")[0].strip("[]")
+        if host and not is_local(host):
+            yield option, address
+
+
+def _local(option: str, address: str) -> str:
+    port = address.rpartition(":")[2]
+    return port if option == "--http" else f"127.0.0.1:{port}"
