@@ -79,6 +79,10 @@ pub struct Drive {
     usage: Usage,
     recording: Option<Recording>,
     recovery: Option<Recovery>,
+    /// The medium takes back the room of blocks that stay erased.
+    gives_room_back: bool,
+    /// The number of the next journal record when the drive was last looked at while idle.
+    seen: u64,
     /// Room for the pages that are being copied.
     window: Window,
 }

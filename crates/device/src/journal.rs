@@ -70,6 +70,8 @@ pub(crate) struct Journal {
     /// The number of the next record.
     stamp: u64,
     pending: Vec<Record>,
+    /// The last block has records, and nothing on the medium says that they are durable.
+    is_unvouched: bool,
 }
 
 impl Journal {
@@ -77,7 +79,7 @@ impl Journal {
     /// that counts holds all before; that before it needs the blocks from `kept` on.
     pub(crate) fn new(tag: u32, (next, stamp): (u64, u64), kept: u64) -> Self {
         let pending = Vec::with_capacity(RECORDS);
-        Self { tag, kept, start: next, next, durable: next, stamp, pending }
+        Self { tag, kept, start: next, next, durable: next, stamp, pending, is_unvouched: false }
     }
 
     /// The number that the next record gets.
@@ -106,6 +108,17 @@ impl Journal {
         zones.journal_blocks.saturating_sub(self.next - self.kept)
     }
 
+    /// Blocks written since the last sync.
+    pub(crate) fn unsynced(&self) -> u64 {
+        self.next - self.durable
+    }
+
+    /// Returns `true` if records were written, and no block and no superblock behind them says that they
+    /// are durable. Their damage would be taken for the end of a journal that a crash tore.
+    pub(crate) fn is_unvouched(&self) -> bool {
+        self.is_unvouched
+    }
+
     /// Adds a record; whether its block is full now, and is to be written.
     pub(crate) fn append(&mut self, record: Record) -> bool {
         self.pending.push(record);
@@ -118,11 +131,21 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
+        self.write_block(media, zones)
+    }
+
+    /// Writes a block without records, behind those that are durable. It says so of them.
+    pub(crate) fn vouch(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
+        debug_assert!(self.pending.is_empty() && self.unsynced() == 0);
+        self.write_block(media, zones)
+    }
+
+    fn write_block(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         if self.room(zones) == 0 {
             return Err(io::Error::other("the journal is full, and no checkpoint has made room"));
         }
         let mut bytes = [0; PAGE];
-        let unsynced = u32::try_from(self.next - self.durable).unwrap_or(u32::MAX);
+        let unsynced = u32::try_from(self.unsynced()).unwrap_or(u32::MAX);
         Put::new(&mut bytes)
             .u32(MAGIC)
             .u32(0)
@@ -137,6 +160,7 @@ impl Journal {
         Put::new(&mut bytes[4..]).u32(sum);
         media.write_at(zones.journal(self.next), &bytes)?;
         self.next += 1;
+        self.is_unvouched = !self.pending.is_empty();
         self.pending.clear();
         Ok(())
     }
@@ -152,30 +176,39 @@ impl Journal {
     }
 
     /// A checkpoint that began at block `start` counts from now on.
+    /// The superblock that names it says that all blocks are durable.
     pub(crate) fn end_checkpoint(&mut self, start: u64) {
         self.start = start;
+        self.is_unvouched = false;
     }
 }
 
 /// A block that verifies, wherever in the ring it was found.
-struct Block {
+pub(crate) struct Block {
     number: u64,
     /// The number of its first record.
-    stamp: u64,
+    pub(crate) stamp: u64,
     /// Blocks before this one were durable when it was written.
     durable: u64,
-    records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) bytes: [u8; PAGE],
 }
 
 impl Block {
-    /// What lies at the place of block `sequence`; `None` if that is no block.
-    fn read(media: &dyn Media, zones: &Zones, tag: u32, sequence: u64) -> io::Result<Option<Self>> {
+    /// Returns the block that lies at the place of block `sequence`; `None` if there is none.
+    pub(crate) fn read(
+        media: &dyn Media,
+        zones: &Zones,
+        tag: u32,
+        sequence: u64,
+    ) -> io::Result<Option<Self>> {
         let mut bytes = [0; PAGE];
         media.read_at(zones.journal(sequence), &mut bytes)?;
         let mut get = Get::new(&bytes);
         let (magic, sum) = (get.u32(), get.u32());
         let (number, stamp) = (get.u64(), get.u64());
         let (count, unsynced) = (get.u32() as usize, get.u32());
+        let found = bytes;
         bytes[4..8].fill(0);
         if magic != MAGIC || count > RECORDS || sum != crc(tag, &bytes) {
             return Ok(None);
@@ -183,7 +216,7 @@ impl Block {
         let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
         let Some(records) = records.collect() else { return Ok(None) };
         let durable = number.saturating_sub(unsynced.into());
-        Ok(Some(Self { number, stamp, durable, records }))
+        Ok(Some(Self { number, stamp, durable, records, bytes: found }))
     }
 }
 
@@ -237,6 +270,11 @@ impl<'a> Replay<'a> {
             return fault(end, what);
         }
         Ok(Self { media, zones, tag, start, stamp, end, durable })
+    }
+
+    /// The numbers of the blocks that nothing says to be durable.
+    pub(crate) fn tail(&self) -> std::ops::Range<u64> {
+        self.durable.clamp(self.start, self.end)..self.end
     }
 
     /// Calls `take` with each record, its number, and whether it was durable for certain. Returns how

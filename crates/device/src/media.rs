@@ -33,10 +33,13 @@ pub trait Media: Send {
     /// Those of the medium.
     fn sync(&mut self) -> io::Result<()>;
 
+    /// Returns `true` if [`Media::punch`] can give room back, as far as is known.
+    fn gives_room_back(&self) -> bool;
+
     /// Gives back the room of a range: it reads as zeros.
     ///
     /// # Errors
-    /// Bytes beyond the end; those of the medium.
+    /// Bytes beyond the end; [`io::ErrorKind::Unsupported`] where it cannot; those of the medium.
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()>;
 
     /// Makes room for a range where room can run out, so that writes there do not meet its end.

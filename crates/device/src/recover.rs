@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use flashgc_base::snapshot::Reader;
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
@@ -35,6 +36,8 @@ pub(crate) struct Found {
     pub(crate) skipped: Vec<u32>,
     /// Journal records behind the checkpoint.
     pub(crate) records: u64,
+    /// Journal blocks of which nothing says that they are durable.
+    pub(crate) tail: Range<u64>,
 }
 
 /// What a drive is read from.
@@ -121,11 +124,13 @@ fn load_from(
         is_clean,
         skipped: Vec::new(),
         records: 0,
+        tail: 0..0,
     };
     if !is_clean {
         let certain = superblock.durable;
         let replay = Replay::find(media, place, (named.journal, named.stamp), certain)?;
         found.replay(&replay, Pages { media, zones, tag, rules })?;
+        found.tail = replay.tail();
         let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records };
         found.horizons.push(lost);
         let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);

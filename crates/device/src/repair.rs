@@ -1,16 +1,57 @@
-//! What recovery writes before its checkpoint. All that the drive held is durable by then, so that
-//! places without a live page may be written. A crash leaves the old superblock, and the same map.
+//! What recovery writes before its checkpoint: first what it has read, which may be in the host's memory
+//! alone. Once that is durable, places without a live page may be written. A crash leaves the old
+//! superblock, and the same map.
 
 use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
-use crate::journal::Journal;
+use crate::journal::{Block, Journal, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
 use crate::recover::Found;
 use crate::served::DeviceError;
-use crate::verify::{Expected, Pages, Rules};
+use crate::verify::{Damage, Expected, Pages, Rules};
+
+/// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable
+/// what recovery found, also where the host's memory has it and an earlier sync failed: the system takes
+/// such pages for written, and no later sync writes them. What lies before is vouched for on the medium:
+/// a sync that covered it has succeeded.
+///
+/// # Errors
+/// Those of the medium; pages that are others than a moment ago.
+pub(crate) fn renew(
+    media: &mut dyn Media,
+    (zones, tag, rules): (&Zones, u32, Rules),
+    found: &mut Found,
+) -> Result<(), DeviceError> {
+    let changed = |what: String| {
+        DeviceError::Media(format!("{what} changed while the drive recovered; hint: open it again"))
+    };
+    let mut data = [0; PAGE];
+    for number in found.tail.clone() {
+        let block = Block::read(media, zones, tag, number)?;
+        let Some(block) = block else { return Err(changed(format!("journal block {number}"))) };
+        for (stamp, record) in (block.stamp..).zip(&block.records) {
+            let &Record::Program { page, ppn, crc, .. } = record else { continue };
+            if found.store.entries().get(page as usize) != Some(&ppn) {
+                continue; // it was written again, or discarded
+            }
+            let info = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
+            let expected = Expected { page, ppn, block: info, record: Some((stamp, crc)) };
+            match (Pages { media, zones, tag, rules }).read(&expected, &mut data) {
+                Ok(oob) => {
+                    media.write_at(zones.data(ppn), &data)?;
+                    media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
+                }
+                Err(Damage::Io(_)) => {} // it could not be read before either: that stays an error
+                Err(_) => return Err(changed(format!("page {page}"))),
+            }
+        }
+        media.write_at(zones.journal(number), &block.bytes)?;
+    }
+    Ok(())
+}
 
 /// Makes the medium what recovery has found: records that were lost are taken away, and there is room
 /// for collections.

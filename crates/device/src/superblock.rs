@@ -54,6 +54,9 @@ pub(crate) struct Superblock {
     pub(crate) media_errors: u64,
     /// What hosts have asked for.
     pub(crate) usage: Usage,
+    /// The drive synced its medium for each of its promises: what it says of durability held on the
+    /// disk, and not only with the operating system.
+    pub(crate) is_synced: bool,
 }
 
 impl Superblock {
@@ -81,6 +84,7 @@ impl Superblock {
             .u64(self.unsafe_shutdowns)
             .u64(self.media_errors);
         self.usage.put(&mut put);
+        put.u8(self.is_synced.into());
         let mut at = NAMED_AT;
         for named in [self.checkpoint, self.before.unwrap_or_default()] {
             let Named { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
@@ -139,6 +143,7 @@ impl Superblock {
             unsafe_shutdowns: get.u64(),
             media_errors: get.u64(),
             usage: Usage::take(&mut get),
+            is_synced: get.u8() == 1,
         })
     }
 
@@ -224,6 +229,14 @@ impl Copies {
         let keeps_front = held(0) || (!held(2) && is_in_front);
         let next = if keeps_front { 2 } else { 0 };
         Ok(Self { now, next, highest: highest.unwrap_or_default() })
+    }
+
+    /// Writes the superblock that counts once more to the copies that hold it. It was read from the host's
+    /// memory, which may have it and not the disk: a failed sync leaves pages that no later sync writes.
+    pub(crate) fn confirm(&self, media: &mut dyn Media) -> io::Result<()> {
+        let bytes = self.now.encode();
+        let first = 2 - self.next;
+        (first..first + 2).try_for_each(|copy| media.write_at(Zones::superblock(copy), &bytes))
     }
 
     /// Writes the next generation. It counts when the medium has been synced.

@@ -22,8 +22,7 @@ fn nothing_of_a_damaged_page_reaches_whoever_reads_it_with_its_neighbours() {
     let mut found = vec![0xaa; 8 * PAGE];
     let read = drive.read(0, &mut found);
     assert!(matches!(read, Err(DeviceError::Media(_))), "{read:?}");
-    assert!(found[..3 * PAGE] == pages[..3 * PAGE], "the pages before it are whole");
-    assert!(found[3 * PAGE..4 * PAGE].iter().all(|&byte| byte == 0), "damaged bytes are left");
+    assert!(found.iter().all(|&byte| byte == 0), "bytes are left that nobody has verified");
 }
 
 /// Pages 0, 1 and 2 are written, and the last two discarded: the next page goes where page 1 was.

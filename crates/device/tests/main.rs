@@ -10,6 +10,7 @@ mod damage;
 mod decisions;
 mod double_faults;
 mod driver;
+mod failed_sync;
 mod fallback;
 mod faults;
 mod full_disk;

@@ -45,14 +45,16 @@ pub struct Replay {
 }
 
 fn open(path: &Path, is_lossy: bool) -> Result<(Drive, Option<Lossy>), DeviceError> {
+    // A copy of the file sees what was written to it: no sync is needed, but where it forgets.
     let media = FileMedia::open(path)?;
     let text = configuration(&media)?;
     let settings = Settings::parse(&text, Outside::default())?;
     if !is_lossy {
-        return Ok((Drive::open(Box::new(media), &settings)?, None));
+        return Ok((Drive::open_as(Box::new(media), &settings, Durability::Process)?, None));
     }
     let lossy = Lossy::new(media);
-    Ok((Drive::open(Box::new(lossy.clone()), &settings)?, Some(lossy)))
+    let drive = Drive::open_as(Box::new(lossy.clone()), &settings, Durability::Power)?;
+    Ok((drive, Some(lossy)))
 }
 
 impl Replay {
@@ -61,9 +63,7 @@ impl Replay {
     /// # Errors
     /// A log or a drive that cannot be opened.
     pub fn new(log: &Path, file: &Path) -> Result<Self, DeviceError> {
-        let (mut drive, _) = open(file, false)?;
-        // A copy of the file sees what was written to it: no sync is needed.
-        drive.set_durability(Durability::Process);
+        let (drive, _) = open(file, false)?;
         Ok(Self { log: Log::open(log)?, drive, position: 0 })
     }
 
@@ -88,7 +88,6 @@ impl Replay {
         let mut rng = Stream::new(seed, "cut");
         let mut cut = Cut::default();
         let (mut drive, lossy) = open(copy, true)?;
-        drive.set_durability(Durability::Power);
         let ahead = self.ahead()?;
         let (end, all) = (rng.below(ahead.len() as u32 + 1) as usize, rng.below(2) == 0);
         for (index, entry) in ahead.iter().enumerate() {

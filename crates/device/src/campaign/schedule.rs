@@ -92,7 +92,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn open(&self, media: CrashMedia) -> Result<Drive, DeviceError> {
-        Drive::open_by(Box::new(media), &self.settings, self.rules)
+        Drive::open_by(Box::new(media), &self.settings, self.settings.durability, self.rules)
     }
 
     pub(super) fn run(&mut self, rng: &mut Stream, tally: &mut Tally) -> Result<(), String> {

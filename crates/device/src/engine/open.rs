@@ -15,7 +15,7 @@ use crate::media::Media;
 use crate::recover;
 use crate::repair;
 use crate::served::DeviceError;
-use crate::settings::{Settings, invalid};
+use crate::settings::{Durability, Settings, invalid};
 use crate::superblock::{Copies, Superblock};
 use crate::usage::Usage;
 use crate::verify::Rules;
@@ -58,6 +58,7 @@ impl Drive {
             unsafe_shutdowns: 0,
             media_errors: 0,
             usage: Usage::default(),
+            is_synced: true,
         };
         let tag = first.tag();
         let begin = (first.base(), first.base());
@@ -86,24 +87,35 @@ impl Drive {
     /// No drive, another format or other settings; damage that leaves the map unknown; those of the
     /// medium.
     pub fn open(media: Box<dyn Media>, settings: &Settings) -> Result<Self, DeviceError> {
-        Self::open_by(media, settings, Rules::default())
+        Self::open_as(media, settings, settings.durability)
     }
 
-    /// The same without some of the rules.
-    #[doc(hidden)]
-    pub fn open_by(
+    /// Opens the drive so that it survives `durability`, whatever its file says.
+    ///
+    /// # Errors
+    /// Those of [`Drive::open`].
+    pub fn open_as(
+        media: Box<dyn Media>,
+        settings: &Settings,
+        durability: Durability,
+    ) -> Result<Self, DeviceError> {
+        Self::open_by(media, settings, durability, Rules::default())
+    }
+
+    /// Opens the drive without some of the rules.
+    pub(crate) fn open_by(
         mut media: Box<dyn Media>,
         settings: &Settings,
+        durability: Durability,
         rules: Rules,
     ) -> Result<Self, DeviceError> {
         let low = settings.low()?;
         let mut copies = Copies::read(media.as_ref())?;
         let before = copies.now;
         let zones = zones_of(media.as_ref(), &before, settings)?;
-        if !before.is_clean {
-            // What is read from now on is durable: recovery may write over what it replaces.
-            media.sync()?;
-        }
+        // The superblock to go on from is durable before anything that it replaces is written over.
+        let confirmed = copies.confirm(media.as_mut()).and_then(|()| media.sync());
+        let mut failed = confirmed.err().map(could_not_open);
         let (media_read, superblock) = (media.as_ref(), &before);
         let drive =
             recover::Drive { media: media_read, zones: &zones, superblock, settings, rules };
@@ -111,11 +123,12 @@ impl Drive {
         let is_clean = found.is_clean;
         let mut now = Superblock {
             is_clean: false,
+            is_synced: durability == Durability::Power,
             power_cycles: before.power_cycles + 1,
             unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
-        let (tag, mut failed) = (now.tag(), None);
+        let tag = now.tag();
         let mut journal = if is_clean {
             let Named { journal, stamp, .. } = now.checkpoint;
             let kept = now.before.map_or(journal, |before| before.journal);
@@ -130,15 +143,23 @@ impl Drive {
             };
             Journal::new(tag, (now.base(), now.base()), now.base())
         };
-        let prepared = if is_clean {
+        let parts = (&zones, tag, rules);
+        let prepared = if failed.is_some() {
+            Ok(())
+        } else if is_clean {
             // The checkpoint stays; the journal goes on behind it.
             copies.write(media.as_mut(), now).and_then(|()| media.sync()).map_err(DeviceError::from)
         } else {
             copies.now = now;
-            repair::repair(media.as_mut(), (&zones, tag, rules), &mut found, &mut journal)
+            let renewed = match durability {
+                Durability::Power => repair::renew(media.as_mut(), parts, &mut found)
+                    .and_then(|()| Ok(media.sync()?)),
+                Durability::Process | Durability::None => Ok(()),
+            };
+            renewed.and_then(|()| repair::repair(media.as_mut(), parts, &mut found, &mut journal))
         };
         match prepared {
-            Err(DeviceError::Io(error)) => failed = Some(format!("opening it failed: {error}")),
+            Err(DeviceError::Io(error)) => failed = Some(could_not_open(error)),
             done => done?,
         }
         found.hold(settings.layout.geometry.pages_per_block())?;
@@ -149,7 +170,7 @@ impl Drive {
             journal,
             low,
             ranges: settings.streams.clone(),
-            durability: settings.durability,
+            durability,
             rules,
             is_dirty: false,
             stripes: Stripes::default(),
@@ -164,6 +185,8 @@ impl Drive {
                 records: found.records,
                 skipped: found.skipped.len() as u64,
             }),
+            gives_room_back: media.gives_room_back(),
+            seen: 0,
             window: Window::default(),
             blocks: found.blocks,
             horizons: found.horizons,
@@ -176,17 +199,23 @@ impl Drive {
             // What a page holds was written at the same address.
             streams.hold(&|page| stream_of(ranges, page));
         }
-        if !is_clean && drive.failed.is_none() {
+        // A drive that did not sync may have a checkpoint that is not on the disk.
+        let is_uncertain = durability == Durability::Power && !before.is_synced;
+        if (!is_clean || is_uncertain) && drive.failed.is_none() {
             // Both slots get the checkpoint: one of them may be lost.
             let written = drive
-                .checkpoint(now, false)
+                .checkpoint(drive.copies.now, false)
                 .and_then(|()| drive.checkpoint(drive.copies.now, false));
             if let Err(error) = written {
-                drive.fail(format!("opening it failed: {error}"));
+                drive.fail(could_not_open(error));
             }
         }
         Ok(drive)
     }
+}
+
+fn could_not_open(error: std::io::Error) -> String {
+    format!("opening it failed: {error}")
 }
 
 /// The zones of the drive with this superblock, whose settings are these.

@@ -15,6 +15,10 @@ use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 
+/// Journal blocks that may wait for a sync. Recovery writes them again, with the pages that they name: some
+/// 254 MiB.
+const UNSYNCED: u64 = 256;
+
 /// The stream of a write of `page`.
 pub(super) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
     ranges.of(u64::from(page) * PAGE as u64).unwrap_or(NO_STREAM)
@@ -95,7 +99,27 @@ impl Drive {
         if !self.journal.append(record) {
             return Ok(());
         }
-        self.write_out().map_err(|error| self.fail(error))
+        let mut written = self.write_out();
+        if self.durability == Durability::Power && self.journal.unsynced() >= UNSYNCED {
+            written = written.and_then(|()| self.make_durable());
+        }
+        written.map_err(|error| self.fail(error))
+    }
+
+    /// Makes durable what was done, and then says so in the journal: from then on damage to any of it is
+    /// an error, and not taken for what a crash tore.
+    pub(super) fn vouch(&mut self) -> Result<(), DeviceError> {
+        self.advance_checkpoint()?;
+        let done = self.make_durable().and_then(|()| {
+            if !self.journal.is_unvouched() {
+                return Ok(());
+            }
+            self.journal.vouch(self.media.as_mut(), &self.zones)?;
+            self.sync_if_promised()?;
+            self.passed();
+            Ok(())
+        });
+        done.map_err(|error| self.fail(error))
     }
 
     /// Writes what waits: first the pages, then the records that name them.

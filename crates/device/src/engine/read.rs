@@ -77,7 +77,7 @@ impl Drive {
         read.map_err(|damage| self.damaged(page, &damage))
     }
 
-    /// Reads pages from `page` on. What could not be read is zeros.
+    /// Reads pages from `page` on. After an error the buffer holds anything.
     pub(super) fn read_pages(&mut self, page: u32, into: &mut [u8]) -> Result<(), DeviceError> {
         let mut done = 0;
         while done * PAGE < into.len() {
@@ -111,7 +111,7 @@ impl Drive {
     fn read_neighbours(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<(), DeviceError> {
         let count = into.len() / PAGE;
         if count == 1 {
-            return self.read_place(page, ppn, into).map(drop).inspect_err(|_| into.fill(0));
+            return self.read_place(page, ppn, into).map(drop);
         }
         let mut records = [0; AT_ONCE as usize * oob::BYTES];
         let records = &mut records[..count * oob::BYTES];
@@ -120,17 +120,13 @@ impl Drive {
         let first = ppn;
         for (index, into) in (0..).zip(into.chunks_mut(PAGE)) {
             let (page, ppn) = (page + index, first + index);
-            let read = match slot_of(records, self.tag, first, ppn).filter(|_| is_read) {
+            match slot_of(records, self.tag, first, ppn).filter(|_| is_read) {
                 Some(slot) => {
                     let expected = self.expected(page, ppn);
                     let verified = self.pages_of_media().verify(&expected, slot, into);
-                    verified.map_err(|damage| self.damaged(page, &damage))
+                    verified.map_err(|damage| self.damaged(page, &damage))?;
                 }
-                None => self.read_place(page, ppn, into),
-            };
-            if let Err(error) = read {
-                into.fill(0);
-                return Err(error);
+                None => drop(self.read_place(page, ppn, into)?),
             }
         }
         Ok(())

@@ -59,6 +59,8 @@ pub struct Report {
     pub recovery: Option<Recovery>,
     /// Why the drive is read-only; `None` while it is not.
     pub read_only: Option<String>,
+    /// Blocks that stay erased give their room back to the host's file system.
+    pub gives_room_back: bool,
 }
 
 /// What a block is.
@@ -91,11 +93,6 @@ pub struct Block {
 }
 
 impl Drive {
-    /// From now on the drive survives this, whatever its file says.
-    pub fn set_durability(&mut self, durability: Durability) {
-        self.durability = durability;
-    }
-
     /// The state and the counts.
     pub fn stat(&self) -> Report {
         let Superblock { uuid, power_cycles, unsafe_shutdowns, media_errors, .. } = self.copies.now;
@@ -128,6 +125,7 @@ impl Drive {
             unsafe_shutdowns,
             recovery: self.recovery,
             read_only: self.read_only(),
+            gives_room_back: self.gives_room_back,
         }
     }
 

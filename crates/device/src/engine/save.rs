@@ -94,14 +94,24 @@ impl Drive {
     }
 
     /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
+    /// Where the medium cannot, the drive works on without.
     fn punch_erased(&mut self) -> io::Result<()> {
         let mut erased = std::mem::take(&mut self.erased);
+        if !self.gives_room_back {
+            return Ok(());
+        }
         erased.sort_unstable();
         erased.dedup();
         for block in erased {
             if !self.blocks[block as usize].is_written {
                 let first = self.zones.data(self.zones.first_ppn(block));
-                self.media.punch(first, self.zones.block_bytes())?;
+                match self.media.punch(first, self.zones.block_bytes()) {
+                    Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                        self.gives_room_back = false;
+                        return Ok(());
+                    }
+                    punched => punched?,
+                }
             }
         }
         Ok(())

@@ -35,6 +35,18 @@ impl Drive {
         self.range(page, count)
     }
 
+    /// Does what an idle drive owes: called a few times a second while no command waits, it vouches for
+    /// what was done, once nothing was since the last call.
+    pub fn rest(&mut self) {
+        let stamp = self.journal.stamp();
+        let is_still = std::mem::replace(&mut self.seen, stamp) == stamp;
+        let owes = self.is_dirty || self.journal.is_unvouched();
+        if is_still && owes && self.check_writable().is_ok() {
+            // A failure has made the drive read-only, which the next command is told.
+            let _ = self.vouch();
+        }
+    }
+
     fn record(&mut self, op: Op, page: u64, count: u64) {
         if let Some(recording) = &mut self.recording {
             recording.note(op, page, count);
@@ -136,7 +148,9 @@ impl Served for Drive {
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range_of(page, into.len())?;
         self.record(Op::Read, page, range.len() as u64);
-        self.read_pages(range.start, into)
+        let read = self.read_pages(range.start, into);
+        // Nothing is left in the buffer that is not the data of its page.
+        read.inspect_err(|_| into.fill(0))
     }
 
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {

@@ -15,19 +15,23 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::bytes::{Bytes, Extent};
 use super::failure::Failure;
 use super::meter::{Kind, Meter};
 use super::pace::{Pace, Paced, Ticket};
-use crate::Served;
+use crate::{Drive, Served};
 
 /// Commands that may wait; who submits more waits itself.
 const DEPTH: usize = 256;
+
+/// How long the drive's thread waits for a command before it looks what an idle drive owes. It owes nothing
+/// once twice that time has passed without a change.
+const REST: Duration = Duration::from_millis(400);
 
 /// What a drive is asked to do. Ranges are in bytes.
 #[derive(Debug)]
@@ -361,7 +365,17 @@ impl<S> Drop for Engine<S> {
 /// The drive's thread: batch after batch, until it is told to stop or nobody is left to ask.
 fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
     let mut running = true;
-    while running && let Ok(first) = queued.recv() {
+    while running {
+        let first = match queued.recv_timeout(REST) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                let mut locked = shared.drive.lock().ok()?;
+                let drive = &mut locked.as_mut()?.drive;
+                drive.drive().as_drive().into_iter().for_each(Drive::rest);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         let mut locked = shared.drive.lock().ok()?;
         running = locked.as_mut()?.serve(first, queued, &shared.queued);
     }

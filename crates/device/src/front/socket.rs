@@ -273,8 +273,8 @@ impl Write for &Socket {
 
 /// A connection until a deadline, however little comes at a time.
 pub struct Until<'a> {
-    pub socket: &'a Socket,
-    pub deadline: Instant,
+    pub(super) socket: &'a Socket,
+    pub(super) deadline: Instant,
 }
 
 impl Until<'_> {
@@ -315,8 +315,8 @@ pub fn timed_out(error: io::Error) -> io::Error {
 /// The side of a connection on which requests come. Between two requests the client may be silent as
 /// long as it likes; within one, [`PIECE`] bytes come in time.
 pub struct Requests<'a> {
-    pub socket: &'a Socket,
-    pub window: &'a Window,
+    pub(super) socket: &'a Socket,
+    pub(super) window: &'a Window,
     /// When the piece of a request began of which the rest has not come, and its bytes so far.
     piece: Option<(Instant, usize)>,
 }
@@ -366,8 +366,8 @@ impl Read for Requests<'_> {
 
 /// The side of a connection on which replies go. [`PIECE`] bytes are taken in time.
 pub struct Replies<'a> {
-    pub socket: &'a Socket,
-    pub window: &'a Window,
+    pub(super) socket: &'a Socket,
+    pub(super) window: &'a Window,
 }
 
 impl Write for Replies<'_> {

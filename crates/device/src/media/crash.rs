@@ -99,6 +99,10 @@ impl Media for CrashMedia {
         Ok(())
     }
 
+    fn gives_room_back(&self) -> bool {
+        true
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         let mut history = self.history();
         let range = part(history.image.len(), at, len as usize)?;

@@ -105,6 +105,10 @@ impl<M: Media> Media for FaultMedia<M> {
         self.inner.sync()
     }
 
+    fn gives_room_back(&self) -> bool {
+        self.inner.gives_room_back()
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         self.inner.punch(at, len)
     }

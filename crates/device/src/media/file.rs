@@ -9,6 +9,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fdatasync, flock};
 use rustix::io::Errno;
 
 use super::Media;
+use crate::layout::PAGE;
 
 /// See the module's text.
 pub struct FileMedia {
@@ -66,6 +67,17 @@ impl FileMedia {
     }
 }
 
+fn punch(file: &File, at: u64, len: u64) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match fallocate(file, flags, at, len) {
+        Ok(()) => Ok(()),
+        Err(error @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, error))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn lock(file: &File) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
@@ -94,9 +106,13 @@ impl Media for FileMedia {
         Ok(fdatasync(&self.file)?)
     }
 
+    /// Punches a hole behind the end, where there is nothing to lose.
+    fn gives_room_back(&self) -> bool {
+        punch(&self.file, self.len, PAGE as u64).is_ok()
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        Ok(fallocate(&self.file, flags, at, len)?)
+        punch(&self.file, at, len)
     }
 
     /// Where the file system cannot, a full disk is met by the write instead.

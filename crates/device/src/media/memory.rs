@@ -49,6 +49,10 @@ impl Media for MemMedia {
         Ok(())
     }
 
+    fn gives_room_back(&self) -> bool {
+        true
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         let mut bytes = self.bytes();
         let range = part(bytes.len(), at, len as usize)?;

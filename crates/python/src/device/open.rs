@@ -85,8 +85,8 @@ impl StoredDrive {
         let mut live = clock.as_ref().map(|clock| clock.drive(&settings)).transpose()?;
         let slowest = pace::Slowest::default();
         let open = || {
-            let mut drive = Drive::open(Box::new(media), &settings)?;
-            drive.set_durability(durability.unwrap_or(settings.durability));
+            let durability = durability.unwrap_or(settings.durability);
+            let mut drive = Drive::open_as(Box::new(media), &settings, durability)?;
             if let Some((live, clock)) = live.as_mut().zip(clock.as_ref()) {
                 pace::fill(live, clock, &mut drive)?;
             }
@@ -259,7 +259,9 @@ impl StoredDrive {
         }
         let queue = self.shown.queue.clone();
         let server = match bound.map(|bound| bound.take()).transpose()? {
-            Some(listener) => Server::start_with(queue, &address, listener, Export::default(), Limits::default()),
+            Some(listener) => {
+                Server::start_with(queue, &address, listener, Export::default(), Limits::default())
+            }
             None => Server::start(queue, &address, Export::default()),
         };
         let server = server.map_err(|error| {

@@ -36,7 +36,7 @@ impl Life {
         if let Some(failing) = failing {
             set(failing, &faults, &shorts, zones);
         }
-        let opened = Drive::open_by(Box::new(outer), settings, rules);
+        let opened = Drive::open_by(Box::new(outer), settings, settings.durability, rules);
         let failed = faults.failed() + shorts.done();
         let opened = match opened {
             Ok(drive) => {

@@ -80,6 +80,10 @@ impl<M: Media> Media for ShortMedia<M> {
         self.inner.reserve(at, len)
     }
 
+    fn gives_room_back(&self) -> bool {
+        self.inner.gives_room_back()
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         self.inner.punch(at, len)
     }

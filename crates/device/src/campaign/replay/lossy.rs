@@ -87,6 +87,10 @@ impl Media for Lossy {
         self.held().file.reserve(at, len)
     }
 
+    fn gives_room_back(&self) -> bool {
+        self.held().file.gives_room_back()
+    }
+
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         let mut held = self.held();
         let mut before = vec![0; len as usize];

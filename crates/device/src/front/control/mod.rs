@@ -61,7 +61,7 @@ use std::time::Duration;
 use super::clients::{Client as Connection, Clients};
 use super::limits::Limits;
 use super::queue::Queue;
-use super::socket::{Listener, Socket};
+use super::socket::Listener;
 pub use client::{Client, ClientError};
 pub use request::Status;
 
