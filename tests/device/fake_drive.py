@@ -121,6 +121,7 @@ class FakeDrive:
                 "durability": "process",
                 "write_amplification": programmed / self.host if self.host else None,
                 "read_only": self.read_only,
+                "gives_room_back": True,
                 "free_blocks": len(self.free),
                 "mapped_pages": sum(map(len, self.held)),
                 "zombie_pages": None,

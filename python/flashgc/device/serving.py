@@ -76,9 +76,7 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
             if fronts.record is not None:
                 drive.record(fronts.record)
             if fronts.nbd is not None:
-                drive.serve_nbd(
-                    fronts.nbd, bound=ready.nbd, listen_anywhere=fronts.listen_anywhere
-                )
+                drive.serve_nbd(fronts.nbd, bound=ready.nbd, listen_anywhere=fronts.listen_anywhere)
             if fronts.vhost_user is not None:
                 drive.serve_vhost_user(fronts.vhost_user)
             if fronts.fuse is not None:

@@ -73,6 +73,10 @@ def _drive(stat: Stat) -> list[str]:
     ]
     if stat["read_only"] is not None:
         lines += _fold("READ-ONLY", [stat["read_only"]])
+    if not stat["gives_room_back"]:
+        lines += _fold(
+            "room", ["the file keeps that of erased blocks: its file system has no holes"]
+        )
     return lines
 
 

@@ -161,6 +161,7 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
         "write_amplification": (counters.host_pages > 0)
             .then(|| programmed as f64 / counters.host_pages as f64),
         "read_only": report.read_only,
+        "gives_room_back": report.gives_room_back,
         "free_blocks": report.free_blocks,
         "mapped_pages": report.mapped_pages,
         "streams": report.streams.as_ref().map(StreamResult::all),
