@@ -1,7 +1,8 @@
 //! Fuzzing: scripts of commands, crashes and faults of the medium, on a small drive beside a dictionary.
 //!
 //! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends every
-//! life of a drive early would hide what comes later. Media tear writes, write a part and fail, end
+//! life of a drive early would hide what comes later. A medium has two images, what reads give and what a loss of
+//! power leaves; a failed sync makes them differ for good. Media tear writes, write a part and fail, end
 //! with EIO or ENOSPC, and flip bits; recoveries are cut off and fail as well. What a page reads as must
 //! be a version that it may have, and damage must be an error that is counted. After every script the
 //! store is audited, and without damage the two maps agree.

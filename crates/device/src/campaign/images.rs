@@ -37,6 +37,16 @@ impl<'a> Images<'a> {
         true
     }
 
+    /// The operations that no sync has covered.
+    pub(super) fn unsynced(&self) -> &'a [Op] {
+        &self.ops[self.first..self.done]
+    }
+
+    /// The medium as the last sync has left it.
+    pub(super) fn into_durable(self) -> Vec<u8> {
+        self.durable
+    }
+
     /// All that was written is there.
     pub(super) fn all(&self) -> Vec<u8> {
         self.with(|_| true)

@@ -4,10 +4,30 @@ use super::script::Failing;
 use super::short::{ShortMedia, Shorts};
 use crate::engine::Drive;
 use crate::layout::{PAGE, Zones};
-use crate::media::{CrashMedia, Fault, FaultMedia, Faults};
+use crate::media::{CrashMedia, Fault, FaultMedia, Faults, Op};
 use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::verify::Rules;
+
+/// A medium between two lives of a drive. What reads give and what the disk holds differ where the process
+/// ended, and not the power.
+#[derive(Clone)]
+pub(super) struct State {
+    /// The bytes that reads give.
+    pub(super) visible: Vec<u8>,
+    /// The bytes that a loss of power leaves for certain.
+    pub(super) durable: Vec<u8>,
+    /// Operations that the next sync makes durable. Those of a sync that failed are not among them: the
+    /// system takes their pages for written.
+    pub(super) unsynced: Vec<Op>,
+}
+
+impl State {
+    /// A medium on which all of `image` is durable.
+    pub(super) fn of(image: Vec<u8>) -> Self {
+        Self { visible: image.clone(), durable: image, unsynced: Vec::new() }
+    }
+}
 
 /// An open drive, its medium and how to make that fail.
 pub(super) struct Life {
@@ -15,22 +35,22 @@ pub(super) struct Life {
     pub(super) media: CrashMedia,
     pub(super) faults: Faults,
     pub(super) shorts: Shorts,
-    /// What the medium held when it was opened, all of it durable.
-    pub(super) base: Vec<u8>,
+    /// The medium when it was opened.
+    pub(super) base: State,
     /// A place of the medium cannot be read, whatever is written there.
     pub(super) cannot_read: bool,
 }
 
 impl Life {
-    /// Opens the drive on `image`, on a medium that fails so, and says how often it failed by then. If
+    /// Opens the drive on `base`, on a medium that fails so, and says how often it failed by then. If
     /// the drive cannot be opened, the medium is there.
     pub(super) fn open(
-        image: Vec<u8>,
+        base: State,
         (settings, rules): (&Settings, Rules),
         zones: &Zones,
         failing: Option<Failing>,
     ) -> (Result<Self, (DeviceError, CrashMedia)>, u64) {
-        let media = CrashMedia::of(image.clone());
+        let media = CrashMedia::of(base.visible.clone());
         let shorts = Shorts::default();
         let (outer, faults) = FaultMedia::new(ShortMedia::new(media.clone(), shorts.clone()));
         if let Some(failing) = failing {
@@ -41,7 +61,7 @@ impl Life {
         let opened = match opened {
             Ok(drive) => {
                 let cannot_read = matches!(failing, Some(Failing::Read(_)));
-                Ok(Self { drive, media, faults, shorts, base: image, cannot_read })
+                Ok(Self { drive, media, faults, shorts, base, cannot_read })
             }
             Err(error) => Err((error, media)),
         };

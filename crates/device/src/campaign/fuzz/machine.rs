@@ -5,7 +5,7 @@ use flashgc_base::rng::Stream;
 use super::super::images::Images;
 use super::super::oracle::{Version, bytes_of, version_of};
 use super::Tally;
-use super::life::{Life, bit_of};
+use super::life::{Life, State, bit_of};
 use super::pages::Pages;
 use super::script::{Again, Failing, Script, Step};
 use crate::check::check;
@@ -67,19 +67,20 @@ impl<'a> Machine<'a> {
             was_damaged: false,
             tally,
         };
-        let life = machine.open(blank.image(), None).map_err(|(error, _)| text(&error))?;
+        let life =
+            machine.open(State::of(blank.image()), None).map_err(|(error, _)| text(&error))?;
         machine.life = Some(life);
         Ok(machine)
     }
 
-    /// Opens the drive on `image`, on a medium that fails so. If it cannot be opened, the medium is
+    /// Opens the drive on `base`, on a medium that fails so. If it cannot be opened, the medium is
     /// there.
     fn open(
         &mut self,
-        image: Vec<u8>,
+        base: State,
         failing: Option<Failing>,
     ) -> Result<Life, (DeviceError, CrashMedia)> {
-        let (opened, failed) = Life::open(image, (self.settings, self.rules), &self.zones, failing);
+        let (opened, failed) = Life::open(base, (self.settings, self.rules), &self.zones, failing);
         self.tally.faults += failed;
         opened
     }
@@ -195,18 +196,37 @@ impl<'a> Machine<'a> {
         0..self.settings.layout.geometry.logical_pages()
     }
 
-    /// What a crash leaves of what was done since the drive was opened.
-    fn image(&self, base: &[u8], media: &CrashMedia, rng: &mut Stream, is_cut: bool) -> Vec<u8> {
+    /// The medium after a crash of a drive that was opened on `base`. `had_failed`: a sync has, or may
+    /// have.
+    fn crashed(
+        &self,
+        base: &State,
+        media: &CrashMedia,
+        rng: &mut Stream,
+        (is_cut, had_failed): (bool, bool),
+    ) -> State {
         let mut ops = media.take_history();
         if is_cut {
             ops.truncate(rng.below(ops.len() as u32 + 1) as usize);
         }
-        let mut images = Images::new(base, &ops);
+        let mut visible = base.visible.clone();
+        ops.iter().for_each(|op| op.apply(&mut visible));
+        if self.settings.durability != Durability::Power {
+            return State::of(visible);
+        }
+        let all = [base.unsynced.clone(), ops].concat();
+        let mut images = Images::new(&base.durable, &all);
         while images.step() {}
-        match self.settings.durability {
-            Durability::Power if rng.below(8) > 0 => images.draw(rng).1,
-            // The end of the process leaves all that was written.
-            _ => images.all(),
+        if rng.below(4) > 0 {
+            return State::of(images.draw(rng).1);
+        }
+        // The end of the process leaves all that was written to whoever reads it.
+        match had_failed {
+            true => State { visible, durable: images.draw(rng).1, unsynced: Vec::new() },
+            false => {
+                let unsynced = images.unsynced().to_vec();
+                State { visible, durable: images.into_durable(), unsynced }
+            }
         }
     }
 
@@ -223,11 +243,11 @@ impl<'a> Machine<'a> {
     fn crash(&mut self, draw: u32, again: Again, flip: Option<u32>) -> Result<(), String> {
         let mut rng = Stream::new(draw.into(), "crash");
         let life = self.end_life()?;
-        let mut image = self.image(&life.base, &life.media, &mut rng, false);
+        let mut base = self.crashed(&life.base, &life.media, &mut rng, (false, life.failed() > 0));
         drop(life);
         self.tally.crashes += 1;
         if let Some(at) = flip {
-            self.probe(&image, at, false)?;
+            self.probe(&base.visible, at, false)?;
         }
         let failing = match again {
             Again::Failing(failing) => Some(failing),
@@ -236,7 +256,7 @@ impl<'a> Machine<'a> {
         if matches!(failing, Some(Failing::Read(_))) {
             self.damage();
         }
-        let (media, opened) = match self.open(image.clone(), failing) {
+        let (media, opened) = match self.open(base.clone(), failing) {
             Ok(life) => (life.media.clone(), Some(life)),
             Err((_, media)) if failing.is_some() => (media, None),
             Err((error, _)) => return Err(format!("opening: {error}")),
@@ -245,8 +265,9 @@ impl<'a> Machine<'a> {
             Some(life) if again == Again::No => Some(life),
             _ => {
                 self.tally.recoveries_cut += 1;
-                image = self.image(&image, &media, &mut rng, again == Again::Crash);
-                let life = self.open(image, None);
+                let how = (again == Again::Crash, failing.is_some());
+                base = self.crashed(&base, &media, &mut rng, how);
+                let life = self.open(base, None);
                 Some(life.map_err(|(error, _)| format!("opening after a cut: {error}"))?)
             }
         };
@@ -276,21 +297,22 @@ impl<'a> Machine<'a> {
         let had_failed = drive.stat().read_only.is_some();
         let closed = drive.close();
         let mut rng = Stream::new(draw.into(), "crash");
-        let image = self.image(&base, &media, &mut rng, false);
+        let has_met = faults.failed() + shorts.done() > 0;
+        let base = self.crashed(&base, &media, &mut rng, (false, has_met));
         match closed {
             Ok(()) => {
                 self.pages.flushed();
                 self.tally.reopened += 1;
                 if let Some(at) = flip {
-                    self.probe(&image, at, true)?;
+                    self.probe(&base.visible, at, true)?;
                 }
                 self.is_flipped = false;
             }
             // A drive that cannot be closed is one that crashed.
-            Err(_) if had_failed || faults.failed() + shorts.done() > 0 => self.tally.crashes += 1,
+            Err(_) if had_failed || has_met => self.tally.crashes += 1,
             Err(error) => return Err(format!("closing: {error}")),
         }
-        let life = self.open(image, None);
+        let life = self.open(base, None);
         self.life = Some(life.map_err(|(error, _)| format!("opening: {error}"))?);
         self.settle()
     }
@@ -319,7 +341,7 @@ impl<'a> Machine<'a> {
         let mut flipped = image.to_vec();
         flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         self.tally.flips += 1;
-        match self.open(flipped, None) {
+        match self.open(State::of(flipped), None) {
             Err(_) => self.tally.refused += 1,
             Ok(life) => {
                 self.life = Some(life);
