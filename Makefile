@@ -85,7 +85,7 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	done
 	$(PYTEST) --hypothesis-profile=soak -m 'hypothesis or soak'
 
-# In place: a copy would compile the workspace anew. What was changed is put back also after ctrl-C.
+# In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.
 CRATE ?=
 FILE ?=
 CHANGE ?=
