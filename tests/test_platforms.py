@@ -30,7 +30,10 @@ UNIX_ONLY = {
 #: What the engine has on Linux only.
 LINUX_ONLY = (
     "DeviceClient",
+    "DeviceListener",
+    "DeviceMount",
     "DeviceReplay",
+    "DriveFile",
     "PageCacheFollower",
     "PostgresFollower",
     "RecordedDrive",

@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import pwd
-import resource
 import signal
 from dataclasses import dataclass
 
@@ -51,6 +49,8 @@ def runner(owner: int, group: int, name: str | None = None) -> Runner:
         if name is not None:
             raise ConfigError("--user applies to root alone; hint: leave it out")
         return Runner(os.geteuid(), os.getegid())
+    import pwd  # not on every system
+
     for wanted in USERS if name is None else (name,):
         if name is None and owner != 0:
             break
@@ -75,6 +75,8 @@ def drop(user: int, group: int, *, is_realtime: bool = False) -> None:
     """
     if is_realtime:
         with contextlib.suppress(ValueError, OSError):  # A container's root may not.
+            import resource  # not on every system
+
             resource.setrlimit(_REALTIME, (1, 1))
     os.setgroups([])
     os.setresgid(group, group, group)

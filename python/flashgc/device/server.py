@@ -52,7 +52,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         front = Fronts(**given)
-        at_hand = _at_hand(front, held, control, is_root=user is not None)
+        at_hand = _at_hand(front, (file, held), control, is_root=user is not None)
         if into is not None:
             # Its own folder: those above it may be root's alone.
             opened_into = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -79,10 +79,13 @@ def main() -> int:
     return 0
 
 
-def _at_hand(front: Fronts, held: int | None, control: Path | None, *, is_root: bool) -> Ready:
+def _at_hand(
+    front: Fronts, drive: tuple[Path, int | None], control: Path | None, *, is_root: bool
+) -> Ready:
     """What is opened before rights are given away."""
+    file, held = drive
     return Ready(
-        file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}")),
+        file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}"), file),
         mount=_core.DeviceMount(front.fuse) if is_root and front.fuse is not None else None,
         nbd=_core.DeviceListener(front.nbd) if is_root and front.nbd is not None else None,
         control=None if control is None else _core.DeviceListener(f"unix:{control}"),

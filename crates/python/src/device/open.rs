@@ -389,10 +389,16 @@ pub(crate) struct DriveFile {
 
 #[pymethods]
 impl DriveFile {
-    /// Opens the file at `path` to read and to write.
+    /// Opens the file at `path` to read and to write, and locks it. Errors call it `name`.
     #[new]
-    fn new(path: PathBuf) -> PyResult<Self> {
-        Ok(Self { file: File::options().read(true).write(true).open(path)? })
+    #[pyo3(signature = (path, name=None))]
+    fn new(path: PathBuf, name: Option<PathBuf>) -> PyResult<Self> {
+        let file = File::options().read(true).write(true).open(&path)?;
+        // The lock is that of the open file, so it stays.
+        let locked = file.try_clone().and_then(FileMedia::opened);
+        let name = name.as_deref().unwrap_or(&path);
+        locked.map_err(|error| failed(name, &DeviceError::Io(error)))?;
+        Ok(Self { file })
     }
 }
 
