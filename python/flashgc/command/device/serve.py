@@ -88,9 +88,9 @@ def serve(
             record=record,
             durability=durability,
             vhost_user=vhost_user,
+            allow_python=allow_python,
         )
-        allowing = ["--allow-python"] if allow_python else []
-        _supervise(file, [*given, *allowing, *with_clock(clock)], fuse, user, quiet=quiet)
+        _supervise(file, [*given, *with_clock(clock)], fuse, user, quiet=quiet)
         return OK
     if user is not None:
         raise ConfigError("--user applies to root alone; hint: leave it out")

@@ -103,8 +103,8 @@ def up(
             listen_anywhere=listen_anywhere,
             record=record,
             durability=durability,
+            allow_python=allow_python,
         ),
-        *(["--allow-python"] if allow_python else []),
         *upping.with_clock(clock),
     ]
     done = upping.up(
@@ -125,6 +125,7 @@ def served(
     record: Path | None = None,
     durability: str | None = None,
     vhost_user: Path | None = None,
+    allow_python: bool = False,
 ) -> list[str]:
     """The options of the server."""
     given = {
@@ -135,7 +136,8 @@ def served(
         "--vhost-user": None if vhost_user is None else str(vhost_user.absolute()),
     }
     words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
-    return [*words, "--listen-anywhere"] if listen_anywhere else words
+    flags = {"--listen-anywhere": listen_anywhere, "--allow-python": allow_python}
+    return [*words, *(flag for flag, is_given in flags.items() if is_given)]
 
 
 def mount_words(text: str) -> list[str]:
