@@ -210,9 +210,13 @@ impl CrashMedia {
         self.history().failed
     }
 
-    /// Reads about half of the lost ranges from the disk again, as a system short of memory does.
+    /// Reads about half of the lost ranges from the disk again, as a system short of memory does. Of a medium
+    /// that has lied none: that would show the lie.
     pub fn drop_lost(&self, rng: &mut Stream) {
         let mut history = self.history();
+        if history.state.has_lied {
+            return;
+        }
         for (at, len) in history.state.lost.clone() {
             if rng.below(2) == 0 {
                 history.add(Op::Dropped(at, len));
