@@ -6,6 +6,7 @@ use std::io;
 use crate::checkpoint::BlockInfo;
 use crate::layout::Zones;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 
 /// The rules that make the drive safe, each of which a test can take out to see that the crash
@@ -26,10 +27,10 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            verifies_tail: true,
-            waits_before_reuse: true,
-            orders_checkpoints: true,
-            checks_identity: true,
+            verifies_tail: !mutants::on(Mutant::TailNotVerified),
+            waits_before_reuse: !mutants::on(Mutant::ReuseWithoutSync),
+            orders_checkpoints: !mutants::on(Mutant::SuperblockBeforeCheckpoint),
+            checks_identity: !mutants::on(Mutant::IdentityNotChecked),
         }
     }
 }
@@ -102,16 +103,23 @@ impl Pages<'_> {
         let &Expected { page, block, record, .. } = expected;
         let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
         if self.rules.checks_identity {
-            if found.page != page {
+            if found.page != page && !mutants::on(Mutant::PageNotCompared) {
                 return Err(Damage::WrongPage(found.page));
             }
-            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp);
-            if found.stamp < block.opened || found.generation != block.erases as u16 || is_other {
+            let is_older = found.stamp < block.opened && !mutants::on(Mutant::OpenedNotCompared);
+            let is_of_other_life = found.generation != block.erases as u16
+                && !mutants::on(Mutant::GenerationNotCompared);
+            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp)
+                && !mutants::on(Mutant::StampNotCompared);
+            if is_older || is_of_other_life || is_other {
                 return Err(Damage::Stale);
             }
         }
         let sum = crc32c::crc32c(bytes);
-        if sum != found.data || record.is_some_and(|(_, expected)| expected != sum) {
+        let is_damaged = sum != found.data && !mutants::on(Mutant::DataSumNotChecked);
+        let is_unnamed = record.is_some_and(|(_, expected)| expected != sum)
+            && !mutants::on(Mutant::RecordSumNotChecked);
+        if is_damaged || is_unnamed {
             return Err(Damage::Data);
         }
         Ok(found)
