@@ -33,7 +33,7 @@ fn wrong_drives_of_every_kind_break_a_promise() {
     let before = chosen();
     for mutant in QUICK {
         let hunted = hunt(mutant, 1, 1, &Pace::default());
-        let find = hunted.found.unwrap_or_else(|| panic!("{}: {hunted:?}", mutant.name()));
+        let find = hunted.found.as_ref().unwrap_or_else(|| panic!("{}: {hunted:?}", mutant.name()));
         println!("{}: {}, seed {}: {}", mutant.name(), find.level, find.seed, find.what);
         assert_eq!(chosen(), before);
     }

@@ -229,6 +229,6 @@ impl Drive {
                 return self.fail(error);
             }
         }
-        DeviceError::ReadOnly(self.read_only().unwrap_or_default())
+        DeviceError::ReadOnly(self.why_read_only().unwrap_or_default())
     }
 }
