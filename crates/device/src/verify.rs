@@ -125,3 +125,44 @@ impl Pages<'_> {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::PAGE;
+    use crate::media::MemMedia;
+    use flashgc_ftl::Geometry;
+
+    /// Damage mostly shows in several marks at once. Each of them alone must do.
+    #[test]
+    fn each_mark_of_a_page_is_compared() {
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let media = MemMedia::new(zones.len);
+        let pages = Pages { media: &media, zones: &zones, tag: 3, rules: Rules::default() };
+        let bytes = [7; PAGE];
+        let data = crc32c::crc32c(&bytes);
+        let found = Oob {
+            page: 9,
+            class: 0,
+            is_copy: false,
+            generation: 2,
+            stamp: 50,
+            written_at: 1,
+            data,
+        };
+        let held = BlockInfo { opened: 50, erases: 2, ..BlockInfo::default() };
+        let verify = |page, block: &BlockInfo, record, bytes: &[u8]| {
+            pages.verify(&Expected { page, ppn: 16, block, record }, Slot::Of(found), bytes)
+        };
+        let same = Some((50, data));
+        assert_eq!(verify(9, &held, same, &bytes).unwrap(), found);
+        assert!(matches!(verify(8, &held, same, &bytes), Err(Damage::WrongPage(9))));
+        let opened_later = BlockInfo { opened: 51, ..held };
+        assert!(matches!(verify(9, &opened_later, same, &bytes), Err(Damage::Stale)));
+        let erased_again = BlockInfo { erases: 3, ..held };
+        assert!(matches!(verify(9, &erased_again, same, &bytes), Err(Damage::Stale)));
+        assert!(matches!(verify(9, &held, Some((51, data)), &bytes), Err(Damage::Stale)));
+        assert!(matches!(verify(9, &held, Some((50, !data)), &bytes), Err(Damage::Data)));
+        assert!(matches!(verify(9, &held, None, &[8; PAGE]), Err(Damage::Data)));
+    }
+}
