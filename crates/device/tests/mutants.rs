@@ -25,7 +25,7 @@ const QUICK: [Mutant; 20] = [
     Mutant::ChunkSumNotChecked,
     Mutant::CheckpointOverPresent,
     Mutant::EndWithoutWriting,
-    Mutant::CopySumNotChecked,
+    Mutant::NeighboursNotVerified,
 ];
 
 #[test]
