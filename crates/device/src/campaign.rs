@@ -20,12 +20,15 @@
 
 pub mod fuzz;
 mod images;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 mod oracle;
 pub mod replay;
 mod schedule;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use flashgc_base::rng::Stream;
 
@@ -68,9 +71,15 @@ pub struct Tally {
 pub struct Pace {
     done: AtomicU64,
     is_over: AtomicBool,
+    until: Option<Instant>,
 }
 
 impl Pace {
+    /// That of a campaign which ends at this moment.
+    pub fn until(moment: Instant) -> Self {
+        Self { until: Some(moment), ..Self::default() }
+    }
+
     /// Images looked at, or operations done.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -82,7 +91,8 @@ impl Pace {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        let is_late = self.until.is_some_and(|moment| Instant::now() >= moment);
+        is_late || self.is_over.load(Ordering::Relaxed)
     }
 
     fn note(&self, done: u64) {
@@ -115,21 +125,6 @@ pub struct Outcome<T> {
     pub tally: T,
     /// The first promise that was broken.
     pub broken: Option<Broken>,
-}
-
-/// The rules of a drive without the one of this name, for a campaign that must find its absence.
-#[doc(hidden)]
-pub fn without(rule: &str) -> Option<Rules> {
-    let mut rules = Rules::default();
-    let held = match rule {
-        "R1" => &mut rules.verifies_tail,
-        "R2" => &mut rules.waits_before_reuse,
-        "R3" => &mut rules.orders_checkpoints,
-        "R5" => &mut rules.checks_identity,
-        _ => return None,
-    };
-    *held = false;
-    Some(rules)
 }
 
 /// Runs schedules from `seed` on until at least `images` images were looked at.

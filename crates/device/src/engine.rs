@@ -33,6 +33,7 @@ use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::recording::Recording;
 use crate::served::DeviceError;
 use crate::settings::Durability;
@@ -126,6 +127,9 @@ impl Drive {
     }
 
     fn check_writable(&self) -> Result<(), DeviceError> {
-        self.why_read_only().map_or(Ok(()), |why| Err(DeviceError::ReadOnly(why)))
+        match self.why_read_only() {
+            Some(why) if !mutants::on(Mutant::FailedDriveWrites) => Err(DeviceError::ReadOnly(why)),
+            _ => Ok(()),
+        }
     }
 }
