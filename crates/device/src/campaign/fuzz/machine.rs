@@ -18,7 +18,6 @@ use crate::media::{CrashMedia, Media, MemMedia, State};
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
-use crate::verify::Rules;
 
 /// What a script did: its effect on the drive.
 enum Change {
@@ -45,7 +44,6 @@ enum Promise {
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
     punches: bool,
-    rules: Rules,
     zones: Zones,
     /// There is none while a step opens one.
     life: Option<Life>,
@@ -87,11 +85,7 @@ fn text(error: &DeviceError) -> String {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(
-        script: &'a Script,
-        rules: Rules,
-        tally: &'a mut Tally,
-    ) -> Result<Self, String> {
+    pub(super) fn new(script: &'a Script, tally: &'a mut Tally) -> Result<Self, String> {
         let settings = &script.settings;
         let len = settings.file_bytes().map_err(|error| text(&error))?;
         let mut blank = MemMedia::new(len);
@@ -102,7 +96,6 @@ impl<'a> Machine<'a> {
         let mut machine = Self {
             settings,
             punches: script.punches,
-            rules,
             zones,
             life: None,
             pages,
@@ -126,8 +119,8 @@ impl<'a> Machine<'a> {
         base: State,
         failing: Option<Failing>,
     ) -> Result<Life, (DeviceError, CrashMedia)> {
-        let &mut Self { settings, rules, punches, .. } = self;
-        let how = How { settings, rules, zones: &self.zones, punches };
+        let &mut Self { settings, punches, .. } = self;
+        let how = How { settings, zones: &self.zones, punches };
         let (opened, failed) = Life::open(base, how, failing);
         self.tally.faults += failed;
         opened
