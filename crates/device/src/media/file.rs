@@ -134,3 +134,16 @@ impl Media for FileMedia {
         self.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that knows no `fdatasync` is one that says whether it was asked.
+    #[test]
+    fn a_sync_asks_the_system() {
+        let file = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
+        let error = FileMedia::opened(file).unwrap().sync().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::INVAL.raw_os_error()));
+    }
+}

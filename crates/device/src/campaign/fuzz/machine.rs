@@ -342,7 +342,11 @@ impl<'a> Machine<'a> {
         let mut images = Images::new(base, &ops);
         while images.step() {}
         let syncs = self.settings.durability == Durability::Power;
-        let is_power = if syncs { rng.below(4) > 0 } else { rng.below(32) == 0 };
+        let is_power = match end {
+            _ if syncs => rng.below(4) > 0,
+            End::Closed => rng.below(2) == 0,
+            End::Crashed | End::Cut => rng.below(32) == 0,
+        };
         let survives = match self.settings.durability {
             _ if end == End::Closed => true,
             Durability::Power => true,
@@ -481,6 +485,7 @@ impl<'a> Machine<'a> {
     fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
         let life = self.end_life()?;
         let Life { mut drive, media, base, faults, shorts, .. } = life;
+        let media_errors = drive.drive().stat().media_errors;
         let had_failed = drive.drive().why_read_only().is_some() && !drive.drive().has_ended();
         let closed = drive.into_drive().close();
         let mut rng = Stream::new(draw.into(), "crash");
@@ -502,6 +507,18 @@ impl<'a> Machine<'a> {
         match self.open(base, None) {
             Ok(life) => self.life = Some(life),
             Err((error, _)) => return self.refused(promise, &error),
+        }
+        if end == End::Closed && promise == Promise::Kept {
+            let report = self.drive()?.stat();
+            if report.recovery.is_some() {
+                return Err("a drive that was closed recovers".to_string());
+            }
+            if report.media_errors != media_errors {
+                let found = report.media_errors;
+                return Err(format!(
+                    "the drive counts {found} media errors, expected {media_errors}"
+                ));
+            }
         }
         self.settle(promise)
     }
