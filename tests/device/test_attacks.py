@@ -10,6 +10,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -401,6 +402,50 @@ def nobodys(script: str) -> str:
         (python, "-I", "-c", script), user=NOBODY, group=NOBODY, extra_groups=(), cwd="/",
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
+
+
+def test_a_socket_that_lets_others_in_does_not_serve_them(place: Path) -> None:
+    """A descriptor that was passed on, or a mode that somebody has changed."""
+    path = place / "control"
+    script = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.settimeout(20)\n"
+        f"s.connect({str(path)!r})\n"
+        "try: s.sendall(bytes.fromhex('0c00000001000000') + b'flashgc\\0' + bytes((1, 0, 0, 0)))\n"
+        "except BrokenPipeError: pass\n"
+        "try: print(len(s.recv(64)))\n"
+        "except ConnectionResetError: print(0)\n"
+    )
+    with Device.create(place / "d", blocks=64, pages_per_block=32) as drive:
+        drive.serve_control(path)
+        assert mode(path) == 0o600
+        path.chmod(0o666)
+        assert nobodys(script) == "0"
+        assert int(subprocess.check_output((sys.executable, "-I", "-c", script))) > 8
+
+
+@needs_mounts
+def test_a_recording_that_begins_later_needs_a_folder_of_the_servers_user(
+    place: Path, treasure: Path
+) -> None:
+    file, mine = place / "drive.flash", place / "mine"
+    Device.create(file, blocks=64, pages_per_block=32, victim="greedy").close()
+    mine.mkdir(0o700)
+    owned(mine)
+    upping.up(file, place / "mount")
+    try:
+        refused = run("device", "record", file, treasure / "t.flashgc", cwd=place)
+        assert refused.returncode == 1
+        assert refused.stderr == (
+            f"error: {treasure}/t.flashgc: user {NOBODY}, who serves the drive, may not write in "
+            f"{treasure}; hint: a folder of that user, or --record of serve and up, which begins "
+            "with root's rights\n"
+        )
+        assert run("device", "record", file, mine / "t.flashgc", cwd=place).returncode == 0
+        assert run("device", "record", file, "--off", cwd=place).returncode == 0
+    finally:
+        upping.down(file)
+    assert (mode(mine / "t.flashgc"), os.lstat(mine / "t.flashgc").st_uid) == (0o600, NOBODY)
+    assert is_whole(treasure)
 
 
 @needs_mounts

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,28 @@ def test_other_machines_are_served_only_where_that_is_asked_for(
         assert refused.stderr.count("\n") == 1
         assert text in refused.stderr
         assert "hint: " in refused.stderr
+
+
+def test_quiet_does_not_silence_what_is_not_protected(command: Command, tmp_path: Path) -> None:
+    anywhere = ("--quiet", "--http", "0.0.0.0:0", "--listen-anywhere")
+    assert command("device", "create", "d", "--capacity", "64MiB").returncode == 0
+    server = subprocess.Popen(
+        [*COMMAND, "device", "serve", "d", *anywhere],
+        cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while command("device", "flush", "d").returncode and time.monotonic() < until:
+        pass  # It is not served yet.
+    server.terminate()
+    said = [server.communicate(timeout=30)[1]]
+    if has_mounts():
+        made = command("device", "up", "d", "--mount", "m", *anywhere)
+        assert command("device", "down", "d", "--quiet").returncode == made.returncode == 0
+        said.append(made.stderr)
+        said.append(command("device", "exec", *anywhere, "--", "true").stderr)
+    for line in said:
+        assert line.startswith("warning: --http 0.0.0.0:0: no authentication and no encryption")
+        assert line.count("\n") == 1
 
 
 def test_a_server_for_all_says_what_is_not_protected(tmp_path: Path) -> None:

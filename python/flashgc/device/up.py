@@ -26,9 +26,6 @@ from flashgc.device import mounts, privileges, processes, state, trust
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
 
-#: The options of the server for a clock.
-CLOCK = ("--clock", "--slower", "--aged")
-
 #: The function that serves a drive.
 SERVER = "flashgc.device.server:main"
 
@@ -62,13 +59,6 @@ class Up:
     def disk(self) -> Path:
         """The file with the drive's bytes."""
         return Path(self.fuse) / "disk"
-
-
-def with_clock(clock: tuple[str, float, float] | None) -> list[str]:
-    """The options of the server for a clock."""
-    if clock is None:
-        return []
-    return [word for flag, value in zip(CLOCK, clock, strict=True) for word in (flag, str(value))]
 
 
 def note_of(file: Path) -> Path:
