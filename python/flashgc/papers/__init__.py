@@ -9,9 +9,8 @@ opens no figure and prints nothing:
 
     from flashgc.papers.claims import Claim
     from flashgc.reproduce import verdicts
-    from flashgc.reproduce.runner import (
-        Measured, Outcome, Size, Task, conclude, row, runner, simulation,
-    )
+    from flashgc.described import simulation
+    from flashgc.reproduce.runner import Measured, Outcome, Size, Task, conclude, row, runner
 
     @runner("dchoices.greedy")
     class Greedy:

@@ -15,6 +15,7 @@ from typing import Any
 
 from flashgc import _core, papers
 from flashgc._faults import describe
+from flashgc.described import Simulation
 from flashgc.kept.cache import Cache
 from flashgc.papers.claims import Claim
 from flashgc.reproduce.execute import Progress, Work
@@ -24,7 +25,6 @@ from flashgc.reproduce.runner import (
     Outcome,
     Row,
     Runner,
-    Simulation,
     Task,
     Trial,
     conclude_again,

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from flashgc import papers
+from flashgc.described import Simulation, flags
 from flashgc.papers.claims import Claim, Input
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict, relative, sized, together
 from flashgc.results import Result
@@ -31,39 +32,6 @@ class Size(StrEnum):
     DEFAULT = "default"
     #: The paper's own sizes.
     FULL = "full"
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """A configuration for the engine: the options of :func:`flashgc.run`."""
-
-    options: Mapping[str, Any]
-
-    def config(self) -> dict[str, Any]:
-        """The engine's configuration; raises :class:`flashgc.ConfigError` if it is none."""
-        from flashgc.configuration import configurations
-        from flashgc.experiment import experiment
-        from flashgc.simulation import section_of
-
-        values: dict[str, dict[str, Any]] = {}
-        for key, value in self.options.items():
-            home, name = ("workload", "source") if key == "workload" else (section_of(key), key)
-            values.setdefault(home, {})[name] = value
-        (config,) = configurations(experiment(values, {}), {})
-        return config
-
-    def command(self) -> str:
-        """What to type to run it alone."""
-        return " ".join(["flashgc run", *_flags(self.options)])
-
-
-def simulation(**options: Any) -> Simulation:
-    """A simulation with the keywords of :func:`flashgc.run`, ``workload`` and ``victim`` included.
-
-    >>> simulation(workload="uniform", blocks=1000, victim="greedy").command()
-    'flashgc run --workload uniform --blocks 1000 --victim greedy'
-    """
-    return Simulation(options)
 
 
 def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
@@ -102,7 +70,7 @@ def model(name: str, **params: Any) -> Computation:
     def call() -> Any:
         return importlib.import_module("flashgc.model").evaluate(name, **params)
 
-    command = " ".join([f"flashgc model {name}", *_flags(params)])
+    command = " ".join([f"flashgc model {name}", *flags(params)])
     return Computation(command, call, 0.01, params, functools.partial(model, name))
 
 
@@ -119,16 +87,6 @@ def models(name: str, **params: Any) -> Computation:
     program = f"from flashgc import model; print(model.write_amplification({name!r}, {given}))"
     command = f"python -c {shlex.quote(program)}"
     return Computation(command, call, 0.001 * points, params, functools.partial(models, name))
-
-
-def _flags(given: Mapping[str, Any]) -> list[str]:
-    from flashgc import options
-
-    return [
-        f"--{options.find(key).flag if options.known(key) else key.replace('_', '-')} "
-        f"{shlex.quote(str(value))}"
-        for key, value in given.items()
-    ]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Claim
-from flashgc.reproduce.runner import Measured, NotMeasuredError, Simulation, Size, simulation
+from flashgc.reproduce.runner import Measured, NotMeasuredError, Size
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict
 from flashgc.results import Result, WearPoint
 

@@ -6,6 +6,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+from flashgc.described import Simulation
 from flashgc.papers.bars import Bars, bars
 from flashgc.papers.bsgc import experiment
 from flashgc.papers.bsgc.experiment import AGES, FIGURES, HOT, TABLE, WITH_SFL, Agreement
@@ -18,7 +19,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,

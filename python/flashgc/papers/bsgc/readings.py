@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.bsgc import experiment
 from flashgc.papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement
 from flashgc.papers.claims import Claim, claims
@@ -23,14 +24,12 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,
     conclude,
     row,
     runner,
-    simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value, Verdict
 from flashgc.results import WearPoint

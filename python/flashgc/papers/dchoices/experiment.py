@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Cell
-from flashgc.reproduce.runner import Computation, Simulation, model, simulation
+from flashgc.reproduce.runner import Computation, model
 from flashgc.reproduce.verdicts import Value
 
 #: The paper's drive and run: blocks, collections a run.

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Literal
 
 from flashgc._core import FlashgcError
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Claim, claims
-from flashgc.reproduce.runner import Simulation, Size, simulation
+from flashgc.reproduce.runner import Size
 from flashgc.results import TraceStat
 from flashgc.traces import trace_stat
 from flashgc.units import format_count

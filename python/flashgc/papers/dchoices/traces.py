@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flashgc.described import Simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.dchoices import standins
 from flashgc.papers.dchoices.experiment import choices
@@ -23,7 +24,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Task,
     conclude,

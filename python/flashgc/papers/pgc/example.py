@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flashgc.described import simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.pgc.experiment import clock, figures
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Task, conclude, row, runner
 from flashgc.reproduce.verdicts import Judgement, Value
 
 #: Operations of the worked example.

@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import Measured, Row, Simulation, Size, row, seeded, simulation
+from flashgc.reproduce.runner import Measured, Row, Size, row, seeded
 from flashgc.reproduce.verdicts import Judgement, Value
 from flashgc.results import Latency, Result, Timing
 

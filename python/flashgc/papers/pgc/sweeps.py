@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flashgc.described import Simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.pgc.experiment import (
     BLOCKS,
@@ -31,7 +32,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,

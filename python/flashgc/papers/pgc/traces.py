@@ -23,6 +23,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.bars import Bars, bars
 from flashgc.papers.claims import Claim, claims
 from flashgc.papers.pgc.experiment import (
@@ -42,7 +43,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,
@@ -50,7 +50,6 @@ from flashgc.reproduce.runner import (
     row,
     runner,
     seeded,
-    simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 

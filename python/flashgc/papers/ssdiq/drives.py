@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Cell, Claim
 from flashgc.papers.ssdiq import experiment
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Simulation,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Task, conclude, row, runner
 from flashgc.reproduce.verdicts import Judgement, Value
 
 DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}

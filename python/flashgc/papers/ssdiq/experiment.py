@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Cell
-from flashgc.reproduce.runner import Computation, Measured, Simulation, Size, model, simulation
+from flashgc.reproduce.runner import Computation, Measured, Size, model
 from flashgc.reproduce.verdicts import Value
 
 #: The simulator's defaults: 16 GiB in blocks of 2048 pages of 4 KiB, seven eighths of them logical.

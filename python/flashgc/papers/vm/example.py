@@ -10,21 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.vm.experiment import SCHEMES, swap
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Simulation,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Task, conclude, row, runner
 from flashgc.reproduce.verdicts import Judgement, Value
 
 FOLDER = Path(__file__).resolve().parent / "worked"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from flashgc.reproduce.runner import NotMeasuredError, Simulation, Size, Task, simulation
+from flashgc.described import Simulation, simulation
+from flashgc.reproduce.runner import NotMeasuredError, Size, Task
 from flashgc.results import Merges, Result
 
 #: Where the recorded programs are, in a clone of the repository.

@@ -8,6 +8,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
+from flashgc.described import Simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.vm.drawings import over_sizes
 from flashgc.papers.vm.experiment import (
@@ -27,7 +28,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,

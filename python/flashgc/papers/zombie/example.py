@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
 from flashgc.reproduce.runner import (
@@ -16,13 +17,11 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Task,
     conclude,
     row,
     runner,
-    simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 

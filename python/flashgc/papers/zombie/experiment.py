@@ -13,17 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.claims import Claim
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    NotMeasuredError,
-    Row,
-    Simulation,
-    Size,
-    row,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, NotMeasuredError, Row, Size, row
 from flashgc.reproduce.verdicts import Judgement, Value
 from flashgc.results import HostTraffic, Result
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from flashgc.described import Simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.zombie.experiment import (
     PAIRS,
@@ -30,7 +31,6 @@ from flashgc.reproduce.runner import (
     Measured,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,

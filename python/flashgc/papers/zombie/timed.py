@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.zombie.experiment import (
     BLOCKS,
     COLLECTORS,
@@ -19,16 +20,7 @@ from flashgc.papers.zombie.experiment import (
     addresses,
 )
 from flashgc.reproduce import verdicts
-from flashgc.reproduce.runner import (
-    Measured,
-    NotMeasuredError,
-    Row,
-    Simulation,
-    Size,
-    row,
-    seeded,
-    simulation,
-)
+from flashgc.reproduce.runner import Measured, NotMeasuredError, Row, Size, row, seeded
 from flashgc.reproduce.verdicts import Judgement, Value
 
 #: Milliseconds that the prototype looks for a victim (section 5.2.2); those of the parents, which

@@ -7,6 +7,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
+from flashgc.described import Simulation, simulation
 from flashgc.papers.bars import Bars, bars
 from flashgc.papers.claims import Claim
 from flashgc.papers.zombie.experiment import (
@@ -34,7 +35,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Table,
     Task,
@@ -42,7 +42,6 @@ from flashgc.reproduce.runner import (
     row,
     runner,
     seeded,
-    simulation,
 )
 from flashgc.reproduce.verdicts import Judgement, Value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flashgc.described import Simulation
 from flashgc.papers.claims import Claim
 from flashgc.papers.zombie.experiment import BANKS, PAIRS, host_of, left_out, scale
 from flashgc.papers.zombie.figures import FOUR
@@ -13,7 +14,6 @@ from flashgc.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Row,
-    Simulation,
     Size,
     Task,
     conclude,
