@@ -628,6 +628,41 @@ def test_a_name_that_is_exchanged_never_leads_to_a_file_of_root(
     assert min(found.values()) > 0, found
 
 
+def test_a_recording_is_taken_by_nobody_else_on_its_way(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is of the server's user: another one, open to all, may have its name by now."""
+    folder, target = place / "folder", place / "t.flashgc"
+    folder.mkdir()
+    (folder / "t.flashgc").write_text("trace")
+    for path, bits in ((folder, 0o777), (folder / "t.flashgc", 0o666)):
+        path.chmod(bits)
+        owned(path)
+    judged, look = [], os.fstat
+
+    def seen(descriptor: int) -> os.stat_result:
+        judged.append(mode(folder))
+        return look(descriptor)
+
+    done = upping.Up("", "", "", user=NOBODY, record=[str(folder), str(target)])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", seen)
+        upping.take_recording(done)
+    assert judged
+    assert set(judged) == {0o700}
+    assert (mode(target), os.lstat(target).st_uid, target.read_text()) == (0o600, 0, "trace")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("words", ["up {} --mount m", "serve {}", "stat {}", "check {}"])
+def test_no_command_waits_for_a_pipe(place: Path, words: str) -> None:
+    os.mkfifo(place / "pipe")
+    done = run("device", *words.format("pipe").split(), cwd=place)
+    assert done.returncode in (1, 2)
+    assert "is no file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_pipe_is_no_drive_and_nobody_waits_for_it(place: Path) -> None:
     os.mkfifo(place / "pipe")
     began = time.monotonic()

@@ -234,8 +234,9 @@ def take_recording(done: Up) -> None:
     except OSError:
         return
     try:
-        # From here on nobody else changes what is in it.
+        # From here on nobody else changes what is in it, whatever its mode was.
         os.fchown(inside, os.geteuid(), os.getegid())
+        os.fchmod(inside, 0o700)
         name = target.name
         with contextlib.suppress(FileNotFoundError):
             recording = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
@@ -243,6 +244,7 @@ def take_recording(done: Up) -> None:
                 found = os.fstat(recording)
                 if found.st_uid == done.user and found.st_nlink == 1:
                     os.fchown(recording, os.geteuid(), os.getegid())
+                    os.fchmod(recording, 0o600)
                     os.rename(name, target, src_dir_fd=inside)
             finally:
                 os.close(recording)
