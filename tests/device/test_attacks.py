@@ -628,6 +628,22 @@ def test_a_name_that_is_exchanged_never_leads_to_a_file_of_root(
     assert min(found.values()) > 0, found
 
 
+def test_root_makes_no_socket_in_a_folder_of_others(place: Path, treasure: Path) -> None:
+    file, home = place / "drive.flash", place / "home"
+    Device.create(file, blocks=64, pages_per_block=32, victim="greedy").close()
+    home.mkdir()
+    owned(home)
+    (home / "link").symlink_to(treasure)
+    owned(home / "link")
+    for path in (home / "nbd", home / "link" / "nbd"):
+        done = run("device", "serve", file, "--nbd", f"unix:{path}", cwd=place)
+        assert done.returncode == 2
+        assert "belongs to user 65534, expected root" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not path.exists()
+    assert is_whole(treasure)
+
+
 def test_a_recording_is_taken_by_nobody_else_on_its_way(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

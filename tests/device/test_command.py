@@ -14,6 +14,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import has_mounts, needs
 
 from flashgc import Device
+from flashgc.device.serving import Fronts
 
 SMALL = ("--blocks", "128", "--pages-per-block", "32")
 
@@ -147,6 +148,19 @@ def test_other_machines_are_served_only_where_that_is_asked_for(
         assert refused.stderr.count("\n") == 1
         assert text in refused.stderr
         assert "hint: " in refused.stderr
+
+
+def test_a_server_is_told_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = Fronts(nbd="unix:n", vhost_user=Path("v"), record=Path("r.flashgc"))
+    words = one.words()
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    assert given == {
+        "--nbd": f"unix:{tmp_path}/n",
+        "--vhost-user": f"{tmp_path}/v",
+        "--record": f"{tmp_path}/r.flashgc",
+    }
+    assert Fronts(nbd="127.0.0.1:1").words() == ["--nbd", "127.0.0.1:1"]
 
 
 def test_quiet_does_not_silence_what_is_not_protected(command: Command, tmp_path: Path) -> None:

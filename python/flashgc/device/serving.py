@@ -16,6 +16,9 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device.drive import Device
 
+#: What the address of a Unix socket begins with.
+UNIX = "unix:"
+
 #: The options of the server for a clock.
 CLOCK = ("--clock", "--slower", "--aged")
 
@@ -43,10 +46,13 @@ class Fronts:
     allow_python: bool = False
 
     def words(self) -> list[str]:
-        """The options of :mod:`flashgc.device.server` for all but FUSE."""
+        """The options of :mod:`flashgc.device.server` for all but FUSE, whatever its folder is."""
+        nbd = self.nbd
+        if nbd is not None and nbd.startswith(UNIX):
+            nbd = f"{UNIX}{Path(nbd.removeprefix(UNIX)).absolute()}"
         clock = zip(CLOCK, self.clock or (), strict=False)
         given = {
-            "--nbd": self.nbd,
+            "--nbd": nbd,
             "--http": self.http,
             "--record": None if self.record is None else self.record.absolute(),
             "--durability": self.durability,
