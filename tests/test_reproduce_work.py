@@ -14,8 +14,8 @@ from flashgc import ConfigError
 from flashgc.described import Simulation, simulation
 from flashgc.kept import identity
 from flashgc.kept.cache import FILE, Cache
-from flashgc.reproduce.execute import Work
-from flashgc.reproduce.runner import Computation, Size, Task
+from flashgc_papers.reproduce.execute import Work
+from flashgc_papers.reproduce.runner import Computation, Size, Task
 
 
 def drive(seed: int = 1, **options: object) -> Simulation:
