@@ -13,7 +13,7 @@ use flashgc_workload::requests::Space;
 use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 
 use crate::ahead::Ahead;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::extent::Plan;
 use crate::options::RunConfig;
 use crate::source::Source;

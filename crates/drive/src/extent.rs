@@ -5,7 +5,9 @@ use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
 use crate::passes::Rule;
-use crate::run::INTERVALS;
+
+/// Intervals that the measured part is cut into.
+pub const INTERVALS: u64 = 120;
 
 /// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

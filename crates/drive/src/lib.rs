@@ -11,6 +11,7 @@ pub mod compare;
 
 pub mod config;
 pub mod counting;
+pub mod error;
 pub mod extent;
 pub mod hosted;
 mod memory;

@@ -15,7 +15,8 @@ use crate::asked::Asked;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
-use crate::counting::{CountingDrive, Drive, DriveError};
+use crate::counting::{CountingDrive, Drive};
+use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
 use crate::passes::Rule;
 use crate::result::cut;
@@ -57,8 +58,6 @@ impl Control {
 /// Called every few batches by runs on the caller's own thread.
 pub type Poll<'a> = &'a mut dyn FnMut();
 
-/// Intervals that the measured part is cut into.
-pub const INTERVALS: u64 = 120;
 /// Intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::checkpoint::{Found, Keeper, Turns};
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::memory::threads_that_fit;
 use crate::result::{RunResult, half_width, kept, summarise};
 pub use crate::run::{Control, Poll};

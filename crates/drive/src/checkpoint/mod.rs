@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use self::file::{Kind, Slot, Stored, digest_of};
 use crate::VERSION;
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::options::RunConfig;
 
 /// The subject of a checkpoint: it must be the same for the runs to go on.

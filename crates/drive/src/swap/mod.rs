@@ -13,7 +13,8 @@ use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
 use crate::asked::Asked;
-use crate::counting::{Drive, DriveError, check_batch};
+use crate::counting::{Drive, check_batch};
+use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
 use crate::options::SwapConfig;
 

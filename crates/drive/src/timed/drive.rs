@@ -19,7 +19,7 @@ use super::ops::NONE;
 use super::schedule::Scheduler;
 use super::shared::Shared;
 use crate::asked::Asked;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 
 /// The end of a run of the drive. It stops after the event that reaches the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
 use super::parts::layer;
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::options::RunConfig;
 use crate::source::TimedSource;
 

@@ -14,7 +14,7 @@ use super::measure::{ByTenant, Meter, TraceFile, WorstSoFar};
 use super::parts::{Limited, layer, layer_of, open, open_lines};
 use super::simulated::Simulated;
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{MOST_EVENTS, TraceEvents};
 use crate::tenants::InTurn;

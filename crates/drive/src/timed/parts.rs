@@ -12,7 +12,7 @@ use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
 use super::config::{Settings, Timed};
 use super::front::Lines;
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::run::Control;
 use crate::tenants::{self, InTurn};
 

@@ -8,7 +8,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use super::drive::TimedDrive;
 use super::measure::Observer;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 
 impl<O: Observer> TimedDrive<O> {
     /// Writes `pages` before the clock starts, with the collections they need: brings a drive to

@@ -22,9 +22,10 @@ use crate::asked::Asked;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
-use crate::counting::DriveError;
+use crate::error::DriveError;
+use crate::extent::INTERVALS;
 use crate::passes::Rule;
-use crate::run::{Control, Finished, INTERVALS, Lengthened, Life, Poll};
+use crate::run::{Control, Finished, Lengthened, Life, Poll};
 use crate::stats::Interval;
 use crate::wear::{Erases, Worn, tally};
 

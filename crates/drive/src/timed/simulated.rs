@@ -9,7 +9,7 @@ use super::channels::Channels;
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{Meter, Totals, Worst};
 use crate::asked::Asked;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 
 /// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;

@@ -4,7 +4,7 @@
 use flashgc_workload::requests::TimedRequest;
 
 use super::meter::ChannelMeter;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::Position;
 use crate::timed::drive::TimedDrive;
 

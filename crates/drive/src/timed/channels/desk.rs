@@ -12,7 +12,7 @@ use super::joint::Joints;
 use super::meter::{Began, ChannelMeter};
 use super::source::{Chunk, Coming, Post, Source};
 use super::{Order, Split, lock};
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::{NEVER, Position};
 use crate::timed::config::Settings;
 use crate::timed::drive::Stop;

@@ -34,7 +34,7 @@ use super::config::{Loop, Placement, Settings, Unit};
 use super::drive::{Stop, TimedDrive};
 use super::front::Shape;
 use super::measure::Meter;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::tenants::InTurn;
 use channel::Channel;
 use crew::Crew;

@@ -20,7 +20,7 @@ use super::config::{Collecting, Settings};
 use super::measure::{CollectionCounts, Observer};
 use super::ops::NONE;
 use super::shared::Shared;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use units::Units;
 
 /// A collection has begun on `die`, in `unit`.

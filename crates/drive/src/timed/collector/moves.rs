@@ -6,7 +6,7 @@ use flashgc_ftl::Stepwise;
 
 use super::Collector;
 use super::collection::{Collection, Point};
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::config::Preemption;
 use crate::timed::flash::Job;
 use crate::timed::measure::{Observer, Source};

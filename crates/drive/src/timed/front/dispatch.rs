@@ -11,7 +11,7 @@ use flashgc_workload::Op;
 use super::FrontEnd;
 use super::cache::Served;
 use super::requests::{PART, Party, Request, Waiting};
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::Event;
 use crate::timed::config::Loop;
 use crate::timed::measure::{Completion, Observer};

@@ -8,7 +8,7 @@ use super::FrontEnd;
 use super::dispatch::Times;
 use super::requests::{Party, Waiting};
 use super::write_back::WriteBack;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::{Clock, Event, NEVER};
 use crate::timed::measure::Observer;
 use crate::timed::schedule::Scheduler;

@@ -12,7 +12,7 @@ use super::arbiter::Arbiter;
 use super::arrivals::Arrivals;
 use super::requests::Waiting;
 use super::{FrontEnd, MOST_WAITING};
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::tenants::{ClassWeights, Parts, Tenant};
 use crate::timed::clock::{Event, NEVER};
 use crate::timed::config::Loop;

@@ -10,7 +10,7 @@ use flashgc_workload::Op;
 use super::FrontEnd;
 use super::dispatch::Times;
 use super::requests::Waiting;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::{Clock, Event, NEVER};
 use crate::timed::config::HostLink;
 use crate::timed::measure::Observer;

@@ -30,7 +30,7 @@ use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::schedule::Scheduler;
 use super::shared::Shared;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use arrivals::Arrivals;
 use cache::WriteCache;
 use link::Link;

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 
 use super::Scheduler;
 use super::serve::write;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::{Event, NEVER};
 use crate::timed::flash::{Die, Job};
 use crate::timed::measure::Observer;

@@ -1,7 +1,7 @@
 //! Collections that nothing disturbs: all their copies are one job of the die.
 
 use super::Scheduler;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::Position;
 use crate::timed::flash::Job;
 use crate::timed::measure::{Follows, Observer};

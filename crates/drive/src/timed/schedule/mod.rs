@@ -22,7 +22,7 @@ use super::flash::{Flash, Job};
 use super::measure::{CollectionCounts, Observer, Place};
 use super::ops::{Kind, NONE, PageOp, Waiting};
 use super::shared::Shared;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use buffer::Stale;
 use cells::Sites;
 use spread::Spread;

@@ -2,7 +2,7 @@
 //! overlap with its own.
 
 use super::Scheduler;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::collector::{Point, Step};
 use crate::timed::flash::{Die, Job};
 use crate::timed::measure::Observer;

@@ -6,7 +6,7 @@ use flashgc_ftl::FtlError;
 use super::Scheduler;
 use super::buffer::MOST_LOOKED_AT;
 use super::choose::Allowed;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::clock::{Event, NEVER};
 use crate::timed::collector::Goal;
 use crate::timed::flash::Job;

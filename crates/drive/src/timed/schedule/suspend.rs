@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::choose::Allowed;
-use crate::counting::DriveError;
+use crate::error::DriveError;
 use crate::timed::flash::{Job, Suspended};
 use crate::timed::measure::{Observer, Place};
 use crate::timed::ops::{Kind, NONE};
