@@ -12,7 +12,7 @@ use flashgc_workload::{Batch, Op, Workload};
 use crate::asked::Asked;
 use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
-use crate::swap::Swapping;
+use crate::swapping::Swapping;
 
 /// A drive that a run steps to exact positions.
 pub(crate) trait Drive: State + Send {

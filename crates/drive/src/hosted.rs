@@ -4,7 +4,7 @@ use flashgc_ftl::ZombieCounts;
 use flashgc_host::HostCounts;
 use serde::{Deserialize, Serialize};
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,7 +13,9 @@ pub mod config;
 pub mod counting;
 pub mod error;
 pub mod extent;
+mod finished;
 pub mod hosted;
+mod measured;
 mod memory;
 pub mod metrics;
 pub mod options;
@@ -29,10 +31,12 @@ pub mod stats;
 pub mod stream_results;
 mod streams;
 pub mod swap;
+pub mod swapping;
 pub mod tenants;
 pub mod timed;
 pub mod times;
 pub mod wear;
+pub mod worn;
 
 /// The version that every result carries.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Resolved;
 use crate::extent::Unit;
-use crate::result::BATCHES;
-use crate::run::Finished;
+use crate::finished::Finished;
+use crate::measured::BATCHES;
 use crate::stats::{Interval, batch_means};
 
 /// A trace, and how often it was replayed.

@@ -10,12 +10,13 @@ use crate::asked::Asked;
 use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::extent::{Length, Warmup};
+use crate::finished::Finished;
 use crate::hosted::{HostResult, ZombieResult};
+use crate::measured::{BATCHES, cut, kept};
 use crate::metrics::timeline::Timeline;
 use crate::options::RunConfig;
 use crate::passes::{Rule, Verdict, level, verdict};
 use crate::replayed::{Replayed, Samples};
-use crate::run::Finished;
 use crate::stats::{
     Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
 };
@@ -24,9 +25,6 @@ use crate::swap::result::{MapCounts, MergeCounts, Swap};
 use crate::timed::TimedResult;
 use crate::times::{Busy, Work};
 use crate::wear::{Levelling, Lifetime, Wear};
-
-/// Batches that one run's measured part is cut into for its confidence interval.
-pub(crate) const BATCHES: usize = 20;
 
 /// A measured part below this share of a drive write says nothing of a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
@@ -484,24 +482,6 @@ fn flag(length: &Length) -> &'static str {
         Length::Requests(_) => "--requests",
         Length::Passes(_) | Length::Settled(_) => "--passes",
         Length::Until(_) => "--until",
-    }
-}
-
-/// The intervals of `run` that count: all that were measured, or those after the warm-up found.
-pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
-    measured[cut(resolved, measured)..].to_vec()
-}
-
-/// How many intervals of `measured` are warm-up after all.
-pub(crate) fn cut(resolved: &Resolved, measured: &[Interval]) -> usize {
-    if !resolved.auto_warmup {
-        return 0;
-    }
-    let found = mser(measured).unwrap_or(measured.len() / 2);
-    // Whole passes of a trace, and one at least: what is measured then has all its writes.
-    match resolved.plan.intervals_of_a_pass().filter(|&pass| 2 * pass <= measured.len()) {
-        Some(pass) => (found.max(1).div_ceil(pass) * pass).min(measured.len() - pass),
-        None => found,
     }
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
+use crate::finished::Finished;
 use crate::metrics::latency::Figures;
-use crate::run::Finished;
 
 /// What one stream cost in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,11 +4,11 @@
 pub mod result;
 
 use flashgc_base::Residency;
-use flashgc_base::snapshot::{Fault, State, Value};
+use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
-use flashgc_base::{state, value};
+use flashgc_base::state;
 use flashgc_ftl::Moment;
-use flashgc_ftl::{Costs, Duplicates, FtlError, Mapping, Scheme, Translation};
+use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -17,6 +17,7 @@ use crate::counting::{Drive, check_batch};
 use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
 use crate::options::SwapConfig;
+use crate::swapping::Swapping;
 
 /// The host's memory, checked.
 #[derive(Clone)]
@@ -90,56 +91,6 @@ impl SwapSpec {
             done: 0,
             counts: Swapping::default(),
         })
-    }
-}
-
-/// The traffic between memory and flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swapping {
-    /// Pages touched by the host.
-    pub references: u64,
-    /// Those of them that it wrote.
-    pub writes: u64,
-    /// References to pages in the cache.
-    pub hits: u64,
-    /// Pages read from flash.
-    pub swap_ins: u64,
-    /// Pages that came into the cache and were not on flash.
-    pub first_touches: u64,
-    /// Dirty pages that left the cache and were written to flash.
-    pub swap_outs: u64,
-    /// Clean pages that left it.
-    pub clean_evictions: u64,
-    /// The actions of collections on pages in the cache.
-    pub duplicates: Duplicates,
-}
-
-impl Value for Swapping {
-    value!(
-        references,
-        writes,
-        hits,
-        swap_ins,
-        first_touches,
-        swap_outs,
-        clean_evictions,
-        duplicates
-    );
-}
-
-impl Swapping {
-    /// The counts since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            references: self.references - earlier.references,
-            writes: self.writes - earlier.writes,
-            hits: self.hits - earlier.hits,
-            swap_ins: self.swap_ins - earlier.swap_ins,
-            first_touches: self.first_touches - earlier.first_touches,
-            swap_outs: self.swap_outs - earlier.swap_outs,
-            clean_evictions: self.clean_evictions - earlier.clean_evictions,
-            duplicates: self.duplicates.since(&earlier.duplicates),
-        }
     }
 }
 

@@ -4,9 +4,10 @@
 use flashgc_ftl::{Costs, Counters, Duplicates, MapTraffic, Merges};
 use serde::{Deserialize, Serialize};
 
-use crate::run::Finished;
+use crate::finished::Finished;
 use crate::stats::mean;
-use crate::swap::{SwapSpec, Swapping};
+use crate::swap::SwapSpec;
+use crate::swapping::Swapping;
 
 /// Counts and times of the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -24,10 +24,11 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::error::DriveError;
 use crate::extent::INTERVALS;
+use crate::finished::{Finished, Life};
 use crate::passes::Rule;
-use crate::run::{Control, Finished, Lengthened, Life, Poll};
+use crate::run::{Control, Lengthened, Poll};
 use crate::stats::Interval;
-use crate::wear::{Erases, Worn, tally};
+use crate::worn::{Erases, Worn, tally};
 
 /// After this many requests without a write of the drive none is expected before the clock: more
 /// than come between two checkpoints of a database.
