@@ -13,12 +13,12 @@ use flashgc_workload::requests::Space;
 use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 
 use crate::ahead::Ahead;
+use crate::clocked::Timed;
 use crate::error::DriveError;
 use crate::extent::Plan;
 use crate::options::RunConfig;
 use crate::source::Source;
 use crate::swap::SwapSpec;
-use crate::timed::Timed;
 use crate::times::Times;
 
 /// The policies of a drive that come from outside, in place of those that the configuration names.

@@ -7,6 +7,7 @@ mod ahead;
 pub mod asked;
 pub mod bytes;
 pub mod checkpoint;
+pub mod clocked;
 pub mod compare;
 
 pub mod config;
@@ -25,6 +26,7 @@ pub mod replayed;
 mod resolve;
 pub mod result;
 mod run;
+mod shape;
 pub mod simulate;
 pub mod source;
 pub mod stats;

@@ -7,6 +7,7 @@ use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
 use crate::checkpoint::{Found, Keeper, Turns};
+use crate::clocked::{self, ClockedRun};
 use crate::config::Resolved;
 use crate::error::DriveError;
 use crate::measured::kept;
@@ -15,7 +16,6 @@ use crate::result::{RunResult, half_width, summarise};
 pub use crate::run::{Control, Poll};
 use crate::run::{Lengthened, Run};
 use crate::stats::{Interval, mean};
-use crate::timed::{self, ClockedRun};
 
 /// More threads than so many times the cores only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;
@@ -125,7 +125,7 @@ fn simulate_one(
             let threads = by_channel.then_some(threads);
             let make = |index| ClockedRun::new(resolved, timed, index, threads);
             let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
-            let result = timed::summarise(resolved, timed, runs, control.is_cancelled());
+            let result = clocked::summarise(resolved, timed, runs, control.is_cancelled());
             Ok(warned(result, warning))
         }
         None => {

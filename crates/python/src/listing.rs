@@ -2,7 +2,7 @@
 
 use flashgc_base::spec::{Kind, Param};
 use flashgc_drive::options::{OptionInfo, Section, Words};
-use flashgc_drive::tenants::KEYS;
+use flashgc_drive::timed::tenants::KEYS;
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
 use crate::metrics::timeline::Window;
-use crate::tenants::{ClassWeights, TenantSpec};
-use crate::timed::config::parse_bandwidth;
+use crate::timed::notation::Threshold;
+use crate::timed::tenants::{ClassWeights, TenantSpec};
 use crate::timed::words::{
-    PREEMPTIONS, Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend,
-    parse_unit, parse_window, scheduling_words, unit_words,
+    PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+    parse_window, scheduling_words, unit_words,
 };
-use crate::timed::{Placement, ReadRetry, parse_slc, parse_slc_times as parse_times};
+use crate::timed::{
+    Placement, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
+};
 
 const fn drive(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Drive, kind).timed()

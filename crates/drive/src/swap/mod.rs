@@ -16,36 +16,35 @@ use crate::asked::Asked;
 use crate::counting::{Drive, check_batch};
 use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
-use crate::options::SwapConfig;
 use crate::swapping::Swapping;
 
-/// The host's memory, checked.
+/// The host's memory.
 #[derive(Clone)]
 pub struct SwapSpec {
-    cache: PageCacheSpec,
-    cache_pages: u32,
-    scheme: Scheme,
-    costs: Costs,
+    /// The page cache.
+    pub cache: PageCacheSpec,
+    /// Its pages.
+    pub cache_pages: u32,
+    /// What collections do with pages that are in it.
+    pub scheme: Scheme,
+    /// The costs that the scheme weighs.
+    pub costs: Costs,
 }
 
 impl SwapSpec {
-    /// Checks `config` for a drive of `logical_pages` with this mapping, whose run is `plan`.
-    pub(crate) fn new(
-        config: &SwapConfig,
+    /// Whether it goes with a drive of `logical_pages` with this mapping, whose run is `plan`.
+    ///
+    /// # Errors
+    /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page writes.
+    pub fn check(
+        &self,
         logical_pages: u32,
         mapping: &Mapping,
         plan: &Plan,
-        costs: Costs,
-    ) -> Result<Self, SpecError> {
-        let spec = Self {
-            cache: PageCacheSpec::parse(&config.policy)?,
-            cache_pages: config.cache_pages,
-            scheme: Scheme::parse(&config.scheme)?,
-            costs,
-        };
-        mapping.check_scheme(spec.scheme)?;
+    ) -> Result<(), SpecError> {
+        mapping.check_scheme(self.scheme)?;
         // A page cache as large as its drive: made once more than needed, to fail before any run.
-        spec.cache.build(logical_pages, spec.cache_pages)?;
+        self.cache.build(logical_pages, self.cache_pages)?;
         if plan.warmup.unit != Unit::Requests && plan.warmup.amount > 0
             || plan.measured.unit != Unit::Requests
         {
@@ -55,20 +54,7 @@ impl SwapSpec {
                 "give --requests 1e7, or --passes 1 for a trace, and a share such as --warmup 1/3",
             ));
         }
-        Ok(spec)
-    }
-
-    /// The configuration, every spec written out in full.
-    pub(crate) fn canonical(&self) -> SwapConfig {
-        SwapConfig {
-            cache_pages: self.cache_pages,
-            policy: self.cache.to_string(),
-            scheme: self.scheme.to_string(),
-        }
-    }
-
-    pub(crate) fn costs(&self) -> &Costs {
-        &self.costs
+        Ok(())
     }
 
     /// A drive at the beginning of `workload`, with an empty page cache.

@@ -52,7 +52,7 @@ pub struct Swap {
 
 impl Swap {
     pub(crate) fn new(spec: &SwapSpec, runs: &[Finished]) -> Self {
-        let costs = spec.costs();
+        let costs = &spec.costs;
         let each = || runs.iter().filter_map(|run| Some((run, run.swapping?)));
         let sum = |count: fn(&Swapping) -> u64| each().map(|(_, one)| count(&one)).sum::<u64>();
         let run_values: Vec<f64> = each().map(|(run, one)| io_seconds(costs, run, &one)).collect();

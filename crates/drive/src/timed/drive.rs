@@ -146,7 +146,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// The same drive shared by tenants, from whose lines all its requests come.
     #[must_use]
-    pub(super) fn shared_by(mut self, lines: Lines) -> Self {
+    pub fn shared_by(mut self, lines: Lines) -> Self {
         self.front.put_tenants(lines);
         self
     }

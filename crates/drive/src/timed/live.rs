@@ -7,24 +7,20 @@
 //! A flush is complete when the drive has done it and every write that came before it is complete.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::SpecError;
 use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
 use flashgc_workload::Op;
-use flashgc_workload::requests::{LiveRequests, Requests, TimedRequest};
+use flashgc_workload::requests::{LiveRequests, TimedRequest};
 use hashbrown::HashMap;
 
 use super::config::{Loop, Settings};
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
-use super::parts::layer;
-use crate::config::Resolved;
 use crate::error::DriveError;
-use crate::options::RunConfig;
-use crate::source::TimedSource;
 
 /// Bytes of one request of the drive at most: larger ones are cut.
 const LARGEST: u64 = 1 << 30;
@@ -113,52 +109,20 @@ impl Live {
         })
     }
 
-    /// The drive that `config` describes, in front of `bytes` bytes for its host and `physical_bytes`
-    /// bytes of flash, which are rounded up to whole blocks, the same number on every plane, and to what
-    /// the planes need. It is empty.
+    /// The same drive with its map on flash, for a host that sees a drive of this `geometry`: see
+    /// [`TimedDrive::mapped`].
     ///
     /// # Errors
-    /// Options that make no such drive, in one line.
-    pub fn of(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Self, DriveError> {
-        let refused =
-            |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());
-        let unit = u64::from(config.unit());
-        if !bytes.is_multiple_of(unit) {
-            let message =
-                format!("the drive's {bytes} bytes are not whole mapping units of {unit} bytes");
-            return refused(message, "--mapping-unit 4KiB");
-        }
-        if config.host.is_some() {
-            let message = "a host cache does not apply to a drive with a real host".to_string();
-            return refused(message, "leave it out");
-        }
-        let Ok(pages) = u32::try_from(bytes / unit) else {
-            return refused(format!("the drive has {} pages", bytes / unit), "a smaller drive");
-        };
-        let spare = 1.0 - bytes as f64 / physical_bytes as f64;
-        let config = RunConfig { blocks: None, capacity: None, spare, ..config.clone() };
-        let requests = Requests::Live(LiveRequests::new(pages));
-        let source = TimedSource::new("live".to_string(), requests);
-        let resolved = Resolved::new(&config, Arc::new(source), None)?;
-        let Some(timed) = &resolved.timed else {
-            return refused("the drive has no clock".to_string(), "--drive timed");
-        };
-        if resolved.hints().1 {
-            let message = format!(
-                "victim {} with placement {} heeds hints, which do not reach the clock",
-                resolved.config.victim, resolved.config.placement
-            );
-            return refused(message, "--victim greedy, and no placement by hints");
-        }
-        let below = layer(&resolved, timed, 0)?;
-        let made = Self::new(timed.settings.clone(), below);
-        let mut live = made.map_err(FtlError::from)?;
-        let locate = |page| live.drive.layer().locate(page);
-        if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
-            live.drive = live.drive.mapped(cache).map_err(FtlError::from)?;
-        }
-        live.geometry = resolved.geometry;
-        Ok(live)
+    /// A map of another size.
+    pub fn mapped(mut self, cache: MapCache, geometry: Geometry) -> Result<Self, SpecError> {
+        self.drive = self.drive.mapped(cache)?;
+        self.geometry = geometry;
+        Ok(self)
+    }
+
+    /// The map.
+    pub fn layer(&self) -> &dyn Stepwise {
+        self.drive.layer()
     }
 
     /// Blocks, pages a block and logical pages, all in mapping units.

@@ -13,37 +13,33 @@
 mod channels;
 mod clock;
 mod collector;
-pub(crate) mod config;
+mod config;
 mod drive;
 mod flash;
 mod front;
 mod live;
-mod make;
 mod mapping;
 mod measure;
 mod ops;
-mod parts;
 mod prepare;
-mod run;
 mod schedule;
 mod shared;
-mod simulated;
+pub mod tenants;
 #[cfg(test)]
 mod testing;
 
 pub use channels::{Channels, are_apart};
-pub(crate) use config::Timed;
 pub use config::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Slc, Suspend, TimedPlan, Unit, parse_slc, parse_slc_times, words,
+    Scheduling, Settings, Slc, SlcPlan, Suspend, Unit, notation, parse_bandwidth, parse_slc,
+    parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
+pub use front::Lines;
 pub use live::{Done, Live};
-pub(crate) use measure::summarise;
 pub use measure::{
-    Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,
+    ByTenant, Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,
     MOST_COLLECTIONS, MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent,
-    SlcCounts, Source, Span, Stint, TenantResult, Throughput, TimedResult, Totals, Utilisation,
-    Work, Worst, WorstResult, WorstSoFar,
+    SlcCounts, Source, Span, Stint, TenantResult, Throughput, TimedResult, Totals, TraceFile,
+    Utilisation, Work, Worst, WorstResult, WorstSoFar, slowest,
 };
-pub(crate) use run::ClockedRun;

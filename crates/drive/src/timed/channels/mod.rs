@@ -35,7 +35,7 @@ use super::drive::{Stop, TimedDrive};
 use super::front::Shape;
 use super::measure::Meter;
 use crate::error::DriveError;
-use crate::tenants::InTurn;
+use crate::timed::tenants::InTurn;
 use channel::Channel;
 use crew::Crew;
 use desk::Desk;

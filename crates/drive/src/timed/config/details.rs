@@ -4,10 +4,8 @@
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
-use super::words::{parts, time};
-use crate::options::TimedConfig;
+use super::notation::{parts, time};
 use crate::page_times::PageTimes;
-use crate::times::Times;
 
 /// The details of a drive that are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,12 +26,14 @@ impl Details {
         self.pages.is_none() && self.retry.is_none()
     }
 
-    /// The details that are given.
+    /// The times of reads and programs where either has several, for kinds of pages.
     ///
     /// # Errors
-    /// A kind of page that takes no time; those of [`ReadRetry::parse`] and [`HostLink::parse`].
-    pub fn new(config: &TimedConfig, times: &Times) -> Result<Self, SpecError> {
-        let Times { read, program, .. } = *times;
+    /// A kind of page that takes no time.
+    pub fn kinds(
+        read: PageTimes,
+        program: PageTimes,
+    ) -> Result<Option<(PageTimes, PageTimes)>, SpecError> {
         let fastest = [read, program].iter().flat_map(|it| it.times().to_vec()).min();
         if fastest == Some(0) {
             return Err(SpecError::new(
@@ -41,14 +41,7 @@ impl Details {
                 "write read=48us/76us, each more than 0",
             ));
         }
-        let (bandwidth, overhead) =
-            (config.host_bandwidth.as_deref(), config.host_overhead.as_deref());
-        Ok(Self {
-            pages: (read.kinds().max(program.kinds()) > 1).then_some((read, program)),
-            retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
-            link: HostLink::parse(bandwidth, overhead)?,
-            serial_overwrites: config.serial_overwrites,
-        })
+        Ok((read.kinds().max(program.kinds()) > 1).then_some((read, program)))
     }
 }
 

@@ -3,8 +3,7 @@
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_ftl::{SlcBlocks, SlcRegion};
 
-use super::words::{Threshold, parts, time};
-use crate::options::TimedConfig;
+use super::notation::{Threshold, parts, time};
 
 /// Idle time after which blocks are folded, where none is given.
 const AFTER_NS: u64 = 100_000_000;
@@ -35,33 +34,7 @@ pub struct SlcPlan {
     waits: bool,
     bits_per_cell: u32,
     times: [u64; 3],
-    pub(super) after_ns: u64,
-}
-
-/// Reads the region that `config` asks for, if it does.
-///
-/// # Errors
-/// Options that are wrong, or that make no sense without a region.
-pub(super) fn plan(config: &TimedConfig) -> Result<Option<SlcPlan>, SpecError> {
-    let Some(text) = &config.slc else {
-        return match &config.slc_times {
-            Some(_) => Err(SpecError::new(
-                "slc_times only applies to a drive with an SLC region",
-                "--slc static:blocks=16, or leave --slc-times out",
-            )),
-            None => Ok(None),
-        };
-    };
-    let mut plan = parse_slc(text)?;
-    let times = config.slc_times.as_ref().ok_or_else(|| {
-        SpecError::new(
-            "an SLC region needs the times of its cells",
-            "--slc-times read=25us,program=200us,erase=2ms",
-        )
-    })?;
-    plan.times = parse_times(times)?;
-    plan.bits_per_cell = config.bits_per_cell;
-    Ok(Some(plan))
+    after_ns: u64,
 }
 
 /// Reads `read=25us,program=200us,erase=2ms`, the times of SLC cells.
@@ -154,8 +127,36 @@ fn waits(word: &str) -> Result<bool, SpecError> {
 }
 
 impl SlcPlan {
+    /// Reads a region and its times, on flash of so many bits a cell; `None` where no region is asked for.
+    ///
+    /// # Errors
+    /// Those of [`parse_slc`] and [`parse_times`]; a region without times, times without a region.
+    pub fn parse(
+        region: Option<&str>,
+        times: Option<&str>,
+        bits_per_cell: u32,
+    ) -> Result<Option<Self>, SpecError> {
+        let Some(region) = region else {
+            return match times {
+                Some(_) => Err(SpecError::new(
+                    "slc_times only applies to a drive with an SLC region",
+                    "--slc static:blocks=16, or leave --slc-times out",
+                )),
+                None => Ok(None),
+            };
+        };
+        let plan = parse_slc(region)?;
+        let times = times.ok_or_else(|| {
+            SpecError::new(
+                "an SLC region needs the times of its cells",
+                "--slc-times read=25us,program=200us,erase=2ms",
+            )
+        })?;
+        Ok(Some(Self { times: parse_times(times)?, bits_per_cell, ..plan }))
+    }
+
     /// The region on planes of `blocks` blocks, of which collections leave `high` erased.
-    pub(super) fn on(&self, blocks: u32, high: u32) -> Slc {
+    pub fn on(&self, blocks: u32, high: u32) -> Slc {
         let count = self.blocks.blocks(1, blocks);
         let [read_ns, program_ns, erase_ns] = self.times;
         let region = SlcRegion {
@@ -173,7 +174,7 @@ impl SlcPlan {
     }
 
     /// Blocks of a plane of `blocks` blocks that never hold data in normal mode.
-    pub(super) fn blocks_kept(&self, blocks: u32) -> u32 {
+    pub fn blocks_kept(&self, blocks: u32) -> u32 {
         self.on(blocks, 0).region.blocks_kept()
     }
 }

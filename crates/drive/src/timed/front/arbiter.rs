@@ -9,7 +9,7 @@
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 
-use crate::tenants::{ClassWeights, Priority, Tenant};
+use crate::timed::tenants::{ClassWeights, Priority, Tenant};
 
 /// The tenants of a class that take turns.
 struct Turns {
@@ -124,8 +124,8 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tenants::TenantSpec;
     use crate::timed::config::Loop;
+    use crate::timed::tenants::TenantSpec;
 
     fn arbiter(tenants: &[(&str, u32)], weights: &str) -> Arbiter {
         let tenant = |&(priority, weight): &(&str, u32)| Tenant {

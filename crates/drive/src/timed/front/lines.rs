@@ -13,12 +13,12 @@ use super::arrivals::Arrivals;
 use super::requests::Waiting;
 use super::{FrontEnd, MOST_WAITING};
 use crate::error::DriveError;
-use crate::tenants::{ClassWeights, Parts, Tenant};
 use crate::timed::clock::{Event, NEVER};
 use crate::timed::config::Loop;
 use crate::timed::measure::Observer;
 use crate::timed::schedule::Scheduler;
 use crate::timed::shared::Shared;
+use crate::timed::tenants::{ClassWeights, Parts, Tenant};
 
 /// A tenant's side of the drive.
 struct Line {

@@ -3,7 +3,6 @@
 mod meter;
 mod observer;
 mod result;
-mod summary;
 mod tenants;
 mod totals;
 mod worst;
@@ -14,9 +13,8 @@ pub use observer::{
     Cause, Completion, Follows, Observer, Place, Silent, Source, Span, Stint, Work,
 };
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
-pub(crate) use summary::summarise;
 pub use tenants::{ByTenant, TenantResult};
 pub use totals::{CollectionCounts, SlcCounts, Totals};
 pub use worst::{Held, MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};
 pub(in crate::timed) use worst::{KINDS, kind_of};
-pub use worst_result::{HeldResult, OperationResult, WorstResult};
+pub use worst_result::{HeldResult, OperationResult, WorstResult, slowest};

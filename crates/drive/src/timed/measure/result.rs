@@ -10,7 +10,7 @@ use super::totals::{CollectionCounts, SlcCounts, Totals};
 use super::worst_result::WorstResult;
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
-use crate::stats::{half_width95, mean};
+use crate::stats::mean;
 
 /// The result of all timed runs of one configuration: of their measured parts, all runs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl Value for Overload {
 
 impl CollectionResult {
     /// The counts between the two.
-    pub(crate) fn between(from: &Totals, to: &Totals) -> Self {
+    pub fn between(from: &Totals, to: &Totals) -> Self {
         Self {
             counts: to.collections.joined(&from.collections, |to, from| to - from),
             suspended_programs: to.suspended_programs - from.suspended_programs,
@@ -146,7 +146,7 @@ impl CollectionResult {
     }
 
     /// The sum of two.
-    pub(super) fn plus(&self, other: &Self) -> Self {
+    pub fn plus(&self, other: &Self) -> Self {
         Self {
             counts: self.counts.joined(&other.counts, |one, other| one + other),
             suspended_programs: self.suspended_programs + other.suspended_programs,
@@ -157,7 +157,7 @@ impl CollectionResult {
 
 impl Utilisation {
     /// Busy times between the two, by the nanoseconds that passed; nothing where none did.
-    pub(crate) fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
+    pub fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
         if ns == 0 {
             return Self::default();
         }
@@ -176,7 +176,7 @@ impl Utilisation {
     }
 
     /// The mean of several.
-    pub(super) fn mean(several: &[&Self]) -> Self {
+    pub fn mean(several: &[&Self]) -> Self {
         let over = |figure: &dyn Fn(&Self) -> f64| {
             mean(&several.iter().map(|one| figure(one)).collect::<Vec<_>>())
         };
@@ -192,9 +192,4 @@ impl Utilisation {
             dies: each(&|one| &one.dies),
         }
     }
-}
-
-/// Half the width of the 95% interval of the mean of `values`; `None` for one value.
-pub(super) fn interval(values: &[f64]) -> Option<f64> {
-    Some(half_width95(values)).filter(|half| half.is_finite())
 }

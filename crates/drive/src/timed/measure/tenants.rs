@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::Done;
 use crate::metrics::latency::{Figures, Latencies, SideLatency};
-use crate::tenants::{Parts, Tenant};
+use crate::timed::tenants::{Parts, Tenant};
 
 /// What one tenant got in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

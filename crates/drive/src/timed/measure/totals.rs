@@ -53,7 +53,7 @@ impl Value for CollectionCounts {
 
 impl CollectionCounts {
     /// The counts of both, joined one by one by `join`.
-    pub(crate) fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             started: join(self.started, other.started),
             ended: join(self.ended, other.ended),
@@ -94,7 +94,7 @@ impl Value for SlcCounts {
 
 impl SlcCounts {
     /// The counts of both, joined one by one by `join`.
-    pub(crate) fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             host_pages: join(self.host_pages, other.host_pages),
             direct_pages: join(self.direct_pages, other.direct_pages),

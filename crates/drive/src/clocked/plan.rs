@@ -4,15 +4,15 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
-use super::details::Details;
-use super::hardware::Hardware;
-use super::placement::Placement;
-use super::settings::{Collecting, Idle, Loop, Settings, Suspend, Unit};
-use super::slc::{self, SlcPlan};
-use super::words::{
-    Threshold, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit, time,
-};
 use crate::options::TimedConfig;
+use crate::timed::notation::{Threshold, time};
+use crate::timed::words::{
+    parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+};
+use crate::timed::{
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
+    Suspend, Unit,
+};
 use crate::times::Times;
 
 /// Erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
@@ -116,7 +116,15 @@ impl TimedPlan {
             write_cache: config.write_cache,
             host: Loop::Open,
             queue_depth: config.queue_depth,
-            details: Details::new(config, times)?,
+            details: Details {
+                pages: Details::kinds(times.read, times.program)?,
+                retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
+                link: HostLink::parse(
+                    config.host_bandwidth.as_deref(),
+                    config.host_overhead.as_deref(),
+                )?,
+                serial_overwrites: config.serial_overwrites,
+            },
         };
         Ok(Self {
             hardware,
@@ -126,7 +134,11 @@ impl TimedPlan {
             resolution_ns,
             thresholds: [low, high, hard],
             idle: config.idle.as_deref().map(parse_idle).transpose()?,
-            slc: slc::plan(config)?,
+            slc: SlcPlan::parse(
+                config.slc.as_deref(),
+                config.slc_times.as_deref(),
+                config.bits_per_cell,
+            )?,
             settings,
         })
     }

@@ -10,13 +10,9 @@ use flashgc_ftl::{Counters, Levelled, MapTraffic, Packing, StreamTotals, ZombieC
 use flashgc_host::HostCounts;
 use flashgc_workload::requests::RequestStream;
 
-use super::config::Timed;
-use super::drive::Stop;
 use super::make;
-use super::measure::{
-    CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation, WorstResult,
-};
 use super::parts::{Progress, open};
+use super::resolve::Timed;
 use super::simulated::Simulated;
 use crate::asked::Asked;
 use crate::bytes::Written;
@@ -28,6 +24,9 @@ use crate::finished::{Finished, Life};
 use crate::passes::Rule;
 use crate::run::{Control, Lengthened, Poll};
 use crate::stats::Interval;
+use crate::timed::{
+    CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
+};
 use crate::worn::{Erases, Worn, tally};
 
 /// After this many requests without a write of the drive none is expected before the clock: more

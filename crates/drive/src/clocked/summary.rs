@@ -6,17 +6,17 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::StreamCounts;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation, interval};
-use super::tenants::ByTenant;
-use super::totals::SlcCounts;
-use super::worst_result::{self, WorstResult};
+use super::resolve::Timed;
+use super::run::TimedRun;
 use crate::config::Resolved;
 use crate::metrics::latency::{Latencies, LatencyResult};
 use crate::result::{RunResult, summarise as summarise_counts};
-use crate::stats::mean;
+use crate::stats::{half_width95, mean};
 use crate::stream_results::{self, StreamResult};
-use crate::timed::config::Timed;
-use crate::timed::run::TimedRun;
+use crate::timed::{
+    ByTenant, CollectionResult, Meter, Overload, SlcCounts, Throughput, TimedResult, Utilisation,
+    WorstResult, slowest,
+};
 
 /// The result of all runs of one configuration.
 pub(crate) fn summarise(
@@ -64,7 +64,7 @@ pub(crate) fn summarise(
 
 /// The measurements of a run beside its counts.
 struct Measured {
-    meter: super::meter::Meter,
+    meter: Meter,
     collecting: CollectionResult,
     slc: Option<SlcCounts>,
     utilisation: Utilisation,
@@ -148,9 +148,14 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
     }
 }
 
+/// Half the width of the 95% interval of the mean of `values`; `None` for one value.
+fn interval(values: &[f64]) -> Option<f64> {
+    Some(half_width95(values)).filter(|half| half.is_finite())
+}
+
 /// The slowest of each kind over all runs; of equals the first.
 fn worst(runs: &[Measured]) -> Vec<WorstResult> {
-    worst_result::slowest(runs.iter().map(|run| run.meter.worst()))
+    slowest(runs.iter().map(|run| run.meter.worst()))
 }
 
 /// The overload of the runs that had one: means, and the most that waited.

@@ -406,7 +406,7 @@ fn size(name: &str, text: &str) -> Result<u64, SpecError> {
 ///
 /// # Errors
 /// Parts beyond the end, parts without a page, parts that overlap.
-pub(super) fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, SpecError> {
+pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, SpecError> {
     let all = f64::from(space.logical_pages);
     let asked = |spec: &TenantSpec| match spec.space {
         None => 0.0,

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Layout, PlaneLayout, Stepwise};
-use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
 
-use super::config::{Settings, Timed};
-use super::front::Lines;
+use super::resolve::Timed;
 use crate::config::Resolved;
 use crate::error::DriveError;
 use crate::run::Control;
-use crate::tenants::{self, InTurn};
+use crate::timed::tenants::{InPart, InTurn, Tenant};
+use crate::timed::{Lines, Settings};
 
 /// The map of a drive.
 pub(super) fn layer(
@@ -59,8 +60,49 @@ pub(super) fn open_lines(
     left: u64,
 ) -> Result<Lines, WorkloadError> {
     let Timed { tenants, weights, plan, .. } = timed;
-    let streams = tenants::open(resolved, tenants, plan.rate_scale, seed)?;
+    let streams = open_tenants(resolved, tenants, plan.rate_scale, seed)?;
     Ok(Lines::new(tenants, streams, *weights, resolved.config.unit(), left))
+}
+
+/// The requests of every tenant in one run with this seed, where they are on the drive.
+///
+/// The first tenant draws as the only host of a drive would, the others from streams of their own.
+///
+/// # Errors
+/// Those of the workloads.
+fn open_tenants(
+    resolved: &Resolved,
+    tenants: &[Tenant],
+    rate_scale: f64,
+    seed: u64,
+) -> Result<Vec<Box<dyn RequestStream>>, WorkloadError> {
+    let unit = resolved.config.unit();
+    let each = tenants.iter().zip(resolved.source.tenants()).enumerate();
+    each.map(|(number, (tenant, requests))| {
+        let Tenant { spec, pages, .. } = tenant;
+        let seed = match number {
+            0 => seed,
+            _ => Stream::new(seed, &format!("tenant {}", spec.name)).bits(),
+        };
+        let space = Space {
+            logical_pages: pages.end - pages.start,
+            page_size: unit,
+            request_size: spec.request_size.unwrap_or(unit),
+        };
+        let arrivals = spec.arrivals.as_ref();
+        let mut inner = requests.open(space, seed, arrivals, rate_scale, None)?;
+        if let Some(every) = resolved.config.flush_every {
+            inner = Box::new(FlushingRequests::new(inner, every, unit));
+        }
+        let begin = u64::from(pages.start) * u64::from(unit);
+        let stream: Box<dyn RequestStream> =
+            Box::new(InPart::new(inner, &spec.name, begin, space.bytes()));
+        Ok(match &resolved.streams {
+            Some(ranges) => Box::new(RangedRequests::new(stream, Arc::clone(ranges))),
+            None => stream,
+        })
+    })
+    .collect()
 }
 
 /// The requests of a run; of tenants those in turn, which bring the drive into its state.
@@ -71,7 +113,7 @@ pub(super) fn open(
     passes: Option<u64>,
 ) -> Result<Box<dyn RequestStream>, WorkloadError> {
     if !timed.tenants.is_empty() {
-        let streams = tenants::open(resolved, &timed.tenants, timed.plan.rate_scale, seed)?;
+        let streams = open_tenants(resolved, &timed.tenants, timed.plan.rate_scale, seed)?;
         return Ok(Box::new(InTurn::new(streams, &timed.tenants)));
     }
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");

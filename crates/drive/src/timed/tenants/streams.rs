@@ -8,7 +8,7 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 use super::Tenant;
 
 /// The requests of a tenant, whose first byte is that of its part of the drive.
-pub(crate) struct InPart {
+pub struct InPart {
     inner: Box<dyn RequestStream>,
     name: String,
     begin: u64,
@@ -17,7 +17,7 @@ pub(crate) struct InPart {
 
 impl InPart {
     /// Those of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
-    pub(crate) fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
+    pub fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
         Self { inner, name: name.to_string(), begin, bytes }
     }
 }
@@ -51,7 +51,7 @@ impl RequestStream for InPart {
 
 /// The requests of several tenants in turn, in proportion to their parts: every part is asked for as
 /// often. They bring a drive into its state before the clock starts, when nobody waits for anybody.
-pub(crate) struct InTurn {
+pub struct InTurn {
     each: Vec<Turn>,
 }
 
@@ -104,7 +104,7 @@ impl Turn {
 
 impl InTurn {
     /// Those of `tenants`.
-    pub(crate) fn new(streams: Vec<Box<dyn RequestStream>>, tenants: &[Tenant]) -> Self {
+    pub fn new(streams: Vec<Box<dyn RequestStream>>, tenants: &[Tenant]) -> Self {
         let turn = |(stream, tenant): (Box<dyn RequestStream>, &Tenant)| Turn {
             stream,
             pages: tenant.pages.len() as u64,
@@ -117,7 +117,7 @@ impl InTurn {
     }
 
     /// Those of nobody.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Self { each: Vec::new() }
     }
 

@@ -5,11 +5,9 @@ use flashgc_ftl::{Counters, Packing, Stepwise};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
-use super::channels::Channels;
-use super::drive::{Stop, TimedDrive, Until};
-use super::measure::{Meter, Totals, Worst};
 use crate::asked::Asked;
 use crate::error::DriveError;
+use crate::timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
 
 /// Requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;

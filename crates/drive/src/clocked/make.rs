@@ -7,17 +7,15 @@ use flashgc_base::spec::SpecError;
 use flashgc_ftl::{FtlError, Geometry};
 use flashgc_workload::requests::RequestStream;
 
-use super::channels::{Channels, are_apart};
-use super::config::Timed;
-use super::drive::TimedDrive;
-use super::measure::{ByTenant, Meter, TraceFile, WorstSoFar};
 use super::parts::{Limited, layer, layer_of, open, open_lines};
+use super::resolve::Timed;
 use super::simulated::Simulated;
 use crate::config::Resolved;
 use crate::error::DriveError;
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{MOST_EVENTS, TraceEvents};
-use crate::tenants::InTurn;
+use crate::timed::tenants::InTurn;
+use crate::timed::{ByTenant, Channels, Meter, TimedDrive, TraceFile, WorstSoFar, are_apart};
 
 /// The drive of run number `index` at its beginning. With `threads` its channels are simulated one by one, by
 /// so many threads, where they may.

@@ -7,13 +7,14 @@ use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
-use super::settings::Settings;
 use crate::extent::{Extent, Length, Plan, Unit, Warmup};
 use crate::metrics::timeline::Window;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig};
-use crate::resolve::no_blocks;
+use crate::shape::no_blocks;
 use crate::source::Source;
-use crate::tenants::{self, ClassWeights, Tenant};
+use crate::tenants;
+use crate::timed::Settings;
+use crate::timed::tenants::{ClassWeights, Tenant};
 use crate::times::Times;
 
 /// A timed drive and its runs, with everything checked and worked out.
