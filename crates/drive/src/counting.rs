@@ -15,7 +15,7 @@ use crate::extent::{Extent, Unit};
 use crate::swapping::Swapping;
 
 /// A drive that a run steps to exact positions.
-pub(crate) trait Drive: State + Send {
+pub trait Drive: State + Send {
     /// The translation layer.
     fn layer(&self) -> &dyn Translation;
 

@@ -14,7 +14,8 @@ impl DriveError {
         &self.0
     }
 
-    pub(crate) fn checkpoint(why: impl Into<String>) -> Self {
+    /// A fault of a checkpoint.
+    pub fn checkpoint(why: impl Into<String>) -> Self {
         DriveErrorKind::Checkpoint(why.into()).into()
     }
 }

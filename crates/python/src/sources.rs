@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
-use flashgc_drive::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
-use flashgc_drive::tenants::source::TenantsSource;
-use flashgc_drive::tenants::specs;
-use flashgc_drive::timed::tenants::{TenantSpec, check_key};
+use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
+use flashgc_experiment::tenants::source::TenantsSource;
+use flashgc_experiment::tenants::specs;
+use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
