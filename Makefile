@@ -12,7 +12,9 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
+# Tests ask wrong engines and drives too; users have none.
+FEATURES_checks := --features mutants
 # What needs a module and not its speed takes the one that is there.
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
@@ -47,7 +49,7 @@ $(VENV)/.installed: requirements-dev.txt | tools
 $(VENV)/.built-%: $(VENV)/.installed $(RUST)
 	@echo "building the engine and its Python module (some minutes the first time)"
 	@rm -f $(VENV)/.built-*
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked >$(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked $(FEATURES_$*) >$(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 

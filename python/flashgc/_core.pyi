@@ -308,14 +308,22 @@ def device_check(
 def device_sweep(
     seed: int,
     images: int,
-    without: str | None,
     control: Control,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...
 def device_fuzz(
     seed: int,
     operations: int,
-    without: str | None,
+    control: Control,
+    poll: Callable[[], Any] | None = None,
+) -> str: ...
+
+# Only in a module that was built with deliberately wrong drives.
+def device_mutants() -> str: ...
+def device_hunt(
+    name: str,
+    seed: int,
+    seconds: float,
     control: Control,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...

@@ -1,15 +1,17 @@
 //! The crash campaign: what a drive keeps is compared with a dictionary, for every point at which its
 //! work can be cut off.
 //!
-//! A *schedule* is a series of commands on a small drive, drawn from a seed. Its medium writes down
-//! every operation. For every position among them, images are made of what a crash may leave: all that
-//! was written, nothing since the last sync, any part of it, the last write torn at 512 bytes. From
-//! each image the drive is opened. Every page must hold its last flushed version or a later one that
-//! was written: nothing lost, nothing torn, nothing resurrected, nothing invented. Some images have their
-//! checkpoint damaged, so that the one before must do. Some recoveries are
-//! cut off themselves, and some recovered drives go on to work and crash again. At the end the drive is
-//! closed, and images are made in which the medium has lost a write or swapped two pages: that must be
-//! an error.
+//! A *schedule* is a series of commands on a small drive, drawn from a seed: writes of whole pages and of parts,
+//! discards, flushes, idle seconds. Its medium has two images, what reads give and what the disk holds, and writes
+//! down every operation. Syncs of it fail, or lie; the process ends and the drive is opened again, while the medium
+//! goes on. For every position among the operations, images are made of what a crash may leave: all that was written,
+//! nothing since the last sync, any part of it, writes torn at 512 bytes. From each image the drive is opened. Every
+//! page must hold its last flushed version or a later one that was written: nothing lost, nothing torn, nothing
+//! resurrected, nothing invented. A drive whose life is over stays read-only. Some images have their checkpoint
+//! damaged, so that the one before must do; some have any bit flipped, and some lack a write that the medium had said
+//! was durable: there a page is an error, or goes back as far as nothing vouched for it. Some recoveries are cut off
+//! themselves, and some recovered drives go on to work and crash again. At the end the drive is closed, and images
+//! are made in which the medium has lost a write or swapped two pages: that must be an error.
 //!
 //! Everything follows from the seed.
 //!
@@ -18,12 +20,15 @@
 
 pub mod fuzz;
 mod images;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 mod oracle;
 pub mod replay;
 mod schedule;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use flashgc_base::rng::Stream;
 
@@ -45,6 +50,14 @@ pub struct Tally {
     pub of_fallbacks: u64,
     /// Of these, those with a lost write or swapped pages.
     pub of_lies: u64,
+    /// Of these, those of a drive that had said that its life is over.
+    pub of_ended: u64,
+    /// Images that a drive was not opened from: what they hold is not promised, or a bit was flipped.
+    pub refused: u64,
+    /// Pages of images with a flipped bit, or whose medium had lied, that were a media error.
+    pub lost: u64,
+    /// Openings behind the end of a process, while the medium went on.
+    pub of_lives: u64,
     /// Lost writes and swapped pages that reading found.
     pub lies_found: u64,
     /// Records that recoveries skipped.
@@ -58,9 +71,15 @@ pub struct Tally {
 pub struct Pace {
     done: AtomicU64,
     is_over: AtomicBool,
+    until: Option<Instant>,
 }
 
 impl Pace {
+    /// That of a campaign which ends at this moment.
+    pub fn until(moment: Instant) -> Self {
+        Self { until: Some(moment), ..Self::default() }
+    }
+
     /// Images looked at, or operations done.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -72,7 +91,8 @@ impl Pace {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        let is_late = self.until.is_some_and(|moment| Instant::now() >= moment);
+        is_late || self.is_over.load(Ordering::Relaxed)
     }
 
     fn note(&self, done: u64) {
@@ -105,21 +125,6 @@ pub struct Outcome<T> {
     pub tally: T,
     /// The first promise that was broken.
     pub broken: Option<Broken>,
-}
-
-/// The rules of a drive without the one of this name, for a campaign that must find its absence.
-#[doc(hidden)]
-pub fn without(rule: &str) -> Option<Rules> {
-    let mut rules = Rules::default();
-    let held = match rule {
-        "R1" => &mut rules.verifies_tail,
-        "R2" => &mut rules.waits_before_reuse,
-        "R3" => &mut rules.orders_checkpoints,
-        "R5" => &mut rules.checks_identity,
-        _ => return None,
-    };
-    *held = false;
-    Some(rules)
 }
 
 /// Runs schedules from `seed` on until at least `images` images were looked at.

@@ -2,6 +2,7 @@
 
 use flashgc_ftl::UNMAPPED;
 
+use crate::checkpoint::Horizon;
 use crate::engine::zones_of;
 use crate::layout::PAGE;
 use crate::media::Media;
@@ -53,6 +54,9 @@ pub fn check_watched(
     let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings, rules };
     let mut found = recover::load(drive, false)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
+    // A recovery that was cut off has moved pages in the next epoch, which never began.
+    let unfinished = Horizon { epoch: superblock.epoch + 1, end: 0 };
+    found.horizons.push(unfinished);
     let seen = recover::from_oob(pages, &found.horizons, &found.skipped)?;
     let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
     let mut buffer = [0; PAGE];

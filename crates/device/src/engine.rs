@@ -33,6 +33,7 @@ use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::recording::Recording;
 use crate::served::DeviceError;
 use crate::settings::Durability;
@@ -114,17 +115,21 @@ impl Drive {
         self.map.audit()
     }
 
-    /// Why the drive takes no writes; `None` while it does.
-    fn read_only(&self) -> Option<String> {
+    /// Returns why the drive takes no writes; `None` while it does.
+    pub(crate) fn why_read_only(&self) -> Option<String> {
         let ended = || "its life is over: too many blocks are worn out".to_string();
         self.failed.clone().or_else(|| self.has_ended().then(ended))
     }
 
-    fn has_ended(&self) -> bool {
+    /// Returns `true` once the drive has reached the end of its endurance.
+    pub(crate) fn has_ended(&self) -> bool {
         self.copies.now.has_ended || self.map.has_ended()
     }
 
     fn check_writable(&self) -> Result<(), DeviceError> {
-        self.read_only().map_or(Ok(()), |why| Err(DeviceError::ReadOnly(why)))
+        match self.why_read_only() {
+            Some(why) if !mutants::on(Mutant::FailedDriveWrites) => Err(DeviceError::ReadOnly(why)),
+            _ => Ok(()),
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::io;
 use crate::codec::{Get, Put, crc};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::served::DeviceError;
 
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
@@ -105,7 +106,9 @@ impl Journal {
 
     /// Blocks that can be written before one that is needed is written over.
     pub(crate) fn room(&self, zones: &Zones) -> u64 {
-        zones.journal_blocks.saturating_sub(self.next - self.kept)
+        let kept = if mutants::on(Mutant::RoomFromStart) { self.start } else { self.kept };
+        let blocks = zones.journal_blocks + u64::from(mutants::on(Mutant::RoomOneMore));
+        blocks.saturating_sub(self.next - kept)
     }
 
     /// Blocks written since the last sync.
@@ -123,7 +126,7 @@ impl Journal {
     pub(crate) fn append(&mut self, record: Record) -> bool {
         self.pending.push(record);
         self.stamp += 1;
-        self.pending.len() == RECORDS
+        self.pending.len() == RECORDS + usize::from(mutants::on(Mutant::BlockTakesOneMore))
     }
 
     /// Writes the block that has begun, if there is one. The pages that it names are written.
@@ -145,13 +148,18 @@ impl Journal {
             return Err(io::Error::other("the journal is full, and no checkpoint has made room"));
         }
         let mut bytes = [0; PAGE];
-        let unsynced = u32::try_from(self.unsynced()).unwrap_or(u32::MAX);
+        let unsynced = match u32::try_from(self.unsynced()) {
+            _ if mutants::on(Mutant::BlockWithoutEvidence) => u32::MAX,
+            _ if mutants::on(Mutant::BlockVouchesUnsynced) => 0,
+            unsynced => unsynced.unwrap_or(u32::MAX),
+        };
+        let of_end = mutants::on(Mutant::BlockStampOfItsEnd);
         Put::new(&mut bytes)
             .u32(MAGIC)
             .u32(0)
             .u64(self.next)
-            .u64(self.stamp - self.pending.len() as u64)
-            .u32(self.pending.len() as u32)
+            .u64(self.stamp - if of_end { 0 } else { self.pending.len() as u64 })
+            .u32(self.pending.len().min(RECORDS) as u32)
             .u32(unsynced);
         for (record, bytes) in self.pending.iter().zip(bytes[HEADER..].chunks_mut(RECORD)) {
             record.encode(bytes);
@@ -159,26 +167,35 @@ impl Journal {
         let sum = crc(self.tag, &bytes);
         Put::new(&mut bytes[4..]).u32(sum);
         media.write_at(zones.journal(self.next), &bytes)?;
-        self.next += 1;
-        self.is_unvouched = !self.pending.is_empty();
-        self.pending.clear();
+        let is_full = self.pending.len() >= RECORDS;
+        self.next += u64::from(is_full || !mutants::on(Mutant::PartialBlockWrittenOver));
+        self.is_unvouched = !self.pending.is_empty() && !mutants::on(Mutant::AlwaysVouched);
+        if is_full || !mutants::on(Mutant::RecordsWrittenTwice) {
+            self.pending.clear();
+        }
         Ok(())
     }
 
     /// All blocks written so far are durable, as is what they say.
     pub(crate) fn synced(&mut self) {
-        self.durable = self.next;
+        if !mutants::on(Mutant::NeverDurable) {
+            self.durable = self.next;
+        }
     }
 
     /// A checkpoint begins, in the slot of the one before the one that counts.
     pub(crate) fn begin_checkpoint(&mut self) {
-        self.kept = self.start;
+        self.kept = match () {
+            () if mutants::on(Mutant::BeginKeepsNothing) => self.next,
+            () if mutants::on(Mutant::BeginFreesNothing) => self.kept,
+            () => self.start,
+        };
     }
 
     /// A checkpoint that began at block `start` counts from now on.
     /// The superblock that names it says that all blocks are durable.
     pub(crate) fn end_checkpoint(&mut self, start: u64) {
-        self.start = start;
+        self.start = if mutants::on(Mutant::EndKeepsNothing) { self.next } else { start };
         self.is_unvouched = false;
     }
 }
@@ -210,7 +227,8 @@ impl Block {
         let (count, unsynced) = (get.u32() as usize, get.u32());
         let found = bytes;
         bytes[4..8].fill(0);
-        if magic != MAGIC || count > RECORDS || sum != crc(tag, &bytes) {
+        let is_damaged = sum != crc(tag, &bytes) && !mutants::on(Mutant::BlockSumNotChecked);
+        if magic != MAGIC || count > RECORDS || is_damaged {
             return Ok(None);
         }
         let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
@@ -249,26 +267,32 @@ impl<'a> Replay<'a> {
             |end, what: String| Err(DeviceError::Media(format!("journal block {end} {what}")));
         while end < start + zones.journal_blocks {
             match Block::read(media, zones, tag, end) {
-                Ok(Some(block)) if (block.number, block.stamp) == (end, next) => {
+                Ok(Some(block))
+                    if (block.number == end || mutants::on(Mutant::BlockNumberNotCompared))
+                        && (block.stamp == next || mutants::on(Mutant::BlockStampNotCompared)) =>
+                {
                     next += block.records.len() as u64;
                     durable = durable.max(block.durable);
                     end += 1;
                 }
                 Ok(_) => break,
+                Err(_) if mutants::on(Mutant::UnreadableBlockEnds) => break,
                 Err(error) => return fault(end, format!("cannot be read: {error}")),
             }
         }
         for later in end + 1..start + zones.journal_blocks {
             if let Ok(Some(block)) = Block::read(media, zones, tag, later)
                 && block.number == later
+                && !mutants::on(Mutant::NoLaterEvidence)
             {
                 durable = durable.max(block.durable);
             }
         }
-        if end < durable {
+        if end < durable && !mutants::on(Mutant::ShortJournalAccepted) {
             let what = format!("is not there, though blocks up to {} were durable", durable - 1);
             return fault(end, what);
         }
+        durable += u64::from(mutants::on(Mutant::OneMoreDurable));
         Ok(Self { media, zones, tag, start, stamp, end, durable })
     }
 

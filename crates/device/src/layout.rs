@@ -11,6 +11,8 @@
 
 use flashgc_ftl::Geometry;
 
+use crate::mutants::{self, Mutant};
+
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 
@@ -75,7 +77,8 @@ impl Zones {
 
     /// The journal block with this sequence number.
     pub(crate) fn journal(&self, sequence: u64) -> u64 {
-        self.journal + sequence % self.journal_blocks * PAGE as u64
+        let ring = self.journal_blocks - u64::from(mutants::on(Mutant::RingOneShort));
+        self.journal + sequence % ring * PAGE as u64
     }
 
     /// The data of a page.

@@ -25,6 +25,7 @@ mod journal;
 mod layout;
 mod mapped;
 pub mod media;
+pub mod mutants;
 mod oob;
 mod recording;
 mod recover;

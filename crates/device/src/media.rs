@@ -5,7 +5,7 @@ mod fault;
 mod file;
 mod memory;
 
-pub use crash::{CrashMedia, Op, SECTOR};
+pub use crash::{CrashMedia, Op, SECTOR, State};
 pub use fault::{Fault, FaultMedia, Faults};
 pub use file::FileMedia;
 pub use memory::MemMedia;

@@ -2,6 +2,7 @@
 
 use crate::codec::{Get, Put, crc};
 use crate::layout::OOB_BYTES;
+use crate::mutants::{self, Mutant};
 
 /// Bytes of a record.
 pub(crate) const BYTES: usize = OOB_BYTES as usize;
@@ -62,7 +63,9 @@ impl Slot {
         let mut get = Get::new(bytes);
         let (page, class, kind, generation) = (get.u32(), get.u8(), get.u8(), get.u16());
         let (stamp, written_at, data) = (get.u64(), get.u64(), get.u32());
-        if get.u32() != signed(tag, ppn, bytes) || !(1..=2).contains(&kind) {
+        let is_signed =
+            get.u32() == signed(tag, ppn, bytes) || mutants::on(Mutant::OobSumNotChecked);
+        if !is_signed || !(1..=2).contains(&kind) {
             return Self::Torn;
         }
         let is_copy = kind == 2;
@@ -72,7 +75,8 @@ impl Slot {
 
 /// The check sum of a record at the place `ppn`.
 fn signed(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> u32 {
-    crc(crc(tag, &ppn.to_le_bytes()), &bytes[..BYTES - 4])
+    let place = if mutants::on(Mutant::OobWithoutPlace) { 0 } else { ppn };
+    crc(crc(tag, &place.to_le_bytes()), &bytes[..BYTES - 4])
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::journal::{Record, Replay};
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::served::DeviceError;
 use crate::settings::Settings;
@@ -61,7 +62,9 @@ pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Found, DeviceErro
         Ok(found) => return Ok(found),
         Err(error) => error,
     };
-    let second = match before.map(|before| load_from(drive, before, false, restores)) {
+    let before = before.filter(|_| !mutants::on(Mutant::NoFallback));
+    let is_all = is_clean && mutants::on(Mutant::FallbackWithoutJournal);
+    let second = match before.map(|before| load_from(drive, before, is_all, restores)) {
         Some(Ok(found)) => return Ok(found),
         Some(Err(error)) => format!("; the checkpoint before: {error}"),
         None => String::new(),
@@ -127,12 +130,16 @@ fn load_from(
         tail: 0..0,
     };
     if !is_clean {
-        let certain = superblock.durable;
+        let is_told = !mutants::on(Mutant::SuperblockEvidenceIgnored);
+        let certain = if is_told { superblock.durable } else { 0 };
         let replay = Replay::find(media, place, (named.journal, named.stamp), certain)?;
         found.replay(&replay, Pages { media, zones, tag, rules })?;
         found.tail = replay.tail();
-        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records };
-        found.horizons.push(lost);
+        let late = u64::from(mutants::on(Mutant::HorizonOneLate));
+        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records + late };
+        if !mutants::on(Mutant::HorizonNotNoted) {
+            found.horizons.push(lost);
+        }
         let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
         found.horizons.drain(..forgotten);
     }
@@ -163,12 +170,19 @@ impl Found {
                     }
                     let entry = map.get_mut(page as usize).ok_or_else(|| wrong("a page"))?;
                     let info = &mut blocks[block as usize];
-                    if stamp > info.changed {
+                    if stamp > info.changed || mutants::on(Mutant::ProgramReplayedLate) {
                         if !info.is_written {
-                            (info.opened, info.next) = (stamp, 0);
-                            (info.class, info.is_written) = (class, true);
+                            if !mutants::on(Mutant::OpenedNotReplayed) {
+                                info.opened = stamp;
+                            }
+                            if !mutants::on(Mutant::ClassNotReplayed) {
+                                info.class = class;
+                            }
+                            (info.next, info.is_written) = (0, true);
                         }
-                        info.next = info.next.max(offset as u16 + 1);
+                        if !mutants::on(Mutant::NextNotReplayed) {
+                            info.next = info.next.max(offset as u16 + 1);
+                        }
                         info.changed = stamp;
                     }
                     let counted = match is_copy {
@@ -183,16 +197,22 @@ impl Found {
                         && match pages.read(&expected, &mut buffer) {
                             Ok(_) => false,
                             // Nobody knows whether it was written: reading it will be an error.
-                            Err(Damage::Io(_)) => false,
+                            Err(Damage::Io(_)) => mutants::on(Mutant::UnreadablePageLost),
                             Err(_) => true,
                         };
                     if is_lost {
-                        skipped.push(ppn);
+                        if !mutants::on(Mutant::SkippedForgotten) {
+                            skipped.push(ppn);
+                        }
                     } else {
                         *entry = ppn;
                     }
                 }
                 Record::Trim { page, count, held } => {
+                    let count = match count {
+                        _ if mutants::on(Mutant::TrimNotReplayed) => 0,
+                        count => count - u32::from(mutants::on(Mutant::TrimReplayedShort)),
+                    };
                     let end = u64::from(page) + u64::from(count);
                     let range = map.get_mut(page as usize..end as usize);
                     range.ok_or_else(|| wrong("a page"))?.fill(UNMAPPED);
@@ -200,7 +220,8 @@ impl Found {
                 }
                 Record::Erase { block } => {
                     let info = blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
-                    if stamp > info.changed {
+                    let is_new = stamp > info.changed || mutants::on(Mutant::EraseReplayedTwice);
+                    if is_new && !mutants::on(Mutant::EraseNotReplayed) {
                         before[block as usize] = Some(*info);
                         info.erases += 1;
                         (info.changed, info.next, info.is_written) = (stamp, 0, false);
@@ -212,8 +233,12 @@ impl Found {
             Ok(())
         })?;
         self.records = records;
-        self.undo_erases(&before, pages.zones)?;
-        self.settle(pages.zones);
+        if !mutants::on(Mutant::EraseNotUndone) {
+            self.undo_erases(&before, pages.zones)?;
+        }
+        if !mutants::on(Mutant::NotSettled) {
+            self.settle(pages.zones);
+        }
         Ok(())
     }
 
@@ -257,10 +282,10 @@ impl Found {
         let ends = self.ends(zones);
         for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
             if info.is_written && u32::from(info.next) < b {
-                info.next = end;
-                if end == 0 {
+                info.next = end.saturating_sub(mutants::on(Mutant::SettledOverPage).into());
+                if end == 0 && !mutants::on(Mutant::EmptyBlockKept) {
                     info.is_written = false;
-                    info.erases += 1;
+                    info.erases += u32::from(!mutants::on(Mutant::EmptyBlockNotCounted));
                     self.counters.erases += 1;
                 }
             }
@@ -340,7 +365,8 @@ pub(crate) fn from_oob(
                 continue;
             }
             let Some(entry) = map.get_mut(found.page as usize) else { continue };
-            if *entry == UNMAPPED || found.stamp > last[found.page as usize] {
+            let is_later = found.stamp > last[found.page as usize];
+            if *entry == UNMAPPED || is_later != mutants::on(Mutant::OobMapOfFirst) {
                 (*entry, last[found.page as usize]) = (ppn, found.stamp);
             }
         }

@@ -12,6 +12,7 @@ use crate::checkpoint::Named;
 use crate::codec::{Get, Put, crc};
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::served::DeviceError;
 use crate::usage::Usage;
 
@@ -111,7 +112,7 @@ impl Superblock {
         let version = get.u32();
         let mut zeroed = *bytes;
         zeroed[CRC_AT..CRC_AT + 4].fill(0);
-        if get.u32() != crc(0, &zeroed) {
+        if get.u32() != crc(0, &zeroed) && !mutants::on(Mutant::CopySumNotChecked) {
             return Err(Bad::Crc);
         }
         if version != VERSION {
@@ -197,8 +198,10 @@ impl Copies {
         let (mut has_magic, mut version) = (false, None);
         for (copy, found) in (0..).zip(&mut copies) {
             let mut bytes = [0; PAGE];
-            if media.read_at(Zones::superblock(copy), &mut bytes).is_err() {
-                continue; // a copy that cannot be read is one less
+            match media.read_at(Zones::superblock(copy), &mut bytes) {
+                Err(error) if mutants::on(Mutant::UnreadableCopyEnds) => return Err(error.into()),
+                Err(_) => continue, // a copy that cannot be read is one less
+                Ok(()) => {}
             }
             match Superblock::decode(&bytes) {
                 Ok(superblock) => *found = Some(superblock),
@@ -209,7 +212,12 @@ impl Copies {
             has_magic = true;
         }
         let is_of_two = |one: &Superblock| {
-            copies.iter().flatten().filter(|copy| copy.uuid == one.uuid).count() > 1
+            let is_like = |copy: &&Superblock| match mutants::on(Mutant::NewestNeedsBoth) {
+                true => *copy == one,
+                false => copy.uuid == one.uuid,
+            };
+            let count = copies.iter().flatten().filter(is_like).count();
+            count > 1 || mutants::on(Mutant::OneCopyNamesDrive)
         };
         let present = copies.iter().flatten().filter(|one| is_of_two(one));
         let Some(&now) = present.max_by_key(|one| one.generation) else {
@@ -222,20 +230,25 @@ impl Copies {
                 (None, false) => "this is no drive: it has no superblock".to_string(),
             }));
         };
-        let highest = copies.iter().flatten().map(|copy| copy.generation).max();
+        let is_seen = |_: &&Superblock| !mutants::on(Mutant::GenerationUsedAgain);
+        let highest = copies.iter().flatten().filter(is_seen).map(|copy| copy.generation).max();
         let held = |first: usize| copies[first] == Some(now) && copies[first + 1] == Some(now);
         // A pair that is whole stays, and else the one with a copy that counts.
         let is_in_front = copies[..2].contains(&Some(now));
-        let keeps_front = held(0) || (!held(2) && is_in_front);
+        let keeps_front =
+            (held(0) || (!held(2) && is_in_front)) != mutants::on(Mutant::WrittenOverPresent);
         let next = if keeps_front { 2 } else { 0 };
-        Ok(Self { now, next, highest: highest.unwrap_or_default() })
+        Ok(Self { now, next, highest: highest.unwrap_or(now.generation) })
     }
 
     /// Writes the superblock that counts once more to the copies that hold it. It was read from the host's
     /// memory, which may have it and not the disk: a failed sync leaves pages that no later sync writes.
     pub(crate) fn confirm(&self, media: &mut dyn Media) -> io::Result<()> {
         let bytes = self.now.encode();
-        let first = 2 - self.next;
+        if mutants::on(Mutant::NotConfirmed) {
+            return Ok(());
+        }
+        let first = if mutants::on(Mutant::ConfirmedElsewhere) { self.next } else { 2 - self.next };
         (first..first + 2).try_for_each(|copy| media.write_at(Zones::superblock(copy), &bytes))
     }
 
@@ -243,10 +256,12 @@ impl Copies {
     pub(crate) fn write(&mut self, media: &mut dyn Media, next: Superblock) -> io::Result<()> {
         let next = Superblock { generation: self.highest + 1, ..next };
         let bytes = next.encode();
-        for copy in [self.next, self.next + 1] {
-            media.write_at(Zones::superblock(copy), &bytes)?;
+        media.write_at(Zones::superblock(self.next), &bytes)?;
+        if !mutants::on(Mutant::OneCopyWritten) {
+            media.write_at(Zones::superblock(self.next + 1), &bytes)?;
         }
-        *self = Self { now: next, next: 2 - self.next, highest: next.generation };
+        let pair = if mutants::on(Mutant::PairNotChanged) { self.next } else { 2 - self.next };
+        *self = Self { now: next, next: pair, highest: next.generation };
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use crate::checkpoint::BlockInfo;
 use crate::layout::Zones;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 
 /// The rules that make the drive safe, each of which a test can take out to see that the crash
@@ -26,10 +27,10 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            verifies_tail: true,
-            waits_before_reuse: true,
-            orders_checkpoints: true,
-            checks_identity: true,
+            verifies_tail: !mutants::on(Mutant::TailNotVerified),
+            waits_before_reuse: !mutants::on(Mutant::ReuseWithoutSync),
+            orders_checkpoints: !mutants::on(Mutant::SuperblockBeforeCheckpoint),
+            checks_identity: !mutants::on(Mutant::IdentityNotChecked),
         }
     }
 }
@@ -102,18 +103,66 @@ impl Pages<'_> {
         let &Expected { page, block, record, .. } = expected;
         let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
         if self.rules.checks_identity {
-            if found.page != page {
+            if found.page != page && !mutants::on(Mutant::PageNotCompared) {
                 return Err(Damage::WrongPage(found.page));
             }
-            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp);
-            if found.stamp < block.opened || found.generation != block.erases as u16 || is_other {
+            let is_older = found.stamp < block.opened && !mutants::on(Mutant::OpenedNotCompared);
+            let is_of_other_life = found.generation != block.erases as u16
+                && !mutants::on(Mutant::GenerationNotCompared);
+            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp)
+                && !mutants::on(Mutant::StampNotCompared);
+            if is_older || is_of_other_life || is_other {
                 return Err(Damage::Stale);
             }
         }
         let sum = crc32c::crc32c(bytes);
-        if sum != found.data || record.is_some_and(|(_, expected)| expected != sum) {
+        let is_damaged = sum != found.data && !mutants::on(Mutant::DataSumNotChecked);
+        let is_unnamed = record.is_some_and(|(_, expected)| expected != sum)
+            && !mutants::on(Mutant::RecordSumNotChecked);
+        if is_damaged || is_unnamed {
             return Err(Damage::Data);
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::PAGE;
+    use crate::media::MemMedia;
+    use flashgc_ftl::Geometry;
+
+    /// Damage mostly shows in several marks at once. Each of them alone must do.
+    #[test]
+    fn each_mark_of_a_page_is_compared() {
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let media = MemMedia::new(zones.len);
+        let pages = Pages { media: &media, zones: &zones, tag: 3, rules: Rules::default() };
+        let bytes = [7; PAGE];
+        let data = crc32c::crc32c(&bytes);
+        let found = Oob {
+            page: 9,
+            class: 0,
+            is_copy: false,
+            generation: 2,
+            stamp: 50,
+            written_at: 1,
+            data,
+        };
+        let held = BlockInfo { opened: 50, erases: 2, ..BlockInfo::default() };
+        let verify = |page, block: &BlockInfo, record, bytes: &[u8]| {
+            pages.verify(&Expected { page, ppn: 16, block, record }, Slot::Of(found), bytes)
+        };
+        let same = Some((50, data));
+        assert_eq!(verify(9, &held, same, &bytes).unwrap(), found);
+        assert!(matches!(verify(8, &held, same, &bytes), Err(Damage::WrongPage(9))));
+        let opened_later = BlockInfo { opened: 51, ..held };
+        assert!(matches!(verify(9, &opened_later, same, &bytes), Err(Damage::Stale)));
+        let erased_again = BlockInfo { erases: 3, ..held };
+        assert!(matches!(verify(9, &erased_again, same, &bytes), Err(Damage::Stale)));
+        assert!(matches!(verify(9, &held, Some((51, data)), &bytes), Err(Damage::Stale)));
+        assert!(matches!(verify(9, &held, Some((50, !data)), &bytes), Err(Damage::Data)));
+        assert!(matches!(verify(9, &held, None, &[8; PAGE]), Err(Damage::Data)));
     }
 }

@@ -19,6 +19,7 @@ mod fuse_hints;
 mod hints;
 mod killed;
 mod machine;
+mod mutants;
 mod nbd_commands;
 mod nbd_connections;
 mod nbd_negotiation;

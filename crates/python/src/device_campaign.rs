@@ -17,30 +17,22 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::errors::{self, DriveError};
+use crate::errors::DriveError;
 use crate::simulate::to_json;
 use crate::watch::{Control, Watch};
 
 /// How often the calling thread looks whether the campaign is over.
 const LOOK: Duration = Duration::from_millis(10);
 
-fn rules(without: Option<&str>) -> PyResult<Rules> {
-    let Some(rule) = without else { return Ok(Rules::default()) };
-    campaign::without(rule).ok_or_else(|| {
-        errors::config(format!("--without: found '{rule}', expected R1, R2, R3 or R5"))
-    })
-}
-
-/// Runs a campaign on a thread of its own, while this one looks at signals and reports progress.
+/// Runs a campaign of `total` parts on a thread of its own, while this one looks at signals and reports progress.
 fn watched<T: Send>(
     py: Python<'_>,
     control: &Control,
     poll: Option<Py<PyAny>>,
-    total: u64,
-    run: impl FnOnce(&Pace) -> Outcome<T> + Send,
-) -> PyResult<Outcome<T>> {
+    (pace, total): (Pace, u64),
+    run: impl FnOnce(&Pace) -> T + Send,
+) -> PyResult<T> {
     let mut watch = Watch::new(control, poll);
-    let pace = Pace::default();
     let outcome = py.detach(|| {
         std::thread::scope(|scope| {
             let runs = scope.spawn(|| run(&pace));
@@ -70,25 +62,26 @@ fn told(tally: Value, broken: Option<&Broken>) -> PyResult<String> {
 }
 
 /// Opens drives from `images` images of what crashes leave, and returns what was found, as JSON.
-/// `without` names a rule that the drive leaves out.
 #[pyfunction]
-#[pyo3(signature = (seed, images, without, control, poll=None))]
+#[pyo3(signature = (seed, images, control, poll=None))]
 pub(crate) fn device_sweep(
     py: Python<'_>,
     seed: u64,
     images: u64,
-    without: Option<&str>,
     control: &Control,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let rules = rules(without)?;
-    let run = |pace: &Pace| campaign::sweep(seed, images, rules, pace);
-    let Outcome { tally, broken } = watched(py, control, poll, images, run)?;
+    let run = |pace: &Pace| campaign::sweep(seed, images, Rules::default(), pace);
+    let Outcome { tally, broken } = watched(py, control, poll, (Pace::default(), images), run)?;
     let counts = json!({
         "schedules": tally.schedules,
         "images": tally.images,
         "of_recoveries": tally.of_recoveries,
         "of_recovered_drives": tally.of_recovered,
+        "openings_behind_the_end_of_a_process": tally.of_lives,
+        "of_drives_whose_life_was_over": tally.of_ended,
+        "openings_refused": tally.refused,
+        "pages_lost_behind_a_fault": tally.lost,
         "with_lost_writes_or_swapped_pages": tally.of_lies,
         "lost_writes_and_swapped_pages_found": tally.lies_found,
         "records_skipped": tally.skipped,
@@ -99,18 +92,16 @@ pub(crate) fn device_sweep(
 
 /// Does `operations` steps of random scripts, and returns what was found, as JSON.
 #[pyfunction]
-#[pyo3(signature = (seed, operations, without, control, poll=None))]
+#[pyo3(signature = (seed, operations, control, poll=None))]
 pub(crate) fn device_fuzz(
     py: Python<'_>,
     seed: u64,
     operations: u64,
-    without: Option<&str>,
     control: &Control,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let rules = rules(without)?;
-    let run = |pace: &Pace| fuzz::run(seed, operations, rules, pace);
-    let Outcome { tally, broken } = watched(py, control, poll, operations, run)?;
+    let run = |pace: &Pace| fuzz::run(seed, operations, Rules::default(), pace);
+    let Outcome { tally, broken } = watched(py, control, poll, (Pace::default(), operations), run)?;
     let counts = json!({
         "scripts": tally.scripts,
         "operations": tally.operations,
@@ -121,10 +112,74 @@ pub(crate) fn device_fuzz(
         "bits_flipped": tally.flips,
         "openings_refused": tally.refused,
         "media_errors": tally.media_errors,
+        "ended_lives": tally.ended,
+        "lies": tally.lies,
         "pages_gone_back_after_a_flip": tally.went_back,
         "maps_compared": tally.compared,
     });
     told(counts, broken.as_ref())
+}
+
+#[cfg(feature = "mutants")]
+pub(crate) use mutants::{device_hunt, device_mutants};
+
+/// Deliberately wrong drives, which a release does not have.
+#[cfg(feature = "mutants")]
+mod mutants {
+    use std::time::Instant;
+
+    use flashgc_device::campaign::mutants::hunt;
+    use flashgc_device::mutants::Mutant;
+
+    use crate::errors;
+
+    use super::{
+        Control, Duration, Pace, Py, PyAny, PyResult, Python, Value, json, pyfunction, to_json,
+        watched,
+    };
+
+    /// Every way in which a drive can be wrong, as JSON: its name, what is wrong, and why the campaign
+    /// cannot find it.
+    #[pyfunction]
+    pub(crate) fn device_mutants() -> PyResult<String> {
+        let told = Mutant::ALL.iter().map(|mutant| {
+            json!({
+                "name": mutant.name(),
+                "what": mutant.what(),
+                "justified": mutant.justification(),
+            })
+        });
+        to_json(&told.collect::<Value>())
+    }
+
+    /// Runs the campaign with drives that are wrong as `name` says, for so many seconds at most, and
+    /// returns what it found, as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (name, seed, seconds, control, poll=None))]
+    pub(crate) fn device_hunt(
+        py: Python<'_>,
+        name: &str,
+        seed: u64,
+        seconds: f64,
+        control: &Control,
+        poll: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let mutant =
+            Mutant::named(name).ok_or_else(|| errors::config(format!("no mutant '{name}'")))?;
+        let length = Duration::try_from_secs_f64(seconds)
+            .map_err(|error| errors::config(format!("--seconds: {error}")))?;
+        let pace = Instant::now().checked_add(length).map_or_else(Pace::default, Pace::until);
+        let run = |pace: &Pace| hunt(mutant, seed, u32::MAX, pace);
+        let hunted = watched(py, control, poll, (pace, 1), run)?;
+        let found = hunted.found.as_ref();
+        to_json(&json!({
+            "level": found.map(|find| find.level),
+            "seed": found.map(|find| find.seed),
+            "told": found.map(|find| &find.what),
+            "images": hunted.images,
+            "steps": hunted.steps,
+        }))
+    }
 }
 
 fn failed(path: &std::path::Path, error: &DeviceError) -> PyErr {

@@ -3,9 +3,11 @@
 //! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends every
 //! life of a drive early would hide what comes later. A medium has two images, what reads give and what a loss of
 //! power leaves; a failed sync makes them differ for good. Media tear writes, write a part and fail, end
-//! with EIO or ENOSPC, and flip bits; recoveries are cut off and fail as well. What a page reads as must
-//! be a version that it may have, and damage must be an error that is counted. After every script the
-//! store is audited, and without damage the two maps agree.
+//! with EIO or ENOSPC, give no room back, flip bits, and lose a write that they said was durable; recoveries are cut
+//! off and fail as well. Drives wear out. Requests have many pages, or begin and end within one. What a page
+//! reads as must be a version that it may have, and damage must be an error that is counted. Behind a flipped bit, or
+//! a lie, a page may go back as far as nothing on the medium vouched for its version, and no further. After every
+//! script the store is audited, and without damage the two maps agree.
 //!
 //! A script that breaks a promise is shrunk: steps go as long as what is left still breaks one.
 
@@ -43,10 +45,13 @@ pub struct Tally {
     pub refused: u64,
     /// Reads that ended with a media error.
     pub media_errors: u64,
-    /// Pages that went back behind their flushed version, where a bit was flipped in a drive that had
-    /// not been closed, or its recovery could not read a place: the journal then ends early, or the
-    /// superblock before the newest counts.
+    /// Pages that went back behind their flushed version, as far as nothing on the medium vouched for it, where
+    /// a bit was flipped in a drive that had not been closed, or a sync had lied.
     pub went_back: u64,
+    /// Losses of power behind a sync that had lied.
+    pub lies: u64,
+    /// Drives that said that their life is over.
+    pub ended: u64,
     /// Drives whose two maps were compared.
     pub compared: u64,
 }

@@ -2,23 +2,20 @@
 
 use flashgc_base::rng::Stream;
 
-use crate::media::Op;
+use crate::media::{Op, State};
 
-/// The images at one position after the other.
+/// The states of a medium, one operation after the other.
 pub(super) struct Images<'a> {
     ops: &'a [Op],
-    /// What is durable.
-    durable: Vec<u8>,
-    /// The first operation that is not.
-    first: usize,
+    state: State,
     /// Operations done.
     done: usize,
 }
 
 impl<'a> Images<'a> {
-    /// Those of a medium that held `base` before `ops`.
-    pub(super) fn new(base: &[u8], ops: &'a [Op]) -> Self {
-        Self { ops, durable: base.to_vec(), first: 0, done: 0 }
+    /// Those of a medium that was `base` before `ops`.
+    pub(super) fn new(base: &State, ops: &'a [Op]) -> Self {
+        Self { ops, state: base.clone(), done: 0 }
     }
 
     /// Operations done.
@@ -26,54 +23,42 @@ impl<'a> Images<'a> {
         self.done
     }
 
-    /// Does the next operation; whether there was one.
+    /// Does the next operation. Returns `false` if there is none.
     pub(super) fn step(&mut self) -> bool {
         let Some(op) = self.ops.get(self.done) else { return false };
         self.done += 1;
-        if *op == Op::Sync {
-            self.ops[self.first..self.done].iter().for_each(|op| op.apply(&mut self.durable));
-            self.first = self.done;
-        }
+        self.state.step(op);
         true
     }
 
-    /// The operations that no sync has covered.
-    pub(super) fn unsynced(&self) -> &'a [Op] {
-        &self.ops[self.first..self.done]
+    /// The medium as the end of the process leaves it: all that was written can be read.
+    pub(super) fn state(&self) -> &State {
+        &self.state
     }
 
-    /// The medium as the last sync has left it.
-    pub(super) fn into_durable(self) -> Vec<u8> {
-        self.durable
-    }
-
-    /// All that was written is there.
-    pub(super) fn all(&self) -> Vec<u8> {
-        self.with(|_| true)
-    }
-
-    /// One image of those that a crash may leave, and what it is called.
+    /// One image of those that a loss of power may leave, and its name.
     pub(super) fn draw(&self, rng: &mut Stream) -> (&'static str, Vec<u8>) {
-        let open = (self.done - self.first) as u32;
-        match rng.below(6) {
-            0 => ("nothing unflushed", self.durable.clone()),
+        let State { durable, unsynced, .. } = &self.state;
+        let open = unsynced.len();
+        match rng.below(7) {
+            0 => ("nothing unflushed", durable.clone()),
             1 => {
-                let kept = rng.below(open + 1) as usize;
-                let end = self.first + kept;
+                let end = rng.below(open as u32 + 1) as usize;
                 ("a prefix", self.with(|index| index < end))
             }
             2 => ("a part", self.with(|_| rng.below(2) == 0)),
             3 => ("nearly all", self.with(|_| rng.below(8) > 0)),
-            4 => {
-                let mut image = self.with(|index| index + 1 < self.done);
-                if let Some(last) = self.ops[self.first..self.done].last() {
+            4 => ("all that waited", self.with(|_| true)),
+            5 => {
+                let mut image = self.with(|index| index + 1 < open);
+                if let Some(last) = unsynced.last() {
                     last.apply_torn(&mut image, |_| rng.below(2) == 0);
                 }
                 ("the last torn", image)
             }
             _ => {
-                let mut image = self.durable.clone();
-                for op in &self.ops[self.first..self.done] {
+                let mut image = durable.clone();
+                for op in unsynced {
                     match rng.below(4) {
                         0 => {}
                         1 => op.apply_torn(&mut image, |_| rng.below(2) == 0),
@@ -86,10 +71,10 @@ impl<'a> Images<'a> {
     }
 
     fn with(&self, mut keep: impl FnMut(usize) -> bool) -> Vec<u8> {
-        let mut image = self.durable.clone();
-        for index in self.first..self.done {
+        let mut image = self.state.durable.clone();
+        for (index, op) in self.state.unsynced.iter().enumerate() {
             if keep(index) {
-                self.ops[index].apply(&mut image);
+                op.apply(&mut image);
             }
         }
         image

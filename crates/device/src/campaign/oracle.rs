@@ -1,11 +1,14 @@
-//! The dictionary: what each page may hold after a crash.
+//! The dictionary: the bytes of each version of a page, and the versions that it may hold after a crash.
+
+use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::layout::PAGE;
 
 /// A version of a page; 0 is a page without data.
 pub(super) type Version = u32;
 
-/// The bytes of a version of a page: no two have a sector in common.
+/// The bytes of a version of a page that was written whole: no two have a sector in common.
 pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
     if version == 0 {
         return vec![0; PAGE];
@@ -16,20 +19,58 @@ pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
     (0..PAGE as u64 / 8).flat_map(|index| word(index).to_le_bytes()).collect()
 }
 
-/// The version of `page` that these bytes are; an error where they are none.
-pub(super) fn version_of(page: u32, bytes: &[u8]) -> Result<Version, String> {
-    if bytes.iter().all(|&byte| byte == 0) {
-        return Ok(0);
+/// The bytes of all versions, also of those of which the host wrote a part of the page only.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    parts: HashMap<(u32, Version), Vec<u8>>,
+}
+
+impl Contents {
+    /// Returns the bytes of a version of a page.
+    pub(super) fn bytes(&self, page: u32, version: Version) -> Vec<u8> {
+        self.parts.get(&(page, version)).cloned().unwrap_or_else(|| bytes_of(page, version))
     }
-    let name = u64::from_le_bytes(*bytes.first_chunk().expect("a page has 4096 bytes"));
-    let (found, version) = ((name >> 32) as u32, name as u32);
-    if found != page {
-        return Err(format!("page {page} holds data of page {found}"));
+
+    /// Notes that `version` of `page` is `old` with the bytes `range` written anew. Returns these bytes.
+    pub(super) fn part(
+        &mut self,
+        page: u32,
+        (old, version): (Version, Version),
+        range: Range<usize>,
+    ) -> Vec<u8> {
+        let mut whole = self.bytes(page, old);
+        let mut part = bytes_of(page, version)[range.clone()].to_vec();
+        loop {
+            whole[range.clone()].copy_from_slice(&part);
+            // A few bytes may be those of another version by chance.
+            if self.version_of(page, &whole).is_err() {
+                break;
+            }
+            part[0] = part[0].wrapping_add(1);
+        }
+        self.parts.insert((page, version), whole);
+        part
     }
-    if bytes != bytes_of(page, version) {
-        return Err(format!("page {page} is torn"));
+
+    /// Returns the version of `page` that these bytes are.
+    ///
+    /// # Errors
+    /// Bytes of no version, or of another page.
+    pub(super) fn version_of(&self, page: u32, bytes: &[u8]) -> Result<Version, String> {
+        let name = u64::from_le_bytes(*bytes.first_chunk().expect("a page has 4096 bytes"));
+        let (found, version) = ((name >> 32) as u32, name as u32);
+        let is_whole = found == page && !self.parts.contains_key(&(page, version));
+        if is_whole && bytes == bytes_of(page, version) {
+            return Ok(version);
+        }
+        let mixed = self.parts.iter().find(|((of, _), whole)| *of == page && *whole == bytes);
+        match mixed {
+            Some((&(_, version), _)) => Ok(version),
+            None if bytes.iter().all(|&byte| byte == 0) => Ok(0),
+            None if found != page => Err(format!("page {page} holds data of page {found}")),
+            None => Err(format!("page {page} is torn")),
+        }
     }
-    Ok(version)
 }
 
 /// A command's effect on durability.
@@ -41,12 +82,16 @@ pub(super) enum Effect {
     Fua,
     /// All before is durable.
     Flush,
+    /// All before is durable, and the medium says so: no damage is taken for the end of the journal.
+    Proves,
 }
 
 /// Where a command began and ended among the operations of the medium.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     effect: Effect,
+    /// It wrote a page, so the journal has a record of it.
+    wrote: bool,
     begin: usize,
     end: usize,
 }
@@ -58,10 +103,20 @@ pub(super) struct Oracle {
     versions: Vec<Vec<(usize, Version)>>,
 }
 
+/// The commands whose pages a crash at some position must leave.
+pub(super) struct View<'a> {
+    oracle: &'a Oracle,
+    position: usize,
+    /// All commands up to this one.
+    all: usize,
+    /// And these.
+    alone: Vec<usize>,
+}
+
 impl Oracle {
     /// A drive that holds these versions durably. The command 0 has made them.
     pub(super) fn new(base: &[Version]) -> Self {
-        let commands = vec![Command { effect: Effect::Flush, begin: 0, end: 0 }];
+        let commands = vec![Command { effect: Effect::Proves, wrote: false, begin: 0, end: 0 }];
         Self { commands, versions: base.iter().map(|&version| vec![(0, version)]).collect() }
     }
 
@@ -74,38 +129,74 @@ impl Oracle {
         end: usize,
     ) {
         let number = self.commands.len();
-        wrote.for_each(|(page, version)| self.versions[page as usize].push((number, version)));
-        self.commands.push(Command { effect, begin, end });
+        let mut has_data = false;
+        for (page, version) in wrote {
+            has_data |= version != 0;
+            self.versions[page as usize].push((number, version));
+        }
+        self.commands.push(Command { effect, wrote: has_data, begin, end });
     }
 
-    /// What a running drive must hold now.
+    /// Returns the version that a running drive must hold now.
     pub(super) fn latest(&self, page: u32) -> Version {
         self.versions[page as usize].last().map_or(0, |&(_, version)| version)
     }
 
-    /// Whether `page` may be `version` after a crash behind so many operations.
-    pub(super) fn judge(&self, page: u32, version: Version, position: usize) -> Result<(), String> {
-        let versions = &self.versions[page as usize];
-        let has_ended = |command: usize| self.commands[command].end <= position;
-        let is_flush =
-            |&command: &usize| self.commands[command].effect == Effect::Flush && has_ended(command);
-        let flushed = (0..self.commands.len()).rev().find(is_flush).unwrap_or(0);
-        let is_durable = |&(_, &(command, _)): &(usize, &(usize, Version))| {
-            command <= flushed
-                || (self.commands[command].effect == Effect::Fua && has_ended(command))
-        };
-        let floor = versions.iter().enumerate().filter(is_durable).map(|(index, _)| index).max();
-        let allowed = versions[floor.unwrap_or(0)..]
+    /// Returns what a crash behind so many operations must leave.
+    pub(super) fn at(&self, position: usize) -> View<'_> {
+        self.view(position, |_, command| command.effect != Effect::Changes)
+    }
+
+    /// Returns what a crash behind so many operations must leave of a medium with one fault: what it has
+    /// proof of. A flush proves what the flush before it covered, if a page was written between them.
+    pub(super) fn proved_at(&self, position: usize) -> View<'_> {
+        self.view(position, |number, command| match command.effect {
+            Effect::Changes => false,
+            Effect::Proves => true,
+            Effect::Fua | Effect::Flush => {
+                let mut has_written = false;
+                self.commands[number + 1..].iter().any(|later| {
+                    has_written |= later.wrote;
+                    has_written && later.end <= position && later.effect != Effect::Changes
+                })
+            }
+        })
+    }
+
+    fn view(&self, position: usize, counts: impl Fn(usize, &Command) -> bool) -> View<'_> {
+        let commands = self.commands.iter().enumerate();
+        let counting: Vec<(usize, Effect)> = commands
+            .filter(|(number, command)| command.end <= position && counts(*number, command))
+            .map(|(number, command)| (number, command.effect))
+            .collect();
+        let all = counting.iter().rev().find(|(_, effect)| *effect != Effect::Fua);
+        let alone = counting.iter().filter(|(_, effect)| *effect == Effect::Fua);
+        View {
+            oracle: self,
+            position,
+            all: all.map_or(0, |&(number, _)| number),
+            alone: alone.map(|&(number, _)| number).collect(),
+        }
+    }
+}
+
+impl View<'_> {
+    /// Checks that `page` may be `version`.
+    pub(super) fn judge(&self, page: u32, version: Version) -> Result<(), String> {
+        let Self { oracle, position, all, alone } = self;
+        let versions = &oracle.versions[page as usize];
+        let is_durable =
+            |(command, _): &(usize, Version)| command <= all || alone.contains(command);
+        let floor = versions.iter().rposition(is_durable).unwrap_or(0);
+        let allowed = versions[floor..]
             .iter()
-            .filter(|&&(command, _)| self.commands[command].begin <= position)
+            .filter(|&&(command, _)| oracle.commands[command].begin <= *position)
             .map(|&(_, version)| version);
         if allowed.clone().any(|allowed| allowed == version) {
             return Ok(());
         }
-        Err(format!(
-            "page {page} holds version {version}, expected one of {:?}",
-            allowed.collect::<Vec<_>>()
-        ))
+        let allowed = allowed.collect::<Vec<_>>();
+        Err(format!("page {page} holds version {version}, expected one of {allowed:?}"))
     }
 }
 
@@ -116,15 +207,16 @@ mod tests {
     #[test]
     fn a_version_is_told_from_every_other_and_from_a_torn_one() {
         let (old, new) = (bytes_of(3, 7), bytes_of(3, 8));
-        assert_eq!(version_of(3, &old), Ok(7));
-        assert!(version_of(4, &old).is_err());
+        let contents = Contents::default();
+        assert_eq!(contents.version_of(3, &old), Ok(7));
+        assert!(contents.version_of(4, &old).is_err());
         for sector in 0..PAGE / 512 {
             assert_ne!(old[sector * 512..][..512], new[sector * 512..][..512]);
             let mut torn = old.clone();
             torn[sector * 512..][..512].copy_from_slice(&new[sector * 512..][..512]);
-            assert!(version_of(3, &torn).is_err(), "{sector}");
+            assert!(contents.version_of(3, &torn).is_err(), "{sector}");
         }
-        assert_eq!(version_of(3, &[0; PAGE]), Ok(0));
+        assert_eq!(contents.version_of(3, &[0; PAGE]), Ok(0));
     }
 
     /// Page 0: version 1 at first; 2 written in operations 0 to 2, flushed in 2 to 4, 3 from 4 to 6.
@@ -135,7 +227,9 @@ mod tests {
         oracle.note(Effect::Flush, [].into_iter(), 2, 4);
         oracle.note(Effect::Changes, [(0, 3)].into_iter(), 4, 6);
         let allowed = |position| {
-            (0..5).filter(|&version| oracle.judge(0, version, position).is_ok()).collect::<Vec<_>>()
+            (0..5)
+                .filter(|&version| oracle.at(position).judge(0, version).is_ok())
+                .collect::<Vec<_>>()
         };
         assert_eq!(allowed(1), [1, 2]);
         assert_eq!(allowed(3), [1, 2]);
@@ -149,7 +243,57 @@ mod tests {
         let mut oracle = Oracle::new(&[1, 1]);
         oracle.note(Effect::Changes, [(1, 2)].into_iter(), 0, 2);
         oracle.note(Effect::Fua, [(0, 2)].into_iter(), 2, 5);
-        assert!(oracle.judge(0, 1, 4).is_ok() && oracle.judge(0, 1, 5).is_err());
-        assert!(oracle.judge(1, 1, 5).is_ok());
+        assert!(oracle.at(4).judge(0, 1).is_ok() && oracle.at(5).judge(0, 1).is_err());
+        assert!(oracle.at(5).judge(1, 1).is_ok());
+    }
+
+    /// Version 2 is version 1 with the bytes 100 to 299 written anew, version 3 that with others.
+    #[test]
+    fn a_part_of_a_page_makes_a_version_of_its_own() {
+        let mut contents = Contents::default();
+        let part = contents.part(3, (1, 2), 100..300);
+        assert_eq!(part, bytes_of(3, 2)[100..300]);
+        contents.part(3, (2, 3), 0..10);
+        let (first, second) = (contents.bytes(3, 2), contents.bytes(3, 3));
+        assert_eq!(
+            (&first[..100], &first[300..]),
+            (&bytes_of(3, 1)[..100], &bytes_of(3, 1)[300..])
+        );
+        assert_eq!((&second[..10], &second[10..]), (&bytes_of(3, 3)[..10], &first[10..]));
+        assert_eq!(contents.version_of(3, &first), Ok(2));
+        assert_eq!(contents.version_of(3, &second), Ok(3));
+        assert!(contents.version_of(4, &second).is_err());
+        // A byte at a time: each is another version, though there are few bytes to choose from.
+        let mut versions = vec![first.clone(), second.clone()];
+        for version in 4..100 {
+            contents.part(3, (version - 1, version), 7..8);
+            let bytes = contents.bytes(3, version);
+            assert_eq!(contents.version_of(3, &bytes), Ok(version));
+            assert!(!versions.contains(&bytes));
+            versions.push(bytes);
+        }
+        let torn = [&second[..512], &bytes_of(3, 9)[512..]].concat();
+        assert!(contents.version_of(3, &torn).is_err());
+    }
+
+    /// Version 2 from 0 to 2, flushed in 2 to 4; version 3 from 4 to 6, flushed in 6 to 8. Until a flush has
+    /// followed that had something to say, damage may hide the flush before it.
+    #[test]
+    fn a_flush_proves_what_the_flush_before_it_covered() {
+        let mut oracle = Oracle::new(&[1]);
+        oracle.note(Effect::Changes, [(0, 2)].into_iter(), 0, 2);
+        oracle.note(Effect::Flush, [].into_iter(), 2, 4);
+        oracle.note(Effect::Flush, [].into_iter(), 4, 4);
+        oracle.note(Effect::Changes, [(0, 3)].into_iter(), 4, 6);
+        oracle.note(Effect::Flush, [].into_iter(), 6, 8);
+        oracle.note(Effect::Proves, [].into_iter(), 8, 9);
+        let allowed = |position| {
+            let view = oracle.proved_at(position);
+            (0..5).filter(|&version| view.judge(0, version).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(4), [1, 2, 3]);
+        assert_eq!(allowed(7), [1, 2, 3]);
+        assert_eq!(allowed(8), [2, 3]);
+        assert_eq!(allowed(9), [3]);
     }
 }

@@ -12,6 +12,7 @@ use crate::journal::Journal;
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
+use crate::mutants::{self, Mutant};
 use crate::recover;
 use crate::repair;
 use crate::served::DeviceError;
@@ -114,8 +115,13 @@ impl Drive {
         let before = copies.now;
         let zones = zones_of(media.as_ref(), &before, settings)?;
         // The superblock to go on from is durable before anything that it replaces is written over.
-        let confirmed = copies.confirm(media.as_mut()).and_then(|()| media.sync());
+        let confirmed = copies.confirm(media.as_mut()).and_then(|()| {
+            if mutants::on(Mutant::ConfirmNotSynced) { Ok(()) } else { media.sync() }
+        });
         let mut failed = confirmed.err().map(could_not_open);
+        if mutants::on(Mutant::FailedConfirmIgnored) {
+            failed = None;
+        }
         let (media_read, superblock) = (media.as_ref(), &before);
         let drive =
             recover::Drive { media: media_read, zones: &zones, superblock, settings, rules };
@@ -123,19 +129,21 @@ impl Drive {
         let is_clean = found.is_clean;
         let mut now = Superblock {
             is_clean: false,
-            is_synced: durability == Durability::Power,
+            is_synced: durability == Durability::Power || mutants::on(Mutant::AlwaysSynced),
             power_cycles: before.power_cycles + 1,
-            unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
+            unsafe_shutdowns: before.unsafe_shutdowns
+                + u64::from(!before.is_clean && !mutants::on(Mutant::UnsafeShutdownNotCounted)),
             ..before
         };
         let tag = now.tag();
         let mut journal = if is_clean {
             let Named { journal, stamp, .. } = now.checkpoint;
-            let kept = now.before.map_or(journal, |before| before.journal);
+            let needed = now.before.filter(|_| !mutants::on(Mutant::OlderJournalNotKept));
+            let kept = needed.map_or(journal, |before| before.journal);
             Journal::new(tag, (journal, stamp), kept)
         } else {
             now = Superblock {
-                epoch: now.epoch + 1,
+                epoch: now.epoch + u32::from(!mutants::on(Mutant::EpochNotRaised)),
                 checkpoint: found.checkpoint,
                 before: None,
                 durable: 0,
@@ -148,12 +156,25 @@ impl Drive {
             Ok(())
         } else if is_clean {
             // The checkpoint stays; the journal goes on behind it.
-            copies.write(media.as_mut(), now).and_then(|()| media.sync()).map_err(DeviceError::from)
+            let said = match mutants::on(Mutant::OpeningNotSaid) {
+                true => Ok(()),
+                false => copies.write(media.as_mut(), now),
+            };
+            let synced = said.and_then(|()| match mutants::on(Mutant::OpeningNotSynced) {
+                true => Ok(()),
+                false => media.sync(),
+            });
+            synced.map_err(DeviceError::from)
         } else {
             copies.now = now;
             let renewed = match durability {
-                Durability::Power => repair::renew(media.as_mut(), parts, &mut found)
-                    .and_then(|()| Ok(media.sync()?)),
+                _ if mutants::on(Mutant::NotRenewed) => Ok(()),
+                Durability::Power => repair::renew(media.as_mut(), parts, &mut found).and_then(
+                    |()| match mutants::on(Mutant::RenewNotSynced) {
+                        true => Ok(()),
+                        false => Ok(media.sync()?),
+                    },
+                ),
                 Durability::Process | Durability::None => Ok(()),
             };
             renewed.and_then(|()| repair::repair(media.as_mut(), parts, &mut found, &mut journal))
@@ -200,12 +221,18 @@ impl Drive {
             streams.hold(&|page| stream_of(ranges, page));
         }
         // A drive that did not sync may have a checkpoint that is not on the disk.
-        let is_uncertain = durability == Durability::Power && !before.is_synced;
+        let is_uncertain = durability == Durability::Power
+            && !before.is_synced
+            && !mutants::on(Mutant::UnsyncedDriveTrusted);
         if (!is_clean || is_uncertain) && drive.failed.is_none() {
             // Both slots get the checkpoint: one of them may be lost.
-            let written = drive
-                .checkpoint(drive.copies.now, false)
-                .and_then(|()| drive.checkpoint(drive.copies.now, false));
+            let written =
+                drive.checkpoint(drive.copies.now, false).and_then(|()| {
+                    match mutants::on(Mutant::OneSlotRecovered) {
+                        true => Ok(()),
+                        false => drive.checkpoint(drive.copies.now, false),
+                    }
+                });
             if let Err(error) = written {
                 drive.fail(could_not_open(error));
             }

@@ -10,6 +10,7 @@ use flashgc_workload::StreamRanges;
 use super::{Drive, PLANE};
 use crate::journal::Record;
 use crate::layout::PAGE;
+use crate::mutants::{self, Mutant};
 use crate::oob::Oob;
 use crate::served::DeviceError;
 use crate::settings::Durability;
@@ -36,7 +37,7 @@ impl Drive {
         let is_new = self.map.locate(page).is_none();
         match self.map.write(page, PLANE) {
             Ok(Some(ppn)) => {
-                if is_new {
+                if is_new && !mutants::on(Mutant::MappedNotAdded) {
                     self.mapped.add(page);
                 }
                 self.program(page, ppn, crc32c::crc32c(data), data, None)
@@ -60,17 +61,25 @@ impl Drive {
         let (block, offset) = self.zones.geometry.place_of(ppn);
         let info = self.blocks[block as usize];
         let is_reused = !info.is_written && info.changed >= self.barrier;
-        let waited = match is_reused && self.rules.waits_before_reuse {
+        let mut waited = match is_reused && self.rules.waits_before_reuse {
             true => self.make_durable(),
             false => Ok(()),
         };
+        if mutants::on(Mutant::FailedWaitIgnored) {
+            waited = Ok(());
+        }
         let stamp = self.journal.stamp();
         let class_of =
             |class: &u8| self.map.open_block(PLANE, *class).is_some_and(|open| open.block == block);
         let info = &mut self.blocks[block as usize];
         if !info.is_written {
-            info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();
-            (info.is_written, info.opened) = (true, stamp);
+            if !mutants::on(Mutant::ClassForgotten) {
+                info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();
+            }
+            info.is_written = true;
+            if !mutants::on(Mutant::OpenedStays) {
+                info.opened = stamp;
+            }
         }
         (info.changed, info.next) = (stamp, offset as u16 + 1);
         let class = info.class;
@@ -78,9 +87,15 @@ impl Drive {
             page,
             class,
             is_copy: copied.is_some(),
-            generation: info.erases as u16,
+            generation: if mutants::on(Mutant::GenerationNotWritten) {
+                0
+            } else {
+                info.erases as u16
+            },
             stamp,
-            written_at: copied.unwrap_or_else(|| self.map.counters().host_pages),
+            written_at: copied
+                .filter(|_| !mutants::on(Mutant::CopyForgetsMoment))
+                .unwrap_or_else(|| self.map.counters().host_pages),
             data: sum,
         };
         self.is_dirty = true;
@@ -95,12 +110,14 @@ impl Drive {
 
     /// Notes a change in the journal.
     pub(super) fn note(&mut self, record: Record) -> Result<(), DeviceError> {
-        self.is_dirty = true;
+        self.is_dirty |= !mutants::on(Mutant::NoteLeavesClean);
         if !self.journal.append(record) {
             return Ok(());
         }
         let mut written = self.write_out();
-        if self.durability == Durability::Power && self.journal.unsynced() >= UNSYNCED {
+        let is_bounded = !mutants::on(Mutant::UnsyncedWithoutBound);
+        if self.durability == Durability::Power && self.journal.unsynced() >= UNSYNCED && is_bounded
+        {
             written = written.and_then(|()| self.make_durable());
         }
         written.map_err(|error| self.fail(error))
@@ -115,7 +132,9 @@ impl Drive {
                 return Ok(());
             }
             self.journal.vouch(self.media.as_mut(), &self.zones)?;
-            self.sync_if_promised()?;
+            if !mutants::on(Mutant::VouchNotSynced) {
+                self.sync_if_promised()?;
+            }
             self.passed();
             Ok(())
         });
@@ -124,13 +143,30 @@ impl Drive {
 
     /// Writes what waits: first the pages, then the records that name them.
     pub(super) fn write_out(&mut self) -> io::Result<()> {
-        self.stripes.write_all(self.media.as_mut(), &self.zones)?;
+        if mutants::on(Mutant::RecordsBeforePages) {
+            self.journal.write_out(self.media.as_mut(), &self.zones)?;
+        }
+        if mutants::on(Mutant::BarrierAtWriting) {
+            self.barrier = self.journal.stamp();
+        }
+        if !mutants::on(Mutant::FlushWithoutPages) {
+            self.stripes.write_all(self.media.as_mut(), &self.zones)?;
+        }
+        if mutants::on(Mutant::FlushWithoutJournal) {
+            return Ok(());
+        }
         self.journal.write_out(self.media.as_mut(), &self.zones)
     }
 
     /// All that was done before is durable when this returns, as far as the drive promises it.
     pub(super) fn make_durable(&mut self) -> io::Result<()> {
         if !self.is_dirty {
+            return Ok(());
+        }
+        if mutants::on(Mutant::SyncBeforeWriting) {
+            self.sync_if_promised()?;
+            self.write_out()?;
+            self.passed();
             return Ok(());
         }
         self.write_out()?;
@@ -152,14 +188,18 @@ impl Drive {
     /// All that was done so far is durable.
     pub(super) fn passed(&mut self) {
         self.journal.synced();
-        self.barrier = self.journal.stamp();
+        if !mutants::on(Mutant::BarrierStays) {
+            self.barrier = self.journal.stamp();
+        }
         self.is_dirty = false;
     }
 
     /// The drive takes no writes from now on.
     pub(super) fn fail(&mut self, why: impl fmt::Display) -> DeviceError {
         let why = why.to_string();
-        self.failed.get_or_insert_with(|| why.clone());
+        if !mutants::on(Mutant::FailureNotRemembered) {
+            self.failed.get_or_insert_with(|| why.clone());
+        }
         DeviceError::ReadOnly(why)
     }
 
@@ -181,12 +221,14 @@ impl Drive {
     /// The drive's life is over, which the file says from now on.
     pub(super) fn end(&mut self) -> DeviceError {
         let ended = Superblock { has_ended: true, ..self.copies.now };
-        if !self.copies.now.has_ended {
+        if !self.copies.now.has_ended && !mutants::on(Mutant::EndNotRecorded) {
             let written = self.copies.write(self.media.as_mut(), ended);
-            if let Err(error) = written.and_then(|()| self.media.sync()) {
+            let is_synced = !mutants::on(Mutant::EndNotSynced);
+            let done = written.and_then(|()| if is_synced { self.media.sync() } else { Ok(()) });
+            if let Err(error) = done {
                 return self.fail(error);
             }
         }
-        DeviceError::ReadOnly(self.read_only().unwrap_or_default())
+        DeviceError::ReadOnly(self.why_read_only().unwrap_or_default())
     }
 }

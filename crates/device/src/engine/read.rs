@@ -2,6 +2,7 @@
 
 use super::Drive;
 use crate::layout::PAGE;
+use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 use crate::served::DeviceError;
 use crate::verify::{Damage, Expected, Pages};
@@ -53,7 +54,7 @@ impl Drive {
     }
 
     fn damaged(&mut self, page: u32, damage: &Damage) -> DeviceError {
-        self.stat.media_errors += 1;
+        self.stat.media_errors += u64::from(!mutants::on(Mutant::MediaErrorNotCounted));
         DeviceError::Media(format!("page {page}: {damage}"))
     }
 
@@ -99,8 +100,10 @@ impl Drive {
     fn neighbours(&self, page: u32, ppn: u32, count: u32) -> u32 {
         let left = self.zones.geometry.pages_per_block() - self.zones.geometry.place_of(ppn).1;
         let follows = |next: &u32| {
-            self.map.locate(page + next) == Some(ppn + next)
-                && self.stripes.page(ppn + next).is_none()
+            (self.map.locate(page + next) == Some(ppn + next)
+                || mutants::on(Mutant::NeighboursNotLocated))
+                && (self.stripes.page(ppn + next).is_none()
+                    || mutants::on(Mutant::WaitingNeighboursFromMedium))
         };
         match self.stripes.page(ppn) {
             Some(_) => 1,
@@ -120,6 +123,9 @@ impl Drive {
         let first = ppn;
         for (index, into) in (0..).zip(into.chunks_mut(PAGE)) {
             let (page, ppn) = (page + index, first + index);
+            if index > 0 && mutants::on(Mutant::NeighboursNotVerified) {
+                break;
+            }
             match slot_of(records, self.tag, first, ppn).filter(|_| is_read) {
                 Some(slot) => {
                     let expected = self.expected(page, ppn);
@@ -135,7 +141,9 @@ impl Drive {
     /// Reads the records of `block`, which is about to be collected.
     pub(super) fn look_at(&self, block: u32, window: &mut Window) {
         window.first = self.zones.first_ppn(block);
-        window.data.clear();
+        if !mutants::on(Mutant::WindowStays) {
+            window.data.clear();
+        }
         window.records.resize(self.zones.geometry.pages_per_block() as usize * oob::BYTES, 0);
         if self.media.read_at(self.zones.oob(window.first), &mut window.records).is_err() {
             window.records.clear();

@@ -124,7 +124,7 @@ impl Drive {
             power_cycles,
             unsafe_shutdowns,
             recovery: self.recovery,
-            read_only: self.read_only(),
+            read_only: self.why_read_only(),
             gives_room_back: self.gives_room_back,
         }
     }

@@ -4,12 +4,20 @@ use std::io;
 
 use super::Drive;
 use crate::checkpoint::{Parts, Slices};
+use crate::layout::PAGE;
+use crate::mutants::{self, Mutant};
 use crate::served::DeviceError;
 use crate::superblock::Superblock;
+use crate::usage::Usage;
 
 /// Journal blocks that may be written from one call of [`Drive::advance_checkpoint`] until the next has
 /// begun a checkpoint: a copy and a write of the host that each wait for durability, and what is left.
 const RESERVE: u64 = 3;
+
+/// See [`RESERVE`].
+fn reserve() -> u64 {
+    if mutants::on(Mutant::NoReserve) { 0 } else { RESERVE }
+}
 
 /// A checkpoint that is being written.
 pub(super) struct UnderWay {
@@ -29,7 +37,7 @@ impl Drive {
             Some(under_way) => self.journal.next() - under_way.at,
             None => u64::from(self.journal.since_checkpoint() >= blocks * 3 / 8),
         };
-        if written == 0 && self.journal.room(&self.zones) > RESERVE {
+        if written == 0 && self.journal.room(&self.zones) > reserve() {
             return Ok(());
         }
         let entries = u64::from(self.zones.geometry.logical_pages()) + self.blocks.len() as u64;
@@ -42,7 +50,7 @@ impl Drive {
             Some(under_way) => under_way,
             None => self.begin_checkpoint()?,
         };
-        let count = if self.journal.room(&self.zones) > RESERVE { count } else { u64::MAX };
+        let count = if self.journal.room(&self.zones) > reserve() { count } else { u64::MAX };
         let Self { map, mapped, blocks, .. } = self;
         let pages = map.geometry().logical_pages();
         let parts = Parts { pages, locate: &|page| map.locate(page), mapped, blocks };
@@ -56,9 +64,12 @@ impl Drive {
     }
 
     fn begin_checkpoint(&mut self) -> io::Result<UnderWay> {
-        self.write_out()?;
+        if !mutants::on(Mutant::BeginWithoutWriting) {
+            self.write_out()?;
+        }
         self.journal.begin_checkpoint();
-        let slot = 1 - self.copies.now.checkpoint.slot;
+        let present = self.copies.now.checkpoint.slot;
+        let slot = if mutants::on(Mutant::CheckpointOverPresent) { present } else { 1 - present };
         let slices = Slices::begin(
             self.media.as_mut(),
             (&self.zones, self.tag, slot),
@@ -72,25 +83,51 @@ impl Drive {
     /// Makes the checkpoint durable, with all that its slices may have seen, and then the superblock
     /// `next`, which names it.
     fn end_checkpoint(&mut self, slices: Slices, next: Superblock) -> io::Result<()> {
-        self.write_out()?;
-        let checkpoint = slices.finish(self.media.as_mut())?;
+        if !mutants::on(Mutant::EndWithoutWriting) {
+            self.write_out()?;
+        }
+        let mut checkpoint = slices.finish(self.media.as_mut())?;
+        if mutants::on(Mutant::CheckpointNamedLate) {
+            (checkpoint.journal, checkpoint.stamp) = (self.journal.next(), self.journal.stamp());
+        }
         if self.rules.orders_checkpoints {
             self.sync_if_promised()?;
         }
         let next = Superblock {
             checkpoint,
-            before: Some(self.copies.now.checkpoint),
-            durable: self.journal.next(),
-            media_errors: next.media_errors + std::mem::take(&mut self.stat.media_errors),
-            usage: next.usage.plus(&std::mem::take(&mut self.usage)),
+            before: Some(self.copies.now.checkpoint)
+                .filter(|_| !mutants::on(Mutant::BeforeNotNamed)),
+            durable: match mutants::on(Mutant::SuperblockWithoutEvidence) {
+                true => 0,
+                false => self.journal.next(),
+            },
+            media_errors: next.media_errors + self.media_errors_to_keep(),
+            usage: next.usage.plus(&self.usage_to_keep()),
             ..next
         };
+        if mutants::on(Mutant::PunchedEarly) {
+            self.punch_erased()?;
+        }
         self.copies.write(self.media.as_mut(), next)?;
-        self.sync_if_promised()?;
+        if !mutants::on(Mutant::SuperblockNotSynced) {
+            self.sync_if_promised()?;
+        }
         self.journal.end_checkpoint(checkpoint.journal);
         self.stat.checkpoints += 1;
         self.passed();
         self.punch_erased()
+    }
+
+    /// The media errors that the superblock does not have yet, which it gets.
+    fn media_errors_to_keep(&mut self) -> u64 {
+        let errors = std::mem::take(&mut self.stat.media_errors);
+        if mutants::on(Mutant::MediaErrorsForgotten) { 0 } else { errors }
+    }
+
+    /// What hosts asked for and the superblock does not have yet, which it gets.
+    fn usage_to_keep(&mut self) -> Usage {
+        let usage = std::mem::take(&mut self.usage);
+        if mutants::on(Mutant::UsageForgotten) { Usage::default() } else { usage }
     }
 
     /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
@@ -103,9 +140,11 @@ impl Drive {
         erased.sort_unstable();
         erased.dedup();
         for block in erased {
-            if !self.blocks[block as usize].is_written {
+            if !self.blocks[block as usize].is_written || mutants::on(Mutant::UsedBlockPunched) {
                 let first = self.zones.data(self.zones.first_ppn(block));
-                match self.media.punch(first, self.zones.block_bytes()) {
+                let more = if mutants::on(Mutant::PunchedOnePageMore) { PAGE as u64 } else { 0 };
+                let len = (self.zones.block_bytes() + more).min(self.media.len() - first);
+                match self.media.punch(first, len) {
                     Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                         self.gives_room_back = false;
                         return Ok(());
@@ -139,10 +178,18 @@ impl Drive {
         if let Some(why) = &self.failed {
             return Err(DeviceError::ReadOnly(why.clone()));
         }
-        let clean = Superblock { is_clean: true, has_ended: self.has_ended(), ..self.copies.now };
+        let is_clean = !mutants::on(Mutant::CloseNotSaid);
+        let has_ended = match mutants::on(Mutant::CloseForgetsEnd) {
+            true => self.copies.now.has_ended,
+            false => self.has_ended(),
+        };
+        let clean = Superblock { is_clean, has_ended, ..self.copies.now };
         match self.checkpoint(clean, true) {
             Err(error) if is_refused(&error) => self.checkpoint(clean, false)?,
             done => done?,
+        }
+        if mutants::on(Mutant::CloseNotSynced) {
+            return Ok(());
         }
         Ok(self.sync()?)
     }

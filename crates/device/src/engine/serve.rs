@@ -8,6 +8,7 @@ use super::Drive;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mapped::GROUP;
+use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recording::Recording;
 use crate::served::{DeviceError, Served};
@@ -43,7 +44,9 @@ impl Drive {
         let owes = self.is_dirty || self.journal.is_unvouched();
         if is_still && owes && self.check_writable().is_ok() {
             // A failure has made the drive read-only, which the next command is told.
-            let _ = self.vouch();
+            if !mutants::on(Mutant::NotVouched) {
+                let _ = self.vouch();
+            }
         }
     }
 
@@ -69,7 +72,9 @@ impl Drive {
         let (mut held, mut next) = (0, self.next_with_data(range.clone()));
         while next < range.end {
             self.map.trim(next).map_err(|error| self.stuck(&error))?;
-            self.mapped.remove(next);
+            if !mutants::on(Mutant::MappedNotRemoved) {
+                self.mapped.remove(next);
+            }
             held += 1;
             next = self.next_with_data(next + 1..range.end);
         }
@@ -150,7 +155,11 @@ impl Served for Drive {
         self.record(Op::Read, page, range.len() as u64);
         let read = self.read_pages(range.start, into);
         // Nothing is left in the buffer that is not the data of its page.
-        read.inspect_err(|_| into.fill(0))
+        read.inspect_err(|_| {
+            if !mutants::on(Mutant::FailedReadLeavesData) {
+                into.fill(0);
+            }
+        })
     }
 
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
@@ -167,7 +176,7 @@ impl Served for Drive {
             self.record(Op::Write, page, done);
         }
         written?;
-        if fua { self.flush() } else { Ok(()) }
+        if fua && !mutants::on(Mutant::FuaNotFlushed) { self.flush() } else { Ok(()) }
     }
 
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
@@ -185,8 +194,9 @@ impl Served for Drive {
                 held += self.trim_pages(rest..end)?;
                 rest = end;
             }
-            if held > 0 {
-                self.note(Record::Trim { page: first, count: rest - first, held })?;
+            if held > 0 && !mutants::on(Mutant::TrimNotNoted) {
+                let count = rest - first - u32::from(mutants::on(Mutant::TrimNotedShort));
+                self.note(Record::Trim { page: first, count, held })?;
                 self.advance_checkpoint()?;
             }
         }
@@ -194,8 +204,13 @@ impl Served for Drive {
     }
 
     fn flush(&mut self) -> Result<(), DeviceError> {
-        if let Some(why) = &self.failed {
+        if let Some(why) = &self.failed
+            && !mutants::on(Mutant::FailedDriveFlushes)
+        {
             return Err(DeviceError::ReadOnly(why.clone()));
+        }
+        if mutants::on(Mutant::FlushForgotten) && self.journal.stamp().is_multiple_of(7) {
+            return Ok(());
         }
         self.record(Op::Flush, 0, 0);
         self.make_durable().map_err(|error| self.fail(error))?;

@@ -66,7 +66,7 @@ impl<S: Served> Bytes<S> {
     }
 
     /// The drive itself.
-    pub(super) fn drive(&mut self) -> &mut S {
+    pub(crate) fn drive(&mut self) -> &mut S {
         &mut self.drive
     }
 

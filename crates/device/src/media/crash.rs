@@ -1,8 +1,16 @@
-//! A medium that writes down every operation, so that afterwards any image that a crash may leave can
-//! be made: of what was written since the last sync, any part is there, in 512-byte sectors.
+//! A medium with two images: what reads give, and what the disk holds. It writes every operation down, so
+//! that afterwards any image that a crash may leave can be made.
+//!
+//! Reads see every write at once, as a page cache shows it. A sync makes durable what was written before.
+//! A loss of power leaves the disk with any part of what was written since, in 512-byte sectors; the end of
+//! the process alone leaves both images. A sync can fail: some of the writes reach the disk, and the system
+//! takes all of them for written, so that no later sync writes the others. A sync can lie: it succeeds, and
+//! one of the writes never reaches the disk.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flashgc_base::rng::Stream;
 
 use super::{Media, part};
 
@@ -10,27 +18,36 @@ use super::{Media, part};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Bytes were written from here on.
-    Write(u64, Box<[u8]>),
+    Write(u64, Arc<[u8]>),
     /// A range was given back: it reads as zeros.
     Punch(u64, u64),
     /// All before is durable.
     Sync,
+    /// A sync that failed, or lied. It settles the operations since the sync before it.
+    Settled {
+        /// For each of those operations, `true` if it is on the disk.
+        kept: Arc<[bool]>,
+        /// The sync said that all of them are.
+        is_lie: bool,
+    },
+    /// The system has read this range from the disk again.
+    Dropped(u64, u64),
 }
 
 /// Bytes that are written as a whole or not at all.
 pub const SECTOR: usize = 512;
 
 impl Op {
-    /// Does it to an image of the medium.
+    /// Changes an image of the medium as the operation does.
     pub fn apply(&self, image: &mut [u8]) {
         match self {
             Self::Write(at, bytes) => image[*at as usize..][..bytes.len()].copy_from_slice(bytes),
             Self::Punch(at, len) => image[*at as usize..][..*len as usize].fill(0),
-            Self::Sync => {}
+            Self::Sync | Self::Settled { .. } | Self::Dropped(..) => {}
         }
     }
 
-    /// Does it to the sectors of an image for which `keep` says so.
+    /// Changes the sectors of an image for which `keep` says so.
     pub fn apply_torn(&self, image: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
         let Self::Write(at, bytes) = self else { return self.apply(image) };
         for (sector, bytes) in bytes.chunks(SECTOR).enumerate() {
@@ -39,14 +56,99 @@ impl Op {
             }
         }
     }
+
+    /// The first byte and the number of bytes that it changes, if it is a write or a punch.
+    fn range(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Write(at, bytes) => Some((*at, bytes.len() as u64)),
+            &Self::Punch(at, len) => Some((at, len)),
+            Self::Sync | Self::Settled { .. } | Self::Dropped(..) => None,
+        }
+    }
 }
 
-/// What was done to a medium.
+/// Both images of a medium, and the operations between them.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The bytes that reads give.
+    pub visible: Vec<u8>,
+    /// The bytes that a loss of power leaves for certain.
+    pub durable: Vec<u8>,
+    /// Operations that the next sync makes durable.
+    pub unsynced: Vec<Op>,
+    /// Ranges that a failed sync left: the system takes them for written, and they are not on the disk.
+    pub lost: Vec<(u64, u64)>,
+    /// A sync has lied since the last loss of power.
+    pub has_lied: bool,
+}
+
+impl State {
+    /// A medium on which all of `image` is durable.
+    pub fn of(image: Vec<u8>) -> Self {
+        Self { visible: image.clone(), durable: image, ..Self::default() }
+    }
+
+    /// Does an operation.
+    pub fn step(&mut self, op: &Op) {
+        match op {
+            Op::Write(..) | Op::Punch(..) => {
+                op.apply(&mut self.visible);
+                self.unsynced.push(op.clone());
+            }
+            Op::Sync => drop(self.settle(|_| true)),
+            Op::Settled { kept, is_lie } => {
+                let lost = self.settle(|index| kept[index]);
+                match is_lie {
+                    true => self.has_lied = true,
+                    false => self.lost.extend(lost),
+                }
+            }
+            &Op::Dropped(at, len) => {
+                let range = at as usize..(at + len) as usize;
+                self.visible[range.clone()].copy_from_slice(&self.durable[range]);
+                // What waits for a sync stays in memory.
+                self.unsynced.iter().for_each(|op| op.apply(&mut self.visible));
+                self.lost.retain(|lost| *lost != (at, len));
+            }
+        }
+    }
+
+    /// Makes those operations durable that are `kept`. Returns the ranges of the others.
+    fn settle(&mut self, kept: impl Fn(usize) -> bool) -> Vec<(u64, u64)> {
+        let mut lost = Vec::new();
+        for (index, op) in std::mem::take(&mut self.unsynced).into_iter().enumerate() {
+            match kept(index) {
+                true => op.apply(&mut self.durable),
+                false => lost.extend(op.range()),
+            }
+        }
+        lost
+    }
+}
+
+/// A sync that will not do what it should.
+#[derive(Clone, Copy, Debug)]
+enum Bad {
+    /// The n-th sync from now on (0: the next one) fails, once. The seed says what reaches the disk.
+    Fails(u32, u32),
+    /// The next sync that has something to do succeeds without one operation. The seed says which.
+    Lies(u32),
+}
+
 #[derive(Default)]
 struct History {
     /// All operations, in order.
     ops: Vec<Op>,
-    image: Vec<u8>,
+    state: State,
+    bad: Option<Bad>,
+    failed: u64,
+}
+
+impl History {
+    fn add(&mut self, op: Op) {
+        self.state.step(&op);
+        self.ops.push(op);
+    }
 }
 
 /// See the module's text. Copies share the medium.
@@ -56,12 +158,22 @@ pub struct CrashMedia(Arc<Mutex<History>>);
 impl CrashMedia {
     /// A medium that holds `image`, all of it durable.
     pub fn of(image: Vec<u8>) -> Self {
-        Self(Arc::new(Mutex::new(History { ops: Vec::new(), image })))
+        Self::of_state(State::of(image))
     }
 
-    /// A copy of its bytes.
+    /// A medium as another one was.
+    pub fn of_state(state: State) -> Self {
+        Self(Arc::new(Mutex::new(History { state, ..History::default() })))
+    }
+
+    /// A copy of both of its images.
+    pub fn state(&self) -> State {
+        self.history().state.clone()
+    }
+
+    /// A copy of the bytes that reads give.
     pub fn image(&self) -> Vec<u8> {
-        self.history().image.clone()
+        self.history().state.visible.clone()
     }
 
     /// Operations so far.
@@ -74,6 +186,44 @@ impl CrashMedia {
         std::mem::take(&mut self.history().ops)
     }
 
+    /// Makes the n-th sync from now on (0: the next one) fail, once. `seed` says what reaches the disk.
+    pub fn fail_sync(&self, after: u32, seed: u32) {
+        self.history().bad = Some(Bad::Fails(after, seed));
+    }
+
+    /// Makes the next sync lose one operation and succeed. `seed` says which. A medium that has lied does not
+    /// lie again before its power was lost.
+    pub fn lie(&self, seed: u32) {
+        let mut history = self.history();
+        if !history.state.has_lied {
+            history.bad = Some(Bad::Lies(seed));
+        }
+    }
+
+    /// Lets syncs do what they should.
+    pub fn works(&self) {
+        self.history().bad = None;
+    }
+
+    /// Syncs that failed.
+    pub fn failed_syncs(&self) -> u64 {
+        self.history().failed
+    }
+
+    /// Reads about half of the lost ranges from the disk again, as a system short of memory does. Of a medium
+    /// that has lied none: that would show the lie.
+    pub fn drop_lost(&self, rng: &mut Stream) {
+        let mut history = self.history();
+        if history.state.has_lied {
+            return;
+        }
+        for (at, len) in history.state.lost.clone() {
+            if rng.below(2) == 0 {
+                history.add(Op::Dropped(at, len));
+            }
+        }
+    }
+
     fn history(&self) -> MutexGuard<'_, History> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,21 +232,45 @@ impl CrashMedia {
 impl Media for CrashMedia {
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         let history = self.history();
-        into.copy_from_slice(&history.image[part(history.image.len(), at, into.len())?]);
+        let image = &history.state.visible;
+        into.copy_from_slice(&image[part(image.len(), at, into.len())?]);
         Ok(())
     }
 
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         let mut history = self.history();
-        let range = part(history.image.len(), at, bytes.len())?;
-        history.image[range].copy_from_slice(bytes);
-        history.ops.push(Op::Write(at, bytes.into()));
+        part(history.state.visible.len(), at, bytes.len())?;
+        history.add(Op::Write(at, bytes.into()));
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.history().ops.push(Op::Sync);
-        Ok(())
+        let mut history = self.history();
+        let waiting = history.state.unsynced.len();
+        match history.bad {
+            Some(Bad::Fails(0, seed)) => {
+                let mut rng = Stream::new(seed.into(), "failed sync");
+                let quarters = rng.below(5);
+                let kept = (0..waiting).map(|_| rng.below(4) < quarters).collect();
+                history.add(Op::Settled { kept, is_lie: false });
+                (history.bad, history.failed) = (None, history.failed + 1);
+                Err(rustix::io::Errno::IO.into())
+            }
+            Some(Bad::Lies(seed)) if waiting > 0 => {
+                let lost = Stream::new(seed.into(), "lie").below(waiting as u32) as usize;
+                let kept = (0..waiting).map(|index| index != lost).collect();
+                history.add(Op::Settled { kept, is_lie: true });
+                history.bad = None;
+                Ok(())
+            }
+            bad => {
+                if let Some(Bad::Fails(after, seed)) = bad {
+                    history.bad = Some(Bad::Fails(after - 1, seed));
+                }
+                history.add(Op::Sync);
+                Ok(())
+            }
+        }
     }
 
     fn gives_room_back(&self) -> bool {
@@ -105,9 +279,8 @@ impl Media for CrashMedia {
 
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
         let mut history = self.history();
-        let range = part(history.image.len(), at, len as usize)?;
-        history.image[range].fill(0);
-        history.ops.push(Op::Punch(at, len));
+        part(history.state.visible.len(), at, len as usize)?;
+        history.add(Op::Punch(at, len));
         Ok(())
     }
 
@@ -116,6 +289,68 @@ impl Media for CrashMedia {
     }
 
     fn len(&self) -> u64 {
-        self.history().image.len() as u64
+        self.history().state.visible.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes one byte of each value at its own place.
+    fn write(media: &mut CrashMedia, values: std::ops::RangeInclusive<u8>) {
+        values.for_each(|value| media.write_at(value.into(), &[value]).unwrap());
+    }
+
+    fn durable(media: &CrashMedia) -> Vec<u8> {
+        media.state().durable
+    }
+
+    #[test]
+    fn what_a_failed_sync_leaves_no_later_sync_writes() {
+        let mut media = CrashMedia::of(vec![0; 9]);
+        media.fail_sync(1, 3);
+        write(&mut media, 0..=3);
+        media.sync().unwrap();
+        write(&mut media, 4..=7);
+        assert!(media.sync().is_err());
+        let left = durable(&media);
+        assert_eq!(left[..4], [0, 1, 2, 3]);
+        write(&mut media, 8..=8);
+        media.sync().unwrap();
+        assert_eq!((durable(&media)[8], &durable(&media)[..8]), (8, &left[..8]));
+        assert_eq!(media.image(), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        let lost = (4..8).filter(|&value| left[value] == 0).count();
+        assert_eq!((media.state().lost.len(), media.failed_syncs()), (lost, 1));
+        assert!(lost > 0, "a seed that loses something");
+    }
+
+    #[test]
+    fn what_is_dropped_reads_as_the_disk_has_it() {
+        let mut media = CrashMedia::of(vec![9; 4]);
+        media.fail_sync(0, 3);
+        write(&mut media, 0..=3);
+        assert!(media.sync().is_err());
+        assert_eq!(media.image(), [0, 1, 2, 3]);
+        assert_ne!(durable(&media), [0, 1, 2, 3]);
+        write(&mut media, 2..=2);
+        let mut rng = Stream::new(1, "drop");
+        (0..20).for_each(|_| media.drop_lost(&mut rng));
+        let mut expected = durable(&media);
+        expected[2] = 2; // it was written since, and waits for a sync
+        assert_eq!(media.image(), expected);
+    }
+
+    #[test]
+    fn a_lie_loses_one_operation_once() {
+        let mut media = CrashMedia::of(vec![9; 4]);
+        media.lie(1);
+        write(&mut media, 0..=3);
+        media.sync().unwrap();
+        assert_eq!(durable(&media).iter().filter(|&&byte| byte == 9).count(), 1);
+        media.lie(2);
+        write(&mut media, 0..=3);
+        media.sync().unwrap();
+        assert_eq!(durable(&media), [0, 1, 2, 3]);
     }
 }

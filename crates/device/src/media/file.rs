@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::Media;
 use crate::layout::PAGE;
+use crate::mutants::{self, Mutant};
 
 /// See the module's text.
 pub struct FileMedia {
@@ -79,6 +80,9 @@ fn punch(file: &File, at: u64, len: u64) -> io::Result<()> {
 }
 
 fn lock(file: &File) -> io::Result<()> {
+    if mutants::on(Mutant::FileNotLocked) {
+        return Ok(());
+    }
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(io::Error::new(
@@ -103,6 +107,9 @@ impl Media for FileMedia {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        if mutants::on(Mutant::FileNotSynced) {
+            return Ok(());
+        }
         Ok(fdatasync(&self.file)?)
     }
 

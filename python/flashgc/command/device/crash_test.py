@@ -14,6 +14,7 @@ from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from flashgc._core import Control
+    from flashgc.device.campaign.mutants import Hunt
     from flashgc.device.campaign.report import Level
 
 
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 Examples:
   flashgc device crash-test
   flashgc device crash-test --level images --images 1000000
-  flashgc device crash-test --level images --without R2
   flashgc device crash-test --level fuzz --seed 17 --operations 1e8
   flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
   flashgc device crash-test --level postgres --seconds 600
   flashgc device crash-test --level hints --seconds 300
+  flashgc device crash-test --mutants --seconds 60
+  flashgc device crash-test --mutants=fua-not-flushed,not-renewed
 
-The exit code is 1 where a promise was broken. Ctrl-C ends a level with what it
+The exit code is 1 where a promise was broken, and with --mutants where a wrong
+drive is neither found nor justified. Ctrl-C ends a level with what it
 has. The levels with file systems need root, FUSE and loop devices; what they
 mount is gone when the command ends, or when the next one begins.""",
 )
@@ -49,7 +52,8 @@ mount is gone when the command ends, or when the next one begins.""",
     metavar="S",
     type=click.FloatRange(min=0.1),
     default=30.0,
-    help="Seconds of the levels postgres and hints, and of each database. [default: 30]",
+    help="Seconds of the levels postgres and hints, of each database, and at most of each wrong "
+    "drive. [default: 30]",
 )
 @click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
 @click.option(
@@ -59,9 +63,11 @@ mount is gone when the command ends, or when the next one begins.""",
     help="File systems of the level files: ext4, xfs, btrfs. [default: ext4]",
 )
 @click.option(
-    "--without",
-    metavar="RULE",
-    help="Leave out a rule that makes the drive safe (R1, R2, R3, R5), to see that it is missed.",
+    "--mutants",
+    metavar="[=NAME,...]",
+    is_flag=False,
+    flag_value="all",
+    help="Run images and fuzz with drives that are wrong on purpose: each must be found.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -74,7 +80,7 @@ def crash_test(
     seconds: float,
     seed: str,
     fs: str,
-    without: str | None,
+    mutants: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -85,12 +91,18 @@ def crash_test(
     """
     import json
 
-    from flashgc._core import Control
+    from flashgc._core import ConfigError, Control
     from flashgc.command.progress import Bars
-    from flashgc.device.campaign.levels import IN_MEMORY, Sizes, campaign
+    from flashgc.device.campaign.levels import Sizes, campaign
     from flashgc.pace import Pace
     from flashgc.units import parse_count
 
+    if mutants is not None:
+        if level != "all":
+            raise ConfigError(
+                "--level: found with --mutants, which runs images and fuzz; hint: leave it out"
+            )
+        return _hunt(mutants, seconds, parse_count(seed, "--seed"), as_json=as_json, quiet=quiet)
     usual = Sizes()
 
     def count(text: str | None, option: str, otherwise: int) -> int:
@@ -103,9 +115,7 @@ def crash_test(
         cuts=count(cuts, "--cuts", usual.cuts),
         seconds=seconds,
     )
-    # Without a rule, only the levels that can leave it out have something to say.
-    everything = ",".join(IN_MEMORY) if without is not None and level == "all" else level
-    levels = _levels(everything)
+    levels = _levels(level)
     filesystems = _filesystems(fs)
     control = Control()
 
@@ -122,18 +132,67 @@ def crash_test(
             pace,
             seed=parse_count(seed, "--seed"),
             filesystems=filesystems,
-            without=without,
             report=report,
         )
     if as_json:
         from flashgc.command.results import deliver
 
-        document = {"seed": parse_count(seed, "--seed"), "without": without}
         told = [one.to_dict() for one in done]
-        deliver(json.dumps({**document, "levels": told}, indent=2), as_json=True, out=None)
+        document = {"seed": parse_count(seed, "--seed"), "levels": told}
+        deliver(json.dumps(document, indent=2), as_json=True, out=None)
     if any(one.broken is not None for one in done):
         return FAILED
     return INTERRUPTED if any(one.stopped for one in done) else OK
+
+
+def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) -> int:
+    """Runs the levels in memory with wrong drives; the exit code is 1 where one is open."""
+    import json
+
+    from flashgc._core import Control
+    from flashgc.command.progress import Bars
+    from flashgc.command.results import deliver
+    from flashgc.device.campaign.mutants import hunts, mutants
+    from flashgc.pace import Pace
+
+    wanted = mutants(names)
+    width = max(len(one.name) for one in wanted)
+    control = Control()
+
+    def report(one: Hunt) -> None:
+        if not as_json:
+            bars.close()
+            _show_hunt(one, width)
+
+    with _until_stopped(control), Bars(quiet=quiet) as bars:
+        pace = Pace(bars.show, control)
+        done = hunts(wanted, pace, seconds=seconds, seed=seed, report=report)
+    verdicts = [one.verdict for one in done]
+    left_open = verdicts.count("open")
+    stopped = control.cancelled
+    if as_json:
+        told = [one.to_dict() for one in done]
+        document = {"seed": seed, "seconds": seconds, "stopped": stopped, "mutants": told}
+        deliver(json.dumps(document, indent=2), as_json=True, out=None)
+    else:
+        justified = verdicts.count("justified")
+        found = sum(one.level is not None for one in done)
+        of = f" of {len(wanted)}, stopped early" if stopped else ""
+        click.echo(
+            f"{len(done)} wrong drives{of}: {found} found, {justified} justified, {left_open} open"
+        )
+    if left_open:
+        return FAILED
+    return INTERRUPTED if stopped else OK
+
+
+def _show_hunt(one: Hunt, width: int) -> None:
+    """Prints what was said of a wrong drive, in a line."""
+    from flashgc.units import format_duration
+
+    what = {"justified": one.mutant.justified, "open": one.mutant.what}.get(one.verdict, one.told)
+    time = format_duration(one.seconds)
+    click.echo(f"{one.mutant.name:{width}}  {one.verdict:9}  {time:>8}  {what or one.mutant.what}")
 
 
 def _levels(text: str) -> list[str]:

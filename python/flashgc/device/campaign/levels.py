@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashgc import _core
-from flashgc._core import ConfigError, DriveError
+from flashgc._core import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.campaign import cuts, databases, hints, kills, postgres
 from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
@@ -31,7 +31,7 @@ LEVELS = {
 #: What the folder in which they work is named for.
 PURPOSE = "crash-test"
 
-#: Those that run in memory, and can leave a rule out.
+#: Those that run in memory.
 IN_MEMORY = ("images", "fuzz")
 
 
@@ -54,7 +54,6 @@ def campaign(
     *,
     seed: int = 1,
     filesystems: Sequence[str] = ("ext4",),
-    without: str | None = None,
     report: Callable[[Level], None] = lambda level: None,
 ) -> list[Level]:
     """Runs ``levels`` until one finds a broken promise, or somebody wants the end.
@@ -69,7 +68,7 @@ def campaign(
             level.skipped = lacks
         else:
             try:
-                _run(level, sizes, pace, seed, list(filesystems), without)
+                _run(level, sizes, pace, seed, list(filesystems))
             except (BrokenPromiseError, DriveError, OSError) as error:
                 # Ctrl-C reaches every program that a level runs: what they then say counts no more.
                 if not pace.is_over:
@@ -111,7 +110,6 @@ def _run(
     pace: Pace,
     seed: int,
     filesystems: list[str],
-    without: str | None,
 ) -> None:
     name = level.name
     if name in IN_MEMORY:
@@ -122,14 +120,10 @@ def _run(
         what = "cutting a drive off" if sweeps else "fuzzing"
         pace.begin(what, unit, count)
         control = pace.control
-        told = json.loads(run(seed, count, without, control, lambda: pace.at(control.programs)))
+        told = json.loads(run(seed, count, control, lambda: pace.at(control.programs)))
         level.counts = told["counts"]
         level.broken = None if told["broken"] is None else Broken(**told["broken"])
         return
-    if without is not None:
-        raise ConfigError(
-            f"--without applies to the levels {' and '.join(IN_MEMORY)}; hint: --level images"
-        )
     lacks = _lacks(name, filesystems)
     if lacks is not None:
         raise DriveError(lacks)

@@ -1,17 +1,20 @@
 //! A drive at work on a medium that crashes and fails, and its dictionary.
 
+use std::ops::Range;
+
 use flashgc_base::rng::Stream;
 
 use super::super::images::Images;
-use super::super::oracle::{Version, bytes_of, version_of};
+use super::super::oracle::{Contents, Version};
+use super::super::schedule::bit_of;
 use super::Tally;
-use super::life::{Life, State, bit_of};
+use super::life::{How, Life};
 use super::pages::Pages;
 use super::script::{Again, Failing, Script, Step};
 use crate::check::check;
 use crate::engine::{Drive, zones_of};
 use crate::layout::{PAGE, Zones};
-use crate::media::{CrashMedia, Media, MemMedia};
+use crate::media::{CrashMedia, Media, MemMedia, State};
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
@@ -22,22 +25,61 @@ enum Change {
     Wrote(Version, bool),
     Trimmed,
     Flushed,
+    Vouched,
+}
+
+/// What a crash may leave of a drive, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Promise {
+    /// All that the host was told.
+    Kept,
+    /// The medium has one fault: what it has proof of, or an error in its place.
+    Proved,
+    /// The medium has two: any version that a page had, or an error in its place.
+    Known,
+    /// The drive did not promise to survive this: anything but data that were never written.
+    Nothing,
 }
 
 /// See the module's text.
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
+    punches: bool,
     rules: Rules,
     zones: Zones,
     /// There is none while a step opens one.
     life: Option<Life>,
     pages: Pages,
-    /// Bits were flipped since the drive was opened, or its recovery cannot read a place: the end of its
-    /// journal may not verify.
+    contents: Contents,
+    /// Bits were flipped since the drive was opened: the end of its journal may not verify.
     is_flipped: bool,
     /// Something was damaged since the drive was made.
     was_damaged: bool,
+    /// The drive has said that its life is over.
+    has_ended: bool,
+    /// Nothing is left to look at: the steps that follow do nothing.
+    is_over: bool,
     tally: &'a mut Tally,
+}
+
+impl Promise {
+    /// The promise of a medium that has one more fault.
+    fn with_a_fault(self) -> Self {
+        match self {
+            Self::Kept => Self::Proved,
+            Self::Proved => Self::Known,
+            Self::Known | Self::Nothing => self,
+        }
+    }
+}
+
+/// How a drive came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Closed,
+    Crashed,
+    /// Its recovery was cut off, anywhere.
+    Cut,
 }
 
 fn text(error: &DeviceError) -> String {
@@ -59,12 +101,16 @@ impl<'a> Machine<'a> {
         let pages = Pages::new(settings.layout.geometry.logical_pages());
         let mut machine = Self {
             settings,
+            punches: script.punches,
             rules,
             zones,
             life: None,
             pages,
+            contents: Contents::default(),
             is_flipped: false,
             was_damaged: false,
+            has_ended: false,
+            is_over: false,
             tally,
         };
         let life =
@@ -80,7 +126,9 @@ impl<'a> Machine<'a> {
         base: State,
         failing: Option<Failing>,
     ) -> Result<Life, (DeviceError, CrashMedia)> {
-        let (opened, failed) = Life::open(base, (self.settings, self.rules), &self.zones, failing);
+        let &mut Self { settings, rules, punches, .. } = self;
+        let how = How { settings, rules, zones: &self.zones, punches };
+        let (opened, failed) = Life::open(base, how, failing);
         self.tally.faults += failed;
         opened
     }
@@ -89,28 +137,46 @@ impl<'a> Machine<'a> {
         self.life.as_mut().ok_or_else(|| "there is no drive".to_string())
     }
 
+    fn drive(&mut self) -> Result<&mut Drive, String> {
+        Ok(self.life()?.drive.drive())
+    }
+
     pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
         self.tally.operations += 1;
+        if self.is_over {
+            return Ok(());
+        }
         match *step {
             Step::Write { first, count, version, fua } => {
+                let pages = first..first + count;
                 let data: Vec<u8> =
-                    (first..first + count).flat_map(|page| bytes_of(page, version)).collect();
-                let done = self.life()?.drive.write(first.into(), &data, fua);
-                self.note(done, first..first + count, &Change::Wrote(version, fua))
+                    pages.clone().flat_map(|page| self.contents.bytes(page, version)).collect();
+                let done = self.drive()?.write(first.into(), &data, fua);
+                self.note(done.map_err(|error| text(&error)), pages, &Change::Wrote(version, fua))
             }
+            Step::Part { at, bytes, version } => self.write_part(at, bytes, version),
             Step::Trim { first, count } => {
-                let done = self.life()?.drive.trim(first.into(), count.into());
-                self.note(done, first..first + count, &Change::Trimmed)
+                let done = self.drive()?.trim(first.into(), count.into());
+                self.note(
+                    done.map_err(|error| text(&error)),
+                    first..first + count,
+                    &Change::Trimmed,
+                )
             }
             Step::Flush => {
-                let done = self.life()?.drive.flush();
-                self.note(done, 0..0, &Change::Flushed)
+                let done = self.drive()?.flush();
+                self.note(done.map_err(|error| text(&error)), 0..0, &Change::Flushed)
             }
-            Step::Read { first, count } => {
-                (first..first + count).try_for_each(|page| self.look(page))
+            Step::Idle => {
+                let drive = self.drive()?;
+                // Nothing was done between two looks.
+                (0..2).for_each(|_| drive.rest());
+                let done = drive.why_read_only().map_or(Ok(()), Err);
+                self.note(done, 0..0, &Change::Vouched)
             }
+            Step::Read { first, count } => self.read_at_once(first, count),
             Step::Hint { first, count, is_hint } => {
-                let drive = &mut self.life()?.drive;
+                let drive = self.drive()?;
                 let done = match is_hint {
                     true => drive.hint(first.into(), count.into(), None).map(drop),
                     false => drive.cancel(first.into(), count.into()),
@@ -126,7 +192,41 @@ impl<'a> Machine<'a> {
                 life.fail(failing, &zones);
                 Ok(())
             }
+            Step::Lie { draw } => {
+                if self.settings.durability == Durability::Power {
+                    self.life()?.media.lie(draw);
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// Writes a part of some pages. Pages of which the drive may not know the rest are left alone.
+    fn write_part(&mut self, at: u32, bytes: u32, version: Version) -> Result<(), String> {
+        let page = PAGE as u32;
+        let pages = at / page..(at + bytes).div_ceil(page);
+        let Some(versions) =
+            pages.clone().map(|page| self.pages.certain(page)).collect::<Option<Vec<_>>>()
+        else {
+            return Ok(());
+        };
+        let mut data = Vec::new();
+        for (number, old) in pages.clone().zip(versions) {
+            let first = at.max(number * page) - number * page;
+            let behind = (at + bytes).min((number + 1) * page) - number * page;
+            let part = first as usize..behind as usize;
+            data.extend(self.contents.part(number, (old, version), part));
+        }
+        let done = self.life()?.drive.write(at.into(), &data);
+        let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
+        if has_failed_to_read && self.drive()?.why_read_only().is_none() {
+            // The rest of a page could not be read: pages before it are written, and none behind.
+            self.pages.tried(pages, version);
+            self.tally.media_errors += 1;
+            return Ok(());
+        }
+        let done = done.map_err(|error| error.to_string());
+        self.note(done, pages, &Change::Wrote(version, false))
     }
 
     fn damage(&mut self) {
@@ -137,8 +237,8 @@ impl<'a> Machine<'a> {
     /// Notes what a command did, or may have done where it failed.
     fn note(
         &mut self,
-        done: Result<(), DeviceError>,
-        range: std::ops::Range<u32>,
+        done: Result<(), String>,
+        range: Range<u32>,
         change: &Change,
     ) -> Result<(), String> {
         let Err(error) = done else {
@@ -146,36 +246,53 @@ impl<'a> Machine<'a> {
                 Change::Wrote(version, fua) => self.pages.wrote(range, version, fua),
                 Change::Trimmed => self.pages.wrote(range, 0, false),
                 Change::Flushed => self.pages.flushed(),
+                Change::Vouched => self.pages.vouched(),
             }
             return Ok(());
         };
         match *change {
             Change::Wrote(version, _) => self.pages.tried(range, version),
             Change::Trimmed => self.pages.tried(range, 0),
-            Change::Flushed => {}
+            Change::Flushed | Change::Vouched => {}
         }
-        let life = self.life()?;
-        if life.failed() == 0 {
-            return Err(format!("it failed on a medium that works: {error}"));
-        }
-        if life.drive.stat().read_only.is_none() {
+        let has_failed = self.life()?.failed() > 0;
+        let has_ended = self.drive()?.has_ended();
+        if self.drive()?.why_read_only().is_none() {
             return Err(format!("it failed, and the drive still takes writes: {error}"));
         }
-        Ok(())
+        if has_ended && !has_failed {
+            self.tally.ended += u64::from(!self.has_ended);
+            self.has_ended = true;
+        }
+        match has_failed || has_ended {
+            true => Ok(()),
+            false => Err(format!("it failed on a medium that works: {error}")),
+        }
     }
 
     /// Reads a page; `None` is a media error, which is counted.
     fn read(&mut self, page: u32) -> Result<Option<Version>, String> {
         let mut bytes = vec![0; PAGE];
-        let life = self.life()?;
-        let before = life.drive.stat().media_errors;
-        let read = life.drive.read(page.into(), &mut bytes);
-        let counted = life.drive.stat().media_errors - before;
+        match self.read_into(page, &mut bytes)? {
+            true => self.contents.version_of(page, &bytes).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Reads pages from `page` on. Returns `false` for a media error, which is counted.
+    fn read_into(&mut self, page: u32, bytes: &mut [u8]) -> Result<bool, String> {
+        let drive = self.drive()?;
+        let before = drive.stat().media_errors;
+        let read = drive.read(page.into(), bytes);
+        let counted = drive.stat().media_errors - before;
         match read {
-            Ok(()) => version_of(page, &bytes).map(Some),
+            Ok(()) => Ok(true),
             Err(DeviceError::Media(_)) if counted == 1 => {
                 self.tally.media_errors += 1;
-                Ok(None)
+                match bytes.iter().all(|&byte| byte == 0) {
+                    true => Ok(false),
+                    false => Err(format!("page {page}: bytes are left behind a media error")),
+                }
             }
             Err(DeviceError::Media(error)) => {
                 Err(format!("a media error is counted {counted} times: {error}"))
@@ -184,50 +301,80 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn look(&mut self, page: u32) -> Result<(), String> {
-        let found = self.read(page)?;
-        if found.is_none() && self.life()?.cannot_read {
+    /// Reads pages as one request, as hosts do. Each is judged.
+    fn read_at_once(&mut self, first: u32, count: u32) -> Result<(), String> {
+        let pages = first..first + count;
+        let mut bytes = vec![0xa5; count as usize * PAGE];
+        if self.read_into(first, &mut bytes)? {
+            for (page, bytes) in pages.zip(bytes.chunks(PAGE)) {
+                let version = self.contents.version_of(page, bytes)?;
+                self.pages.judge(page, Some(version))?;
+            }
             return Ok(());
         }
-        self.pages.judge(page, found)
+        let mut is_lost = false;
+        for page in pages.clone() {
+            is_lost |= self.look(page)?.is_none();
+        }
+        match is_lost {
+            true => Ok(()),
+            false => Err(format!("pages {pages:?} are a media error at once, and not one by one")),
+        }
     }
 
-    fn all(&self) -> std::ops::Range<u32> {
+    fn look(&mut self, page: u32) -> Result<Option<Version>, String> {
+        let found = self.read(page)?;
+        if found.is_some() || !self.life()?.cannot_read {
+            self.pages.judge(page, found)?;
+        }
+        Ok(found)
+    }
+
+    fn all(&self) -> Range<u32> {
         0..self.settings.layout.geometry.logical_pages()
     }
 
-    /// The medium after a crash of a drive that was opened on `base`. `had_failed`: a sync has, or may
-    /// have.
-    fn crashed(
-        &self,
+    /// The medium after the end of a drive that was opened on `base`, and what is promised of it.
+    fn ended(
+        &mut self,
         base: &State,
         media: &CrashMedia,
         rng: &mut Stream,
-        (is_cut, had_failed): (bool, bool),
-    ) -> State {
+        end: End,
+    ) -> (State, Promise) {
         let mut ops = media.take_history();
-        if is_cut {
+        if end == End::Cut {
             ops.truncate(rng.below(ops.len() as u32 + 1) as usize);
         }
-        let mut visible = base.visible.clone();
-        ops.iter().for_each(|op| op.apply(&mut visible));
-        if self.settings.durability != Durability::Power {
-            return State::of(visible);
-        }
-        let all = [base.unsynced.clone(), ops].concat();
-        let mut images = Images::new(&base.durable, &all);
+        let mut images = Images::new(base, &ops);
         while images.step() {}
-        if rng.below(4) > 0 {
-            return State::of(images.draw(rng).1);
+        let syncs = self.settings.durability == Durability::Power;
+        let is_power = if syncs { rng.below(4) > 0 } else { rng.below(32) == 0 };
+        let survives = match self.settings.durability {
+            _ if end == End::Closed => true,
+            Durability::Power => true,
+            Durability::Process => !is_power,
+            Durability::None => false,
+        };
+        let mut promise = if survives { Promise::Kept } else { Promise::Nothing };
+        if is_power && images.state().has_lied {
+            self.tally.lies += 1;
+            promise = promise.with_a_fault();
         }
-        // The end of the process leaves all that was written to whoever reads it.
-        match had_failed {
-            true => State { visible, durable: images.draw(rng).1, unsynced: Vec::new() },
-            false => {
-                let unsynced = images.unsynced().to_vec();
-                State { visible, durable: images.into_durable(), unsynced }
-            }
+        // A drive that was closed has no journal whose end a flipped bit may hide.
+        if self.is_flipped && end != End::Closed {
+            promise = promise.with_a_fault();
         }
+        if is_power {
+            return (State::of(images.draw(rng).1), promise);
+        }
+        // The end of the process leaves all that was written to whoever reads it; the system may have read
+        // again what a failed sync had left.
+        let media = CrashMedia::of_state(images.state().clone());
+        if syncs {
+            media.drop_lost(rng);
+        }
+        (media.state(), promise)
     }
 
     fn end_life(&mut self) -> Result<Life, String> {
@@ -243,11 +390,11 @@ impl<'a> Machine<'a> {
     fn crash(&mut self, draw: u32, again: Again, flip: Option<u32>) -> Result<(), String> {
         let mut rng = Stream::new(draw.into(), "crash");
         let life = self.end_life()?;
-        let mut base = self.crashed(&life.base, &life.media, &mut rng, (false, life.failed() > 0));
+        let (base, mut promise) = self.ended(&life.base, &life.media, &mut rng, End::Crashed);
         drop(life);
         self.tally.crashes += 1;
         if let Some(at) = flip {
-            self.probe(&base.visible, at, false)?;
+            self.probe(&base, at, promise)?;
         }
         let failing = match again {
             Again::Failing(failing) => Some(failing),
@@ -255,66 +402,115 @@ impl<'a> Machine<'a> {
         };
         if matches!(failing, Some(Failing::Read(_))) {
             self.damage();
+            if promise != Promise::Kept {
+                promise = promise.with_a_fault();
+            }
         }
         let (media, opened) = match self.open(base.clone(), failing) {
             Ok(life) => (life.media.clone(), Some(life)),
             Err((_, media)) if failing.is_some() => (media, None),
-            Err((error, _)) => return Err(format!("opening: {error}")),
+            Err((error, _)) => return self.refused(promise, &error),
         };
-        self.life = match opened {
-            Some(life) if again == Again::No => Some(life),
+        let life = match opened {
+            Some(life) if again == Again::No => Ok(life),
             _ => {
                 self.tally.recoveries_cut += 1;
-                let how = (again == Again::Crash, failing.is_some());
-                base = self.crashed(&base, &media, &mut rng, how);
-                let life = self.open(base, None);
-                Some(life.map_err(|(error, _)| format!("opening after a cut: {error}"))?)
+                let end = if again == Again::Crash { End::Cut } else { End::Crashed };
+                let (left, then) = self.ended(&base, &media, &mut rng, end);
+                promise = promise.max(then);
+                self.open(left, None)
             }
         };
-        self.settle()
+        match life {
+            Ok(life) => self.life = Some(life),
+            Err((error, _)) => return self.refused(promise, &error),
+        }
+        self.settle(promise)
+    }
+
+    /// A drive cannot be opened. The script is over where that may be.
+    fn refused(&mut self, promise: Promise, error: &DeviceError) -> Result<(), String> {
+        if promise == Promise::Kept {
+            return Err(format!("opening: {error}"));
+        }
+        self.tally.refused += 1;
+        self.is_over = true;
+        Ok(())
     }
 
     /// Looks at every page after a crash.
-    fn settle(&mut self) -> Result<(), String> {
-        let is_flipped = std::mem::take(&mut self.is_flipped);
+    fn settle(&mut self, promise: Promise) -> Result<(), String> {
+        self.is_flipped = false;
+        if !matches!(promise, Promise::Kept) {
+            self.damage();
+        }
         for page in self.all() {
             let found = self.read(page)?;
             match found {
-                Some(version) if is_flipped => {
-                    self.tally.went_back += u64::from(self.pages.kept(page, version).is_err());
-                    self.pages.knows(page, version)?;
+                Some(version) if promise != Promise::Kept => {
+                    self.judge_damaged(page, version, promise)?;
                     self.pages.settle(page, found);
                 }
                 _ => self.pages.judge_after_crash(page, found)?,
             }
         }
-        self.life()?.drive.audit()
+        if promise == Promise::Nothing {
+            self.is_over = true;
+            return Ok(());
+        }
+        let why = self.drive()?.why_read_only();
+        if why.is_none() && self.has_ended {
+            return Err("the drive's life was over, and it takes writes again".to_string());
+        }
+        match why {
+            Some(why) if self.settings.layout.lifespan.is_none() && promise == Promise::Kept => {
+                Err(format!("a drive on a medium that works takes no writes: {why}"))
+            }
+            _ => self.drive()?.audit(),
+        }
+    }
+
+    /// Judges what a page is in a drive whose medium was damaged.
+    fn judge_damaged(
+        &mut self,
+        page: u32,
+        version: Version,
+        promise: Promise,
+    ) -> Result<(), String> {
+        self.tally.went_back += u64::from(self.pages.kept(page, version).is_err());
+        match promise {
+            Promise::Kept => self.pages.kept(page, version),
+            Promise::Proved => self.pages.proved(page, version),
+            Promise::Known | Promise::Nothing => self.pages.knows(page, version),
+        }
     }
 
     fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
         let life = self.end_life()?;
-        let Life { drive, media, base, faults, shorts, .. } = life;
-        let had_failed = drive.stat().read_only.is_some();
-        let closed = drive.close();
+        let Life { mut drive, media, base, faults, shorts, .. } = life;
+        let had_failed = drive.drive().why_read_only().is_some() && !drive.drive().has_ended();
+        let closed = drive.into_drive().close();
         let mut rng = Stream::new(draw.into(), "crash");
-        let has_met = faults.failed() + shorts.done() > 0;
-        let base = self.crashed(&base, &media, &mut rng, (false, has_met));
+        let has_met = faults.failed() + shorts.done() + media.failed_syncs() > 0;
+        let end = if closed.is_ok() { End::Closed } else { End::Crashed };
+        let (base, promise) = self.ended(&base, &media, &mut rng, end);
         match closed {
             Ok(()) => {
-                self.pages.flushed();
+                self.pages.vouched();
                 self.tally.reopened += 1;
                 if let Some(at) = flip {
-                    self.probe(&base.visible, at, true)?;
+                    self.probe(&base, at, promise)?;
                 }
-                self.is_flipped = false;
             }
             // A drive that cannot be closed is one that crashed.
             Err(_) if had_failed || has_met => self.tally.crashes += 1,
             Err(error) => return Err(format!("closing: {error}")),
         }
-        let life = self.open(base, None);
-        self.life = Some(life.map_err(|(error, _)| format!("opening: {error}"))?);
-        self.settle()
+        match self.open(base, None) {
+            Ok(life) => self.life = Some(life),
+            Err((error, _)) => return self.refused(promise, &error),
+        }
+        self.settle(promise)
     }
 
     /// Flips a bit of the data, or of the out-of-band records, below a drive that runs.
@@ -331,14 +527,16 @@ impl<'a> Machine<'a> {
         media.write_at(place, &byte).map_err(|error| error.to_string())
     }
 
-    /// Looks at what a drive on `image` with one flipped bit holds. A drive that was closed has every
-    /// page as it was, or an error in its place; one that was not may have lost the end of its journal.
-    fn probe(&mut self, image: &[u8], at: u32, was_closed: bool) -> Result<(), String> {
+    /// Looks at what a drive on `base` with one flipped bit holds. A drive that was closed has every
+    /// page as it was, or an error in its place; one that was not may have lost the end of its journal,
+    /// as far as nothing on the medium vouches for it.
+    fn probe(&mut self, base: &State, at: u32, promise: Promise) -> Result<(), String> {
+        let promise = promise.with_a_fault();
+        if promise == Promise::Nothing {
+            return Ok(());
+        }
         let bit = bit_of(&self.zones, at);
-        let zones = &self.zones;
-        // The end of a journal, and what it says of data that no later block vouches for.
-        let may_go_back = self.is_flipped || (!was_closed && bit / 8 >= zones.journal(0));
-        let mut flipped = image.to_vec();
+        let mut flipped = base.visible.clone();
         flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         self.tally.flips += 1;
         match self.open(State::of(flipped), None) {
@@ -346,15 +544,9 @@ impl<'a> Machine<'a> {
             Ok(life) => {
                 self.life = Some(life);
                 for page in self.all() {
-                    let looked = self.read(page).and_then(|found| {
-                        let Some(version) = found else { return Ok(()) };
-                        match self.pages.kept(page, version) {
-                            Err(_) if may_go_back => {
-                                self.tally.went_back += 1;
-                                self.pages.knows(page, version)
-                            }
-                            judged => judged,
-                        }
+                    let looked = self.read(page).and_then(|found| match found {
+                        Some(version) => self.judge_damaged(page, version, promise),
+                        None => Ok(()),
                     });
                     looked.map_err(|what| format!("byte {} flipped: {what}", bit / 8))?;
                 }
@@ -366,19 +558,22 @@ impl<'a> Machine<'a> {
 
     /// Looks at everything once more.
     pub(super) fn end(&mut self) -> Result<(), String> {
-        self.all().try_for_each(|page| self.look(page))?;
-        let life = self.end_life()?;
-        life.drive.audit()?;
+        if self.is_over {
+            return Ok(());
+        }
+        self.all().try_for_each(|page| self.look(page).map(drop))?;
+        let mut life = self.end_life()?;
+        life.drive.drive().audit()?;
         if self.was_damaged {
             return Ok(());
         }
         let has_failed = life.failed() > 0;
         self.agree(life.media.image())?;
-        life.faults.clear();
-        life.shorts.set(None);
+        life.works();
         if !has_failed {
-            life.drive.close().map_err(|error| format!("closing: {error}"))?;
-            self.agree(life.media.image())?;
+            let Life { drive, media, .. } = life;
+            drive.into_drive().close().map_err(|error| format!("closing: {error}"))?;
+            self.agree(media.image())?;
         }
         Ok(())
     }

@@ -23,30 +23,51 @@ struct Page {
     live: Vec<Held>,
     /// What a crash may leave: the durable version and all since.
     kept: Vec<Held>,
+    /// What a crash of a damaged medium may leave: the version of which the medium has proof, and all since.
+    proved: Vec<Held>,
     /// Every version that it was given.
     ever: Vec<Version>,
 }
 
 /// See the module's text. Version 0 is a page without data.
-pub(super) struct Pages(Vec<Page>);
+pub(super) struct Pages {
+    pages: Vec<Page>,
+    /// A page was written since the last flush, so that the next one proves what that one covered.
+    has_written: bool,
+}
 
 impl Pages {
     pub(super) fn new(count: u32) -> Self {
         let empty = Held::new(0);
-        Self(vec![Page { live: vec![empty], kept: vec![empty], ever: vec![0] }; count as usize])
+        let (live, kept, proved) = (vec![empty], vec![empty], vec![empty]);
+        let page = Page { live, kept, proved, ever: vec![0] };
+        Self { pages: vec![page; count as usize], has_written: false }
     }
 
     fn part(&mut self, range: Range<u32>) -> &mut [Page] {
-        &mut self.0[range.start as usize..range.end as usize]
+        &mut self.pages[range.start as usize..range.end as usize]
     }
 
     /// A command gave the pages this version; `durable` if it survives a crash.
     pub(super) fn wrote(&mut self, range: Range<u32>, version: Version, durable: bool) {
-        for page in self.part(range) {
+        self.has_written |= version != 0;
+        for page in self.part(range.clone()) {
             page.live = vec![Held::new(version)];
-            page.kept.retain(|_| !durable);
             page.kept.push(Held::new(version));
+            page.proved.push(Held::new(version));
             page.ever.push(version);
+        }
+        if durable {
+            self.prove_kept();
+            self.part(range).iter_mut().for_each(|page| page.kept = vec![Held::new(version)]);
+        }
+    }
+
+    /// A flush or a write with FUA has ended. The journal block behind a flush says that all which that one
+    /// covered is durable.
+    fn prove_kept(&mut self) {
+        if std::mem::take(&mut self.has_written) {
+            self.pages.iter_mut().for_each(|page| page.proved.clone_from(&page.kept));
         }
     }
 
@@ -55,29 +76,55 @@ impl Pages {
         for page in self.part(range) {
             page.live.push(Held::new(version));
             page.kept.push(Held::new(version));
+            page.proved.push(Held::new(version));
             page.ever.push(version);
         }
     }
 
     /// What was completed is durable.
     pub(super) fn flushed(&mut self) {
-        self.0.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
+        self.prove_kept();
+        self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
+    }
+
+    /// What was completed is durable, and the medium says so.
+    pub(super) fn vouched(&mut self) {
+        for page in &mut self.pages {
+            page.kept.clone_from(&page.live);
+            page.proved.clone_from(&page.live);
+        }
+        self.has_written = false;
+    }
+
+    /// The version that `page` has; `None` where a command that failed, or damage, leaves that open.
+    pub(super) fn certain(&self, page: u32) -> Option<Version> {
+        match self.pages[page as usize].live[..] {
+            [Held { version, is_damaged: false }] => Some(version),
+            _ => None,
+        }
     }
 
     /// Any page may be damaged by now.
     pub(super) fn damaged(&mut self) {
-        let all = self.0.iter_mut().flat_map(|page| page.live.iter_mut().chain(&mut page.kept));
-        all.for_each(|held| held.is_damaged = true);
+        for page in &mut self.pages {
+            let all = page.live.iter_mut().chain(&mut page.kept).chain(&mut page.proved);
+            all.for_each(|held| held.is_damaged = true);
+        }
     }
 
     /// Whether the running drive may return this for `page`; `None` is a media error.
     pub(super) fn judge(&self, page: u32, found: Option<Version>) -> Result<(), String> {
-        may(&self.0[page as usize].live, page, found)
+        may(&self.pages[page as usize].live, page, found)
     }
 
     /// Whether `page` may have this version after a crash.
     pub(super) fn kept(&self, page: u32, version: Version) -> Result<(), String> {
-        may(&self.0[page as usize].kept, page, Some(version))
+        may(&self.pages[page as usize].kept, page, Some(version))
+    }
+
+    /// Whether `page` may have this version after a crash of a damaged medium.
+    pub(super) fn proved(&self, page: u32, version: Version) -> Result<(), String> {
+        may(&self.pages[page as usize].proved, page, Some(version))
     }
 
     /// The same after a crash, or a media error. It is what the page holds from now on.
@@ -86,17 +133,17 @@ impl Pages {
         page: u32,
         found: Option<Version>,
     ) -> Result<(), String> {
-        may(&self.0[page as usize].kept, page, found)?;
+        may(&self.pages[page as usize].kept, page, found)?;
         self.settle(page, found);
         Ok(())
     }
 
     /// From now on `page` holds this.
     pub(super) fn settle(&mut self, page: u32, found: Option<Version>) {
-        let page = &mut self.0[page as usize];
+        let page = &mut self.pages[page as usize];
         match found {
             Some(version) => {
-                let was = page.kept.iter().find(|held| held.version == version);
+                let was = page.proved.iter().rfind(|held| held.version == version);
                 let held = was.copied().unwrap_or(Held { version, is_damaged: true });
                 page.live = vec![held];
             }
@@ -106,11 +153,13 @@ impl Pages {
             }
         }
         page.kept.clone_from(&page.live);
+        page.proved.clone_from(&page.live);
+        self.has_written = false;
     }
 
     /// Whether `page` ever had this version.
     pub(super) fn knows(&self, page: u32, version: Version) -> Result<(), String> {
-        match self.0[page as usize].ever.contains(&version) {
+        match self.pages[page as usize].ever.contains(&version) {
             true => Ok(()),
             false => Err(format!("page {page} holds version {version}, which it never had")),
         }

@@ -4,10 +4,12 @@ use std::fmt;
 use std::ops::Range;
 
 use flashgc_base::rng::Stream;
+use flashgc_ftl::EndOfLife;
 
 use super::super::oracle::Version;
-use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, settings};
+use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings};
 use super::short::Short;
+use crate::layout::PAGE;
 use crate::settings::{Durability, Settings};
 
 /// Steps of a script.
@@ -20,8 +22,8 @@ pub(super) enum Failing {
     Write(u32),
     /// From the n-th write on: ENOSPC.
     Full(u32),
-    /// From the n-th sync on: EIO.
-    Sync(u32),
+    /// The n-th sync, once: EIO. The seed says what reaches the disk.
+    Sync(u32, u32),
     /// Reads of one place: EIO. The number says where.
     Read(u32),
     /// The n-th write, once, and a part of it is done.
@@ -42,15 +44,51 @@ pub(super) enum Again {
 /// A step. `draw` and `at` seed what is drawn when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Write { first: u32, count: u32, version: Version, fua: bool },
-    Trim { first: u32, count: u32 },
+    Write {
+        first: u32,
+        count: u32,
+        version: Version,
+        fua: bool,
+    },
+    /// Writes `bytes` bytes from byte `at` on.
+    Part {
+        at: u32,
+        bytes: u32,
+        version: Version,
+    },
+    Trim {
+        first: u32,
+        count: u32,
+    },
     Flush,
-    Read { first: u32, count: u32 },
-    Hint { first: u32, count: u32, is_hint: bool },
-    Crash { draw: u32, again: Again, flip: Option<u32> },
-    Reopen { draw: u32, flip: Option<u32> },
-    Flip { at: u32 },
+    /// Nothing comes for a second.
+    Idle,
+    Read {
+        first: u32,
+        count: u32,
+    },
+    Hint {
+        first: u32,
+        count: u32,
+        is_hint: bool,
+    },
+    Crash {
+        draw: u32,
+        again: Again,
+        flip: Option<u32>,
+    },
+    Reopen {
+        draw: u32,
+        flip: Option<u32>,
+    },
+    Flip {
+        at: u32,
+    },
     Fail(Failing),
+    /// The next sync loses an operation and succeeds.
+    Lie {
+        draw: u32,
+    },
 }
 
 impl fmt::Display for Step {
@@ -61,8 +99,12 @@ impl fmt::Display for Step {
                 let fua = if fua { ", FUA" } else { "" };
                 write!(f, "write pages {:?}, version {version}{fua}", pages(first, count))
             }
+            Self::Part { at, bytes, version } => {
+                write!(f, "write {bytes} bytes from byte {at} on, version {version}")
+            }
             Self::Trim { first, count } => write!(f, "trim pages {:?}", pages(first, count)),
             Self::Flush => f.write_str("flush"),
+            Self::Idle => f.write_str("idle for a second"),
             Self::Read { first, count } => write!(f, "read pages {:?}", pages(first, count)),
             Self::Hint { first, count, is_hint } => {
                 let what = if is_hint { "hint" } else { "cancel hints on" };
@@ -85,6 +127,7 @@ impl fmt::Display for Step {
             }
             Self::Flip { at } => write!(f, "flip bit {at} of data or out-of-band records"),
             Self::Fail(failing) => write!(f, "let the medium fail: {failing:?}"),
+            Self::Lie { draw } => write!(f, "let the next sync lie (draw {draw})"),
         }
     }
 }
@@ -93,13 +136,17 @@ impl fmt::Display for Step {
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) settings: Settings,
+    /// The medium can give room back.
+    pub(super) punches: bool,
     pub(super) steps: Vec<Step>,
 }
 
 /// How often each kind of step comes; 0 where the seed switched it off.
 struct Swarm {
+    part: u32,
     trim: u32,
     flush: u32,
+    idle: u32,
     fua: u32,
     read: u32,
     hint: u32,
@@ -107,6 +154,7 @@ struct Swarm {
     reopen: u32,
     flip: u32,
     fail: u32,
+    lie: u32,
     /// Which faults of the medium there are, a bit each.
     faults: u32,
     /// Recoveries fail as well.
@@ -123,8 +171,10 @@ impl Script {
         let mut of = |all: [u32; 4]| all[rng.below(4) as usize];
         let journal_blocks = of([8, 8, 10, 16]).into();
         let swarm = Swarm {
+            part: of([0, 0, 5, 20]),
             trim: of([0, 3, 10, 20]),
             flush: of([1, 4, 10, 20]),
+            idle: of([0, 0, 1, 5]),
             fua: of([0, 0, 5, 40]),
             read: of([2, 5, 10, 10]),
             hint: of([0, 0, 2, 5]),
@@ -132,18 +182,25 @@ impl Script {
             reopen: of([0, 1, 1, 4]),
             flip: of([0, 0, 0, 2]),
             fail: of([0, 0, 1, 3]),
+            lie: of([0, 0, 0, 2]),
             faults: of([1 << 0 | 1 << 4, 1 << 1 | 1 << 4, 1 << 2 | 1 << 3, 0b11111]),
             again: of([0, 0, 1, 1]) == 1,
             hot: of([1, 4, 10, 84]),
         };
-        let durability = match of([0, 1, 1, 1]) {
-            0 => Durability::Process,
+        let durability = match (of([0, 1, 1, 1]), of([0, 1, 1, 1])) {
+            (0, 0) => Durability::None,
+            (0, _) => Durability::Process,
             _ => Durability::Power,
         };
-        let settings = settings(policies, journal_blocks, durability);
+        let limit = of([3, 6, 10, 20]);
+        let lives =
+            [EndOfLife::FirstFailure, EndOfLife::SystemFailure].get(of([0, 1, 2, 3]) as usize);
+        let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
+        let punches = of([0, 1, 1, 1]) == 1;
+        let settings = settings(policies, journal_blocks, durability, lifespan);
         let pages = settings.layout.geometry.logical_pages();
         let mut draw = Draw { rng, swarm, pages, version: 0 };
-        Self { steps: (0..STEPS).map(|_| draw.step()).collect(), settings }
+        Self { steps: (0..STEPS).map(|_| draw.step()).collect(), punches, settings }
     }
 
     /// The drive and the steps, a line each.
@@ -151,12 +208,14 @@ impl Script {
         let Settings { layout, victim, journal_blocks, durability, .. } = &self.settings;
         let drive = format!(
             "drive: {} blocks of {} pages, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
-             blocks, durability {}",
+             blocks, durability {}{}{}",
             layout.geometry.blocks(),
             layout.geometry.pages_per_block(),
             layout.placement,
             layout.allocation,
-            durability.name()
+            durability.name(),
+            layout.lifespan.map(|life| format!(", {life:?}")).unwrap_or_default(),
+            if self.punches { "" } else { ", the medium gives no room back" }
         );
         std::iter::once(drive).chain(self.steps.iter().map(Step::to_string)).collect()
     }
@@ -171,8 +230,9 @@ struct Draw {
 
 impl Draw {
     fn step(&mut self) -> Step {
-        let Swarm { trim, flush, read, hint, crash, reopen, flip, fail, .. } = self.swarm;
-        let weights = [60, trim, flush, read, hint, crash, reopen, flip, fail];
+        let Swarm { part, trim, flush, idle, read, hint, crash, reopen, flip, fail, lie, .. } =
+            self.swarm;
+        let weights = [60, trim, flush, read, hint, crash, reopen, flip, fail, part, idle, lie];
         let mut left = self.rng.below(weights.iter().sum());
         let mut kind = 0;
         while left >= weights[kind] {
@@ -181,7 +241,8 @@ impl Draw {
         }
         match kind {
             0 => {
-                let (first, count) = self.range(4);
+                let most = if self.rng.below(20) == 0 { 30 } else { 4 };
+                let (first, count) = self.range(most);
                 let fua = self.rng.below(100) < self.swarm.fua;
                 self.version += 1;
                 Step::Write { first, count, version: self.version, fua }
@@ -192,7 +253,7 @@ impl Draw {
             }
             2 => Step::Flush,
             3 => {
-                let (first, count) = self.range(8);
+                let (first, count) = self.range(30);
                 Step::Read { first, count }
             }
             4 => {
@@ -209,7 +270,16 @@ impl Draw {
             }
             6 => Step::Reopen { draw: self.draw(), flip: self.flip() },
             7 => Step::Flip { at: self.draw() },
-            _ => Step::Fail(self.failing()),
+            8 => Step::Fail(self.failing()),
+            9 => {
+                let (first, count) = self.range(4);
+                let at = first * PAGE as u32 + self.rng.below(PAGE as u32);
+                let bytes = 1 + self.rng.below((first + count) * PAGE as u32 - at);
+                self.version += 1;
+                Step::Part { at, bytes, version: self.version }
+            }
+            10 => Step::Idle,
+            _ => Step::Lie { draw: self.draw() },
         }
     }
 
@@ -230,7 +300,7 @@ impl Draw {
         match kind {
             0 => Failing::Write(after),
             1 => Failing::Full(after),
-            2 => Failing::Sync(after / 8),
+            2 => Failing::Sync(after / 8, self.draw()),
             3 => Failing::Read(self.draw()),
             _ => Failing::Short(Short { after, eighths: self.rng.below(8) }),
         }

@@ -1,4 +1,4 @@
-//! A medium that writes a part and fails, around another.
+//! A medium that writes a part and fails, or cannot give room back, around another.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,7 @@ struct Plan {
 pub(super) struct ShortMedia<M> {
     inner: M,
     plan: Shorts,
+    punches: bool,
 }
 
 /// Sets what a medium that a drive owns will do.
@@ -55,8 +56,9 @@ impl Shorts {
 }
 
 impl<M: Media> ShortMedia<M> {
-    pub(super) fn new(inner: M, plan: Shorts) -> Self {
-        Self { inner, plan }
+    /// The medium `inner`; without `punches` it finds out that it gives no room back when it is asked to.
+    pub(super) fn new(inner: M, plan: Shorts, punches: bool) -> Self {
+        Self { inner, plan, punches }
     }
 }
 
@@ -85,6 +87,9 @@ impl<M: Media> Media for ShortMedia<M> {
     }
 
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()> {
+        if !self.punches {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         self.inner.punch(at, len)
     }
 

@@ -1,0 +1,47 @@
+//! Deliberately wrong drives are found by the campaign. `flashgc device crash-test --mutants` hunts for all of them.
+
+use flashgc_device::campaign::Pace;
+use flashgc_device::campaign::mutants::hunt;
+use flashgc_device::mutants::{Mutant, chosen};
+
+/// One of each part of the drive that breaks a promise within the first round.
+const QUICK: [Mutant; 20] = [
+    Mutant::TailNotVerified,
+    Mutant::ReuseWithoutSync,
+    Mutant::SuperblockBeforeCheckpoint,
+    Mutant::SyncBeforeWriting,
+    Mutant::StripeWithoutRecords,
+    Mutant::GenerationNotWritten,
+    Mutant::EraseKeepsWritten,
+    Mutant::TrimNotedShort,
+    Mutant::MappedNotAdded,
+    Mutant::PartialBlockWrittenOver,
+    Mutant::BeginFreesNothing,
+    Mutant::OneMoreDurable,
+    Mutant::HorizonNotNoted,
+    Mutant::EraseNotUndone,
+    Mutant::EpochNotRaised,
+    Mutant::OobMapOfFirst,
+    Mutant::ChunkSumNotChecked,
+    Mutant::CheckpointOverPresent,
+    Mutant::EndWithoutWriting,
+    Mutant::NeighboursNotVerified,
+];
+
+#[test]
+fn wrong_drives_of_every_kind_break_a_promise() {
+    let before = chosen();
+    for mutant in QUICK {
+        let hunted = hunt(mutant, 1, 1, &Pace::default());
+        let find = hunted.found.as_ref().unwrap_or_else(|| panic!("{}: {hunted:?}", mutant.name()));
+        println!("{}: {}, seed {}: {}", mutant.name(), find.level, find.seed, find.what);
+        assert_eq!(chosen(), before);
+    }
+}
+
+#[test]
+fn a_hunt_ends_when_its_time_is_over() {
+    let pace = Pace::until(std::time::Instant::now());
+    let hunted = hunt(Mutant::FileNotLocked, 1, u32::MAX, &pace);
+    assert_eq!(hunted.found, None);
+}
