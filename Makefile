@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
+RUST := Cargo.toml Cargo.lock pyproject.toml python-papers/pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
 # Tests ask wrong engines and drives too; users have none.
 FEATURES_checks := --features mutants
 # What needs a module and not its speed takes the one that is there.
@@ -51,6 +51,8 @@ $(VENV)/.built-%: $(VENV)/.installed $(RUST)
 	@rm -f $(VENV)/.built-*
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked $(FEATURES_$*) >$(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --editable python-papers
 	@touch $@
 
 test: lint test-rust test-python ## every test, format check and lint
@@ -133,11 +135,14 @@ site: $(VENV)-site/.installed ## the documents as a site in target/site/html; ev
 
 # WHEEL="--zig --compatibility manylinux_2_17" makes one for older systems (pip install ziglang).
 WHEEL ?=
-wheel: $(VENV)/.installed ## the wheel for this system, in dist
+wheel: $(VENV)/.installed ## the wheel for this system and that of the papers, in dist
 	$(BIN)/maturin build --release --locked --out dist $(WHEEL)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --wheel-dir dist ./python-papers
 
-sdist: $(VENV)/.installed ## the source package, in dist
+sdist: $(VENV)/.installed ## the source packages, in dist
 	$(BIN)/maturin sdist --out dist
+	cd python-papers && ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")'
 
 release-check: ## wheel and source package, each installed in a clean environment and used
 	rm -rf dist

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flashgc.papers.claims import Claim, claims
-from flashgc.reproduce.runner import Size, Task, runner_of
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.runner import Size, Task, runner_of
 
 
 def claim_of(paper: str, name: str) -> Claim:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tables
-from flashgc.papers.claims import claims
+from flashgc_papers.claims import claims
 
 
 def test_documents_show_the_results_that_were_kept() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,17 @@ CRATE = {"src", "tests", "benches", "examples", "build.rs", "Cargo.toml", "propt
 def test_there_is_one_version() -> None:
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     assert CITATION["version"] == cargo["workspace"]["package"]["version"] == flashgc.version()
+    papers = tomllib.loads((ROOT / "python-papers" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert papers["project"]["version"] == flashgc.version()
+    assert papers["project"]["dependencies"] == [f"flashgc=={flashgc.version()}"]
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = ours["project"]["optional-dependencies"]
+    assert extras["papers"] == [f"flashgc-papers=={flashgc.version()}"]
     assert CITATION["license"] == cargo["workspace"]["package"]["license"].split(" OR ")
 
 
 def test_every_paper_is_cited() -> None:
-    text = (ROOT / "python" / "flashgc" / "papers" / "claims.toml").read_text(encoding="utf-8")
+    text = (ROOT / "python-papers" / "flashgc_papers" / "claims.toml").read_text(encoding="utf-8")
     papers = re.findall(r'^title = "(.+)"$', text, flags=re.MULTILINE)
     assert len(papers) == 6
     assert [one["title"] for one in CITATION["references"]] == papers
@@ -90,3 +97,19 @@ def test_actions_are_pinned_and_may_only_read() -> None:
             assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
             assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
         assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+
+
+def test_the_package_of_the_papers_has_all_of_them(tmp_path: Path) -> None:
+    folder = ROOT / "python-papers"
+    build = "import sys; from flit_core.buildapi import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=folder, check=True)
+    (package,) = tmp_path.iterdir()
+    assert package.name == f"flashgc_papers-{flashgc.version()}-py3-none-any.whl"
+    ours = {
+        path.relative_to(folder).as_posix()
+        for path in (folder / "flashgc_papers").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    with zipfile.ZipFile(package) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == ours

@@ -6,14 +6,14 @@ import functools
 
 import pytest
 
-from flashgc.papers.bsgc import experiment, readings
-from flashgc.papers.bsgc.experiment import CAPPED, HOT, TABLE, WITH_SFL, Agreement
-from flashgc.papers.bsgc.traces import density, half_width
-from flashgc.papers.claims import Claim, claims
-from flashgc.reproduce.execute import programs
-from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
-from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result, WearPoint
+from flashgc_papers.bsgc import experiment, readings
+from flashgc_papers.bsgc.experiment import CAPPED, HOT, TABLE, WITH_SFL, Agreement
+from flashgc_papers.bsgc.traces import density, half_width
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.execute import programs
+from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Value, Verdict
 from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "bsgc"]

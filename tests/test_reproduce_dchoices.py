@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashgc.papers.claims import Claim, claims
-from flashgc.reproduce.runner import Measured, Outcome, Row, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES, claim_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "dchoices"]

@@ -9,20 +9,12 @@ import pytest
 
 from conftest import Command
 from flashgc import _core
+from flashgc.described import simulation
 from flashgc.kept.cache import Cache
-from flashgc.papers.claims import Claim, Input, Kind, claims
-from flashgc.reproduce.mutants import Mutant, built, changed, compared, mutants_of, weighed
-from flashgc.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    Trial,
-    conclude,
-    simulation,
-)
-from flashgc.reproduce.verdicts import Verdict
+from flashgc_papers.claims import Claim, Input, Kind, claims
+from flashgc_papers.reproduce.mutants import Mutant, built, changed, compared, mutants_of, weighed
+from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, Trial, conclude
+from flashgc_papers.reproduce.verdicts import Verdict
 from papers import task_of
 
 MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND

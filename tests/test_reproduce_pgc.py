@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from flashgc.papers.claims import Claim, claims
-from flashgc.papers.pgc import experiment, sweeps, traces
-from flashgc.reproduce.execute import programs
-from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
-from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
 from flashgc.simulation import run
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.pgc import experiment, sweeps, traces
+from flashgc_papers.reproduce.execute import programs
+from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Value, Verdict
 from papers import claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "pgc"]

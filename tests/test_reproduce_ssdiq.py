@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import flashgc
-from flashgc.papers.claims import Claim, claims
-from flashgc.papers.ssdiq import experiment
-from flashgc.papers.ssdiq.simulator import label, published, workloads
-from flashgc.reproduce.reproduce import reproduce
-from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.reproduce import reproduce
+from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.ssdiq import experiment
+from flashgc_papers.ssdiq.simulator import label, published, workloads
 from papers import WHOLE_PAGES, claim_of, task_of
 
 RUNNABLE = [

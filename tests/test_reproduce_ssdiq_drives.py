@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import flashgc
-from flashgc.papers.claims import Claim, claims
-from flashgc.papers.ssdiq import drives
-from flashgc.papers.ssdiq.mutants import MUTANTS
-from flashgc.reproduce.mutants import changed
-from flashgc.reproduce.runner import Measured, Size, runner_of
-from flashgc.reproduce.verdicts import Value, Verdict
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.mutants import changed
+from flashgc_papers.reproduce.runner import Measured, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Value, Verdict
+from flashgc_papers.ssdiq import drives
+from flashgc_papers.ssdiq.mutants import MUTANTS
 from papers import claim_of, task_of
 
 CLAIMS = claims().select(("ssdiq.drives",))

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from flashgc import ConfigError
-from flashgc.papers.claims import Claim, Input, Kind, Tolerance, claims, parse
-from flashgc.reproduce import verdicts
-from flashgc.reproduce.document import Reproduction
-from flashgc.reproduce.runner import (
+from flashgc_papers.claims import Claim, Input, Kind, Tolerance, claims, parse
+from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.document import Reproduction
+from flashgc_papers.reproduce.runner import (
     Measured,
     NotMeasuredError,
     Outcome,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from flashgc.papers.vm.example import CACHED, FOLDER, PAGE
-from flashgc.papers.vm.experiment import programs
-from flashgc.papers.vm.sweeps import CACHES, LOG_BLOCKS
-from flashgc.reproduce.runner import Measured, Row, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from flashgc_papers.reproduce.runner import Measured, Row, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.vm.example import CACHED, FOLDER, PAGE
+from flashgc_papers.vm.experiment import programs
+from flashgc_papers.vm.sweeps import CACHES, LOG_BLOCKS
 from papers import claim_of
 
 #: (page, written), the page used longest ago first: what the cache holds beside P6 when that goes.

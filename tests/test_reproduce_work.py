@@ -11,10 +11,11 @@ import pytest
 
 from conftest import kept_results
 from flashgc import ConfigError
+from flashgc.described import Simulation, simulation
 from flashgc.kept import identity
 from flashgc.kept.cache import FILE, Cache
-from flashgc.reproduce.execute import Work
-from flashgc.reproduce.runner import Computation, Simulation, Size, Task, simulation
+from flashgc_papers.reproduce.execute import Work
+from flashgc_papers.reproduce.runner import Computation, Size, Task
 
 
 def drive(seed: int = 1, **options: object) -> Simulation:

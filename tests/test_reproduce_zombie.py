@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import flashgc
-from flashgc.papers.claims import Claim, claims
-from flashgc.papers.zombie import experiment
-from flashgc.papers.zombie.example import TRACE
-from flashgc.papers.zombie.readings import POINTS, STATEMENTS
-from flashgc.papers.zombie.waits import read_wait
-from flashgc.reproduce.execute import Work, programs
-from flashgc.reproduce.runner import Measured, Outcome, Row, Size, Task, runner_of
-from flashgc.reproduce.verdicts import Value, Verdict
 from flashgc.results import Result
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.execute import Work, programs
+from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, runner_of
+from flashgc_papers.reproduce.verdicts import Value, Verdict
+from flashgc_papers.zombie import experiment
+from flashgc_papers.zombie.example import TRACE
+from flashgc_papers.zombie.readings import POINTS, STATEMENTS
+from flashgc_papers.zombie.waits import read_wait
 from papers import WHOLE_PAGES, claim_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "zombie"]

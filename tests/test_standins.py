@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 import flashgc
 from conftest import Command
 from flashgc import ConfigError, trace_stat
-from flashgc.papers.claims import Claim, claims
-from flashgc.papers.dchoices import standins
-from flashgc.papers.dchoices.optimum import CHOICES
-from flashgc.papers.dchoices.standins import Found, Missing, Published, published
-from flashgc.papers.dchoices.traces import paired
-from flashgc.reproduce.runner import Measured, Outcome, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
 from flashgc.results import Result
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.dchoices import standins
+from flashgc_papers.dchoices.optimum import CHOICES
+from flashgc_papers.dchoices.standins import Found, Missing, Published, published
+from flashgc_papers.dchoices.traces import paired
+from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES
 
 # Worked by hand. Offsets in bytes, 4096 a page:

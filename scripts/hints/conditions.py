@@ -26,8 +26,8 @@ from flashgc.command.progress import Bars
 from flashgc.followers.live import image, session
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.pace import Pace
-from flashgc.papers.zombie.live import PLANS
-from flashgc.reproduce.runner import Size
+from flashgc_papers.reproduce.runner import Size
+from flashgc_papers.zombie.live import PLANS
 
 PAGE = 4096
 PAIR = ("GC-GD", "ZGC-GD")

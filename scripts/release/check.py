@@ -36,8 +36,11 @@ def output(*command: str | Path, folder: str) -> str:
     return made.stdout
 
 
-def check(package: Path) -> str:
-    """The version and the digest of a run, by the command and from Python."""
+def check(package: Path, papers: Path | None) -> str:
+    """The version and the digest of a run, by the command and from Python.
+
+    ``papers`` is the package of the papers: before it is installed, ``reproduce`` says how it is.
+    """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
         venv.create(folder, with_pip=True)
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
@@ -49,6 +52,14 @@ def check(package: Path) -> str:
         if imported != [version, digest]:
             raise SystemExit(f"error: {package.name}: the command says {version} {digest}, Python "
                              f"{' '.join(imported)}")  # fmt: skip
+        reproduce = (programs / "flashgc", "reproduce", "--list")
+        absent = subprocess.run(reproduce, cwd=empty, capture_output=True, text=True)
+        if absent.returncode != 2 or "pip install 'flashgc[papers]'" not in absent.stderr:
+            raise SystemExit(f"error: {package.name}: without the papers: {absent.stderr}")
+        if papers is not None:
+            pip = (*install, "--no-deps", papers.resolve())
+            output(programs / "python", *pip, folder=empty)
+            output(*reproduce, folder=empty)
         if left := os.listdir(empty):
             raise SystemExit(f"error: {package.name}: left {', '.join(left)} in the folder")
         return f"{version} {digest}"
@@ -56,12 +67,15 @@ def check(package: Path) -> str:
 
 def main(folder: Path) -> None:
     """Checks every package; all must say the same."""
-    packages = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
+    every = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
+    papers = [package for package in every if package.name.startswith("flashgc_papers-")]
+    packages = [package for package in every if package not in papers]
     if not packages:
         raise SystemExit(f"error: {folder} has no packages; hint: make wheel sdist")
     said = {}
-    for package in packages:
-        said[package.name] = check(package)
+    for at, package in enumerate(packages):
+        # Each package of the papers beside one of ours.
+        said[package.name] = check(package, papers[at % len(papers)] if papers else None)
         print(f"{package.name}: {said[package.name]}", flush=True)
     if len(set(said.values())) > 1:
         raise SystemExit("error: the packages do not say the same")

@@ -10,6 +10,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -403,6 +404,50 @@ def nobodys(script: str) -> str:
     ).stdout.strip()  # fmt: skip
 
 
+def test_a_socket_that_lets_others_in_does_not_serve_them(place: Path) -> None:
+    """A descriptor that was passed on, or a mode that somebody has changed."""
+    path = place / "control"
+    script = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.settimeout(20)\n"
+        f"s.connect({str(path)!r})\n"
+        "try: s.sendall(bytes.fromhex('0c00000001000000') + b'flashgc\\0' + bytes((1, 0, 0, 0)))\n"
+        "except BrokenPipeError: pass\n"
+        "try: print(len(s.recv(64)))\n"
+        "except ConnectionResetError: print(0)\n"
+    )
+    with Device.create(place / "d", blocks=64, pages_per_block=32) as drive:
+        drive.serve_control(path)
+        assert mode(path) == 0o600
+        path.chmod(0o666)
+        assert nobodys(script) == "0"
+        assert int(subprocess.check_output((sys.executable, "-I", "-c", script))) > 8
+
+
+@needs_mounts
+def test_a_recording_that_begins_later_needs_a_folder_of_the_servers_user(
+    place: Path, treasure: Path
+) -> None:
+    file, mine = place / "drive.flash", place / "mine"
+    Device.create(file, blocks=64, pages_per_block=32, victim="greedy").close()
+    mine.mkdir(0o700)
+    owned(mine)
+    upping.up(file, place / "mount")
+    try:
+        refused = run("device", "record", file, treasure / "t.flashgc", cwd=place)
+        assert refused.returncode == 1
+        assert refused.stderr == (
+            f"error: {treasure}/t.flashgc: user {NOBODY}, who serves the drive, may not write in "
+            f"{treasure}; hint: a folder of that user, or --record of serve and up, which begins "
+            "with root's rights\n"
+        )
+        assert run("device", "record", file, mine / "t.flashgc", cwd=place).returncode == 0
+        assert run("device", "record", file, "--off", cwd=place).returncode == 0
+    finally:
+        upping.down(file)
+    assert (mode(mine / "t.flashgc"), os.lstat(mine / "t.flashgc").st_uid) == (0o600, NOBODY)
+    assert is_whole(treasure)
+
+
 @needs_mounts
 def test_the_server_has_no_rights_of_root(place: Path, treasure: Path) -> None:
     file = place / "drive.flash"
@@ -581,6 +626,57 @@ def test_a_name_that_is_exchanged_never_leads_to_a_file_of_root(
                 found["opened"] += 1
     # Both happened, or there was no race.
     assert min(found.values()) > 0, found
+
+
+def test_root_makes_no_socket_in_a_folder_of_others(place: Path, treasure: Path) -> None:
+    file, home = place / "drive.flash", place / "home"
+    Device.create(file, blocks=64, pages_per_block=32, victim="greedy").close()
+    home.mkdir()
+    owned(home)
+    (home / "link").symlink_to(treasure)
+    owned(home / "link")
+    for path in (home / "nbd", home / "link" / "nbd"):
+        done = run("device", "serve", file, "--nbd", f"unix:{path}", cwd=place)
+        assert done.returncode == 2
+        assert "belongs to user 65534, expected root" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not path.exists()
+    assert is_whole(treasure)
+
+
+def test_a_recording_is_taken_by_nobody_else_on_its_way(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is of the server's user: another one, open to all, may have its name by now."""
+    folder, target = place / "folder", place / "t.flashgc"
+    folder.mkdir()
+    (folder / "t.flashgc").write_text("trace")
+    for path, bits in ((folder, 0o777), (folder / "t.flashgc", 0o666)):
+        path.chmod(bits)
+        owned(path)
+    judged, look = [], os.fstat
+
+    def seen(descriptor: int) -> os.stat_result:
+        judged.append(mode(folder))
+        return look(descriptor)
+
+    done = upping.Up("", "", "", user=NOBODY, record=[str(folder), str(target)])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", seen)
+        upping.take_recording(done)
+    assert judged
+    assert set(judged) == {0o700}
+    assert (mode(target), os.lstat(target).st_uid, target.read_text()) == (0o600, 0, "trace")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("words", ["up {} --mount m", "serve {}", "stat {}", "check {}"])
+def test_no_command_waits_for_a_pipe(place: Path, words: str) -> None:
+    os.mkfifo(place / "pipe")
+    done = run("device", *words.format("pipe").split(), cwd=place)
+    assert done.returncode in (1, 2)
+    assert "is no file" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_pipe_is_no_drive_and_nobody_waits_for_it(place: Path) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.device.conftest import needs_mounts
 
-from conftest import Command
+from conftest import COMMAND, Command, environment
 from flashgc import ConfigError, Device, DriveError
 from flashgc.device import code, making
 
@@ -94,7 +100,52 @@ def test_no_command_runs_the_code_of_a_drive(
         # Only the placement knows its classes.
         assert made.returncode == 2
         assert "hint: flashgc device check d.flash" in made.stderr
+        assert made.stderr.count("\n") == 1
     assert not mark.exists()
+
+
+@contextlib.contextmanager
+def readable() -> Iterator[tuple[Path, Path]]:
+    """A folder where the user of root's server can read a policy, and a mark that it can leave."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        (place / "open").mkdir()
+        (place / "open").chmod(0o777)
+        yield place, place / "open" / "mark"
+
+
+@needs_mounts
+def test_exec_runs_a_policy_that_is_typed(command: Command) -> None:
+    with readable() as (place, mark):
+        (place / "evil.py").write_text(EVIL.format(mark=str(mark)))
+        mark.touch()  # Both root and the server's user load it.
+        mark.chmod(0o666)
+        small = ("--blocks", "300", "--pages-per-block", "64")
+        policy = ("--victim", f"python:{place}/evil.py:pick")
+        made = command("device", "exec", *small, *policy, "--", "true")
+        assert made.returncode == 0, made.stderr
+
+
+def test_the_commands_that_stat_names_work(command: Command) -> None:
+    with readable() as (place, mark):
+        drive = planted(place, mark, "placement", "Odd")
+        said = command("device", "stat", drive).stderr.partition("; hint: ")[2]
+        check, serve = re.findall(rf"flashgc ((?:\S+ ){{2}}{drive}(?: --\S+)?)", said)
+        assert "0 pages have data" in command(*check.split()).stdout
+        assert not mark.exists()
+        server = subprocess.Popen(
+            [*COMMAND, *serve.split()], env=environment(), text=True, stderr=subprocess.PIPE
+        )
+        try:
+            assert server.stderr is not None
+            assert server.stderr.readline().startswith("serving")
+            stat = json.loads(command("device", "stat", drive, "--json").stdout)
+            assert stat["placement"].endswith(":Odd")
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+        assert mark.exists()
 
 
 def test_a_drive_that_was_looked_at_is_as_it_was(tmp_path: Path, mark: Path) -> None:

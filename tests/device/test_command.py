@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import has_mounts, needs
 
 from flashgc import Device
+from flashgc.device.serving import Fronts
 
 SMALL = ("--blocks", "128", "--pages-per-block", "32")
 
@@ -146,6 +148,41 @@ def test_other_machines_are_served_only_where_that_is_asked_for(
         assert refused.stderr.count("\n") == 1
         assert text in refused.stderr
         assert "hint: " in refused.stderr
+
+
+def test_a_server_is_told_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = Fronts(nbd="unix:n", vhost_user=Path("v"), record=Path("r.flashgc"))
+    words = one.words()
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    assert given == {
+        "--nbd": f"unix:{tmp_path}/n",
+        "--vhost-user": f"{tmp_path}/v",
+        "--record": f"{tmp_path}/r.flashgc",
+    }
+    assert Fronts(nbd="127.0.0.1:1").words() == ["--nbd", "127.0.0.1:1"]
+
+
+def test_quiet_does_not_silence_what_is_not_protected(command: Command, tmp_path: Path) -> None:
+    anywhere = ("--quiet", "--http", "0.0.0.0:0", "--listen-anywhere")
+    assert command("device", "create", "d", "--capacity", "64MiB").returncode == 0
+    server = subprocess.Popen(
+        [*COMMAND, "device", "serve", "d", *anywhere],
+        cwd=tmp_path, env=environment(), text=True, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while command("device", "flush", "d").returncode and time.monotonic() < until:
+        pass  # It is not served yet.
+    server.terminate()
+    said = [server.communicate(timeout=30)[1]]
+    if has_mounts():
+        made = command("device", "up", "d", "--mount", "m", *anywhere)
+        assert command("device", "down", "d", "--quiet").returncode == made.returncode == 0
+        said.append(made.stderr)
+        said.append(command("device", "exec", *anywhere, "--", "true").stderr)
+    for line in said:
+        assert line.startswith("warning: --http 0.0.0.0:0: no authentication and no encryption")
+        assert line.count("\n") == 1
 
 
 def test_a_server_for_all_says_what_is_not_protected(tmp_path: Path) -> None:

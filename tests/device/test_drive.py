@@ -308,6 +308,20 @@ def test_the_control_socket_answers_as_the_drive_does(tmp_path: Path) -> None:
         Client(tmp_path / "d")
 
 
+def test_other_machines_reach_nbd_only_where_that_was_asked_for(tmp_path: Path) -> None:
+    with Device.create(tmp_path / "d", **SMALL) as drive:
+        for address in ("0.0.0.0:0", "[::]:0"):
+            with pytest.raises(ConfigError, match=r"for other machines too.*hint: 127"):
+                drive.serve_nbd(address)
+        # A listener that is there already is judged, too.
+        bound = _core.DeviceListener("0.0.0.0:0")
+        with pytest.raises(ConfigError, match="for other machines too"):
+            drive.serve_nbd("0.0.0.0:0", bound=bound)
+        assert drive.serving == []
+        assert drive.serve_nbd("127.0.0.1:0").startswith("nbd://127.0.0.1:")
+        assert drive.serve_nbd("0.0.0.0:0", listen_anywhere=True).startswith("nbd://0.0.0.0:")
+
+
 def test_a_check_finds_damage_and_says_where(tmp_path: Path) -> None:
     with Device.create(tmp_path / "d", **SMALL) as drive:
         for page in range(100):

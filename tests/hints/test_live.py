@@ -17,10 +17,10 @@ from flashgc.device.replaying import options_of
 from flashgc.followers.live import demo, image, session, study
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.pace import Pace
-from flashgc.papers.claims import claims
-from flashgc.reproduce.reproduce import reproduce
-from flashgc.reproduce.runner import Measured, Size, runner_of
-from flashgc.reproduce.verdicts import Verdict
+from flashgc_papers.claims import claims
+from flashgc_papers.reproduce.reproduce import reproduce
+from flashgc_papers.reproduce.runner import Measured, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
 
 PAGE = 4096
 
@@ -100,7 +100,7 @@ def test_a_living_system_is_only_run_when_it_is_named(monkeypatch: pytest.Monkey
     calls = []
     monkeypatch.setattr(study, "run", lambda *_: calls.append(1) or [])
     (claim,) = claims().select(("zombie.live",))
-    monkeypatch.setattr("flashgc.papers.claims.Claims.select", lambda *_: [claim])
+    monkeypatch.setattr("flashgc_papers.claims.Claims.select", lambda *_: [claim])
     for what, called in ((("zombie",), 0), (("zombie.live",), 1)):
         made, _ = reproduce(what, size=Size.QUICK)
         assert len(calls) == called

@@ -32,7 +32,6 @@ use std::time::Instant;
 
 use flashgc_base::rng::Stream;
 
-use crate::verify::Rules;
 use schedule::Schedule;
 
 /// What a campaign came to.
@@ -128,12 +127,12 @@ pub struct Outcome<T> {
 }
 
 /// Runs schedules from `seed` on until at least `images` images were looked at.
-pub fn sweep(seed: u64, images: u64, rules: Rules, pace: &Pace) -> Outcome<Tally> {
+pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
     while tally.images < images && !pace.is_over() {
         let seed = seed + tally.schedules;
         let mut rng = Stream::new(seed, "crash campaign");
-        let mut schedule = Schedule::draw(&mut rng, rules, pace);
+        let mut schedule = Schedule::draw(&mut rng, pace);
         if let Err(what) = schedule.run(&mut rng, &mut tally) {
             let broken = Some(Broken { seed, what, script: Vec::new() });
             return Outcome { tally, broken };

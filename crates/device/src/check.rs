@@ -10,7 +10,7 @@ use crate::recover;
 use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::superblock::Copies;
-use crate::verify::{Expected, Pages, Rules};
+use crate::verify::{Expected, Pages};
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,10 +50,9 @@ pub fn check_watched(
 ) -> Result<Checked, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
-    let rules = Rules::default();
-    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings, rules };
+    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
     let mut found = recover::load(drive, false)?;
-    let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
+    let pages = Pages { media, zones: &zones, tag: superblock.tag() };
     // A recovery that was cut off has moved pages in the next epoch, which never began.
     let unfinished = Horizon { epoch: superblock.epoch + 1, end: 0 };
     found.horizons.push(unfinished);
@@ -97,9 +96,8 @@ pub struct OobMap {
 pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
-    let rules = Rules::default();
-    let pages = Pages { media, zones: &zones, tag: superblock.tag(), rules };
-    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings, rules };
+    let pages = Pages { media, zones: &zones, tag: superblock.tag() };
+    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
     let found = recover::load(drive, false).ok();
     let (horizons, skipped) = found
         .as_ref()

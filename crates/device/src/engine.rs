@@ -39,7 +39,6 @@ use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Copies;
 use crate::usage::Usage;
-use crate::verify::Rules;
 use read::Window;
 use save::UnderWay;
 use stripes::Stripes;
@@ -62,7 +61,6 @@ pub struct Drive {
     /// The streams of writes by address; `None` for no streams.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
-    rules: Rules,
     /// Records below this number were durable at the last sync.
     barrier: u64,
     /// Something was written since then.
@@ -107,18 +105,25 @@ pub struct Recovery {
 }
 
 impl Drive {
-    /// Checks every invariant of the page store; the text says which does not hold.
+    /// Checks every invariant of the page store, and that what is known of its pages by groups agrees with it;
+    /// the text says which does not hold.
     ///
     /// # Errors
     /// The first invariant that does not hold.
     pub fn audit(&self) -> Result<(), String> {
-        self.map.audit()
+        self.map.audit()?;
+        self.mapped.audit(|page| self.map.locate(page).is_some())
     }
 
     /// Returns why the drive takes no writes; `None` while it does.
     pub(crate) fn why_read_only(&self) -> Option<String> {
         let ended = || "its life is over: too many blocks are worn out".to_string();
         self.failed.clone().or_else(|| self.has_ended().then(ended))
+    }
+
+    /// Returns `true` while a checkpoint is being written.
+    pub(crate) fn is_checkpointing(&self) -> bool {
+        self.under_way.is_some()
     }
 
     /// Returns `true` once the drive has reached the end of its endurance.

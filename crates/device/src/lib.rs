@@ -44,5 +44,3 @@ pub use repeat::repeat;
 pub use served::{DeviceError, Served};
 pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Outside, Settings, configuration};
 pub use usage::Usage;
-#[doc(hidden)]
-pub use verify::Rules;

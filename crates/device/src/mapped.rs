@@ -46,6 +46,23 @@ impl Mapped {
         self.counts[(page / GROUP) as usize] -= 1;
     }
 
+    /// Compares the counts with what `has_data` says of each page.
+    ///
+    /// # Errors
+    /// The first group that has another count.
+    pub(crate) fn audit(&self, has_data: impl Fn(u32) -> bool) -> Result<(), String> {
+        for (group, &count) in (0..).zip(&self.counts) {
+            let pages = group * GROUP..((group + 1).saturating_mul(GROUP)).min(self.pages);
+            let held = pages.filter(|&page| has_data(page)).count();
+            if held != usize::from(count) {
+                return Err(format!(
+                    "group {group} counts {count} pages with data, {held} have some"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether no page of the group of `page` has data.
     pub(crate) fn is_empty(&self, page: u32) -> bool {
         self.counts[(page / GROUP) as usize] == 0

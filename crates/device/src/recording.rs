@@ -10,6 +10,9 @@ use flashgc_workload::Op;
 use flashgc_workload::trace::{
     Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
 };
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::getuid;
 
 use crate::layout::PAGE;
 
@@ -46,7 +49,8 @@ impl Recording {
                 Some(OutputFormat::Native),
                 PagesOptions::default(),
                 Declared { address_space: Some(pages * PAGE as u64), streams: false },
-            )?,
+            )
+            .map_err(|error| explained(path, error))?,
             began: Instant::now(),
             arrived: None,
             last_ns: 0,
@@ -94,4 +98,19 @@ impl Recording {
             None => self.writer.finish(),
         }
     }
+}
+
+/// The error of a folder in which this process may not write: a server has another user than root, who
+/// asks for the recording.
+fn explained(path: &Path, error: TraceError) -> TraceError {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    if access(folder, Access::WRITE_OK | Access::EXEC_OK) != Err(Errno::ACCESS) {
+        return error;
+    }
+    let user = getuid().as_raw();
+    let message =
+        format!("user {user}, who serves the drive, may not write in {}", folder.display());
+    TraceError::new(path, error.fault, message)
+        .hint("a folder of that user, or --record of serve and up, which begins with root's rights")
 }

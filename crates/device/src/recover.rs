@@ -18,7 +18,7 @@ use crate::oob::Slot;
 use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
-use crate::verify::{Damage, Expected, Pages, Rules};
+use crate::verify::{Damage, Expected, Pages};
 
 /// What was found.
 pub(crate) struct Found {
@@ -48,7 +48,6 @@ pub(crate) struct Drive<'a> {
     pub(crate) zones: &'a Zones,
     pub(crate) superblock: &'a Superblock,
     pub(crate) settings: &'a Settings,
-    pub(crate) rules: Rules,
 }
 
 /// Reads checkpoint and journal; where the checkpoint that counts is damaged, the one before and the
@@ -90,7 +89,7 @@ fn load_from(
     is_clean: bool,
     restores: bool,
 ) -> Result<Found, DeviceError> {
-    let Drive { media, zones, superblock, settings, rules } = drive;
+    let Drive { media, zones, superblock, settings } = drive;
     let mut store = settings.build()?;
     let mut mapped = Mapped::new(zones.geometry.logical_pages());
     let tag = superblock.tag();
@@ -133,7 +132,7 @@ fn load_from(
         let is_told = !mutants::on(Mutant::SuperblockEvidenceIgnored);
         let certain = if is_told { superblock.durable } else { 0 };
         let replay = Replay::find(media, place, (named.journal, named.stamp), certain)?;
-        found.replay(&replay, Pages { media, zones, tag, rules })?;
+        found.replay(&replay, Pages { media, zones, tag })?;
         found.tail = replay.tail();
         let late = u64::from(mutants::on(Mutant::HorizonOneLate));
         let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records + late };
@@ -193,7 +192,7 @@ impl Found {
                     let record = Some((stamp, crc));
                     let expected = Expected { page, ppn, block: info, record };
                     let is_lost = !is_certain
-                        && pages.rules.verifies_tail
+                        && !mutants::on(Mutant::TailNotVerified)
                         && match pages.read(&expected, &mut buffer) {
                             Ok(_) => false,
                             // Nobody knows whether it was written: reading it will be an error.

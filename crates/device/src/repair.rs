@@ -12,7 +12,7 @@ use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob};
 use crate::recover::Found;
 use crate::served::DeviceError;
-use crate::verify::{Damage, Expected, Pages, Rules};
+use crate::verify::{Damage, Expected, Pages};
 
 /// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable
 /// what recovery found, also where the host's memory has it and an earlier sync failed: the system takes
@@ -23,7 +23,7 @@ use crate::verify::{Damage, Expected, Pages, Rules};
 /// Those of the medium; pages that are others than a moment ago.
 pub(crate) fn renew(
     media: &mut dyn Media,
-    (zones, tag, rules): (&Zones, u32, Rules),
+    (zones, tag): (&Zones, u32),
     found: &mut Found,
 ) -> Result<(), DeviceError> {
     let changed = |what: String| {
@@ -44,7 +44,7 @@ pub(crate) fn renew(
             }
             let info = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
             let expected = Expected { page, ppn, block: info, record: Some((stamp, crc)) };
-            match (Pages { media, zones, tag, rules }).read(&expected, &mut data) {
+            match (Pages { media, zones, tag }).read(&expected, &mut data) {
                 Ok(oob) => {
                     media.write_at(zones.data(ppn), &data)?;
                     if !mutants::on(Mutant::RecordsNotRenewed) {
@@ -69,11 +69,11 @@ pub(crate) fn renew(
 /// Those of the medium. What was found holds all the same, also if this is done again.
 pub(crate) fn repair(
     media: &mut dyn Media,
-    parts: (&Zones, u32, Rules),
+    parts: (&Zones, u32),
     found: &mut Found,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
-    let (zones, ..) = parts;
+    let (zones, _) = parts;
     if !mutants::on(Mutant::SkippedNotScrubbed) {
         scrub(media, zones, found.skipped.iter().copied())?;
     }
@@ -115,7 +115,7 @@ fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 
 /// not erased after all.
 fn make_way(
     media: &mut dyn Media,
-    (zones, tag, rules): (&Zones, u32, Rules),
+    (zones, tag): (&Zones, u32),
     found: &mut Found,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
@@ -149,7 +149,7 @@ fn make_way(
         }
         for page in live {
             let Some(place) = places.next() else { break };
-            let pages = (zones, tag, rules);
+            let pages = (zones, tag);
             move_page(media, pages, found, page, place, journal.take_stamp())?;
         }
         let info = &mut found.blocks[source];
@@ -164,7 +164,7 @@ fn make_way(
 /// Moves a page to a place behind the live pages of a block. A damaged page stays damaged.
 fn move_page(
     media: &mut dyn Media,
-    (zones, tag, rules): (&Zones, u32, Rules),
+    (zones, tag): (&Zones, u32),
     found: &mut Found,
     page: u32,
     (block, offset): (u32, u16),
@@ -174,7 +174,7 @@ fn move_page(
     let source = &found.blocks[zones.geometry.place_of(from).0 as usize];
     let mut data = [0; PAGE];
     let expected = Expected { page, ppn: from, block: source, record: None };
-    let read = Pages { media, zones, tag, rules }.read(&expected, &mut data);
+    let read = Pages { media, zones, tag }.read(&expected, &mut data);
     let sum = crc32c::crc32c(&data);
     let (sum, written_at) = match read {
         Ok(record) => (sum, record.written_at),

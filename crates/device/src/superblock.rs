@@ -103,6 +103,13 @@ impl Superblock {
         bytes
     }
 
+    /// Returns the superblock that lies in this copy, if there is one.
+    pub(crate) fn read(media: &dyn Media, copy: u64) -> Option<Self> {
+        let mut bytes = [0; PAGE];
+        media.read_at(Zones::superblock(copy), &mut bytes).ok()?;
+        Self::decode(&bytes).ok()
+    }
+
     /// A copy; why it is none, otherwise.
     fn decode(bytes: &[u8; PAGE]) -> Result<Self, Bad> {
         let mut get = Get::new(bytes);

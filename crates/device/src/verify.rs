@@ -9,32 +9,6 @@ use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 
-/// The rules that make the drive safe, each of which a test can take out to see that the crash
-/// campaign misses it.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// R1: a record that was not durable counts if its page verifies.
-    pub verifies_tail: bool,
-    /// R2: no program into a block erased since the last sync.
-    pub waits_before_reuse: bool,
-    /// R3: a checkpoint is durable before the superblock names it.
-    pub orders_checkpoints: bool,
-    /// R5: a page must be the one expected, not only intact.
-    pub checks_identity: bool,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            verifies_tail: !mutants::on(Mutant::TailNotVerified),
-            waits_before_reuse: !mutants::on(Mutant::ReuseWithoutSync),
-            orders_checkpoints: !mutants::on(Mutant::SuperblockBeforeCheckpoint),
-            checks_identity: !mutants::on(Mutant::IdentityNotChecked),
-        }
-    }
-}
-
 /// What a page must be.
 pub(crate) struct Expected<'a> {
     pub(crate) page: u32,
@@ -72,7 +46,6 @@ pub(crate) struct Pages<'a> {
     pub(crate) media: &'a dyn Media,
     pub(crate) zones: &'a Zones,
     pub(crate) tag: u32,
-    pub(crate) rules: Rules,
 }
 
 impl Pages<'_> {
@@ -102,7 +75,7 @@ impl Pages<'_> {
     ) -> Result<Oob, Damage> {
         let &Expected { page, block, record, .. } = expected;
         let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
-        if self.rules.checks_identity {
+        if !mutants::on(Mutant::IdentityNotChecked) {
             if found.page != page && !mutants::on(Mutant::PageNotCompared) {
                 return Err(Damage::WrongPage(found.page));
             }
@@ -138,7 +111,7 @@ mod tests {
     fn each_mark_of_a_page_is_compared() {
         let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
         let media = MemMedia::new(zones.len);
-        let pages = Pages { media: &media, zones: &zones, tag: 3, rules: Rules::default() };
+        let pages = Pages { media: &media, zones: &zones, tag: 3 };
         let bytes = [7; PAGE];
         let data = crc32c::crc32c(&bytes);
         let found = Oob {

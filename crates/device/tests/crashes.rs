@@ -1,13 +1,12 @@
 //! The crash campaign keeps every promise, and without any one of the rules that make the drive safe
 //! it finds one broken.
 
-use flashgc_device::Rules;
 use flashgc_device::campaign::{Broken, Pace, fuzz, sweep};
 use flashgc_device::mutants::{Mutant, choose};
 
 #[test]
 fn no_crash_loses_tears_resurrects_or_invents_a_page() {
-    let swept = sweep(1, 10_000, Rules::default(), &Pace::default());
+    let swept = sweep(1, 10_000, &Pace::default());
     let tally = swept.tally;
     println!("{tally:?}");
     assert_eq!(swept.broken.map(|broken| broken.to_string()), None);
@@ -21,7 +20,7 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
 
 #[test]
 fn no_fault_of_the_medium_is_read_as_data() {
-    let fuzzed = fuzz::run(1, 30_000, Rules::default(), &Pace::default());
+    let fuzzed = fuzz::run(1, 30_000, &Pace::default());
     let tally = fuzzed.tally;
     println!("{tally:?}");
     assert_eq!(fuzzed.broken.map(|broken| broken.to_string()), None);
@@ -38,7 +37,7 @@ fn no_fault_of_the_medium_is_read_as_data() {
 /// The promise that breaks without a rule, in the sweep.
 fn broken_without(rule: Mutant) -> Broken {
     choose(Some(rule));
-    let swept = sweep(1, 20_000, Rules::default(), &Pace::default());
+    let swept = sweep(1, 20_000, &Pace::default());
     choose(None);
     println!("{rule:?}: {:?}", swept.broken);
     swept.broken.unwrap_or_else(|| panic!("the campaign finds nothing wrong: {:?}", swept.tally))
@@ -69,7 +68,7 @@ fn fuzzing_finds_each_rule_missing_and_shrinks_the_script() {
     use Mutant::{ReuseWithoutSync, SuperblockBeforeCheckpoint, TailNotVerified};
     for rule in [TailNotVerified, ReuseWithoutSync, SuperblockBeforeCheckpoint] {
         choose(Some(rule));
-        let fuzzed = fuzz::run(1, 200_000, Rules::default(), &Pace::default());
+        let fuzzed = fuzz::run(1, 200_000, &Pace::default());
         choose(None);
         let broken = fuzzed.broken.unwrap_or_else(|| panic!("{rule:?}: {:?}", fuzzed.tally));
         println!("{rule:?}: {broken}");

@@ -11,7 +11,7 @@ use flashgc_device::campaign::{self, Broken, Outcome, Pace, fuzz};
 use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::Engine;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{DeviceError, Drive, Outside, Rules, Settings, configuration};
+use flashgc_device::{DeviceError, Drive, Outside, Settings, configuration};
 use flashgc_experiment::simulate::Control as EngineControl;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -71,7 +71,7 @@ pub(crate) fn device_sweep(
     control: &Control,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let run = |pace: &Pace| campaign::sweep(seed, images, Rules::default(), pace);
+    let run = |pace: &Pace| campaign::sweep(seed, images, pace);
     let Outcome { tally, broken } = watched(py, control, poll, (Pace::default(), images), run)?;
     let counts = json!({
         "schedules": tally.schedules,
@@ -100,7 +100,7 @@ pub(crate) fn device_fuzz(
     control: &Control,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let run = |pace: &Pace| fuzz::run(seed, operations, Rules::default(), pace);
+    let run = |pace: &Pace| fuzz::run(seed, operations, pace);
     let Outcome { tally, broken } = watched(py, control, poll, (Pace::default(), operations), run)?;
     let counts = json!({
         "scripts": tally.scripts,

@@ -80,9 +80,10 @@ def inert_victim(path: Path, read: Mapping[str, Any]) -> Written:
     if text is not None:
         file, name = parted(text, f"the placement of {path}")
         raise ConfigError(
-            f"{path} is not served, and its counts are not known without its placement: code in "
-            f"{shown(file)} ({shown(name)}); hint: flashgc device check {path} reads it without, "
-            f"flashgc device serve {path} --allow-python runs it"
+            f"{path} is not served, and its blocks and counts are not known without its "
+            f"placement: code in {shown(file)} ({shown(name)}); hint: flashgc device check {path} "
+            f"reads its pages without it; stat works while flashgc device serve {path} "
+            "--allow-python runs it"
         )
     return inert(read)
 

@@ -20,9 +20,13 @@ from flashgc.device import making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.scratch import scratch
+from flashgc.device.serving import Fronts
 
 #: Most samples of a run: when there are so many, every second one goes.
 SAMPLES = 512
+
+#: A drive that nobody but the command reaches.
+NOWHERE = Fronts()
 
 #: The folder of a file system in which the command works.
 FOLDER = "work"
@@ -88,7 +92,7 @@ def execute(
     options: Sequence[str] = ("discard",),
     record: Path | None = None,
     keep: Path | None = None,
-    serve: Sequence[str] = (),
+    fronts: Fronts = NOWHERE,
     user: str | None = None,
     clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
 ) -> Executed:
@@ -96,6 +100,7 @@ def execute(
 
     The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
     ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
+    ``fronts`` are further ways to the drive.
     ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
     """
     mounts.check("flashgc device exec", filesystem)
@@ -103,21 +108,20 @@ def execute(
         raise DriveError(f"{command[0]}: no such command")
     if keep is not None:
         keep = trust.check_folder(keep.absolute().parent, is_parent=True) / keep.name
-    recording = () if record is None else ("--record", str(record.absolute()))
-    # Whoever made the plan has named its policies.
-    allowing = ("--allow-python",) if plan.python else ()
     with _Signals() as signals, scratch("exec", has_sockets=False) as folder:
         file = keep if keep is not None else folder / "drive.flash"
         mount = folder / "mount"
         try:
             made = plan.create(file)
             clock = clocked(making.configuration(file)) if clocked else None
+            # Whoever made the plan has named its policies.
+            serving = replace(fronts, record=record, clock=clock, allow_python=bool(plan.python))
             done = upping.up(
                 file,
                 mount,
                 filesystem=filesystem,
                 options=options,
-                serve=[*serve, *allowing, *recording, *upping.with_clock(clock)],
+                serve=serving.words(),
                 user=user,
             )
             try:

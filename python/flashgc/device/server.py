@@ -15,8 +15,8 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
-from flashgc.device import privileges
-from flashgc.device.serving import Fronts, Ready, opened, told_of, until_told
+from flashgc.device import privileges, trust
+from flashgc.device.serving import UNIX, Fronts, Ready, opened, told_of, until_told
 
 
 def main() -> int:
@@ -84,6 +84,10 @@ def _at_hand(
 ) -> Ready:
     """What is opened before rights are given away."""
     file, held = drive
+    if is_root and front.nbd is not None and front.nbd.startswith(UNIX):
+        # Root would remove an abandoned socket there, and make one.
+        parent = Path(front.nbd.removeprefix(UNIX)).absolute().parent
+        trust.check_folder(parent, is_parent=True)
     return Ready(
         file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}"), file),
         mount=_core.DeviceMount(front.fuse) if is_root and front.fuse is not None else None,

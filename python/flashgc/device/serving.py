@@ -16,6 +16,12 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device.drive import Device
 
+#: What the address of a Unix socket begins with.
+UNIX = "unix:"
+
+#: The options of the server for a clock.
+CLOCK = ("--clock", "--slower", "--aged")
+
 
 @dataclass(frozen=True)
 class Fronts:
@@ -38,6 +44,24 @@ class Fronts:
     clock: tuple[str, float, float] | None = None
     #: Whether the code that the drive's file names may run.
     allow_python: bool = False
+
+    def words(self) -> list[str]:
+        """The options of :mod:`flashgc.device.server` for all but FUSE, whatever its folder is."""
+        nbd = self.nbd
+        if nbd is not None and nbd.startswith(UNIX):
+            nbd = f"{UNIX}{Path(nbd.removeprefix(UNIX)).absolute()}"
+        clock = zip(CLOCK, self.clock or (), strict=False)
+        given = {
+            "--nbd": nbd,
+            "--http": self.http,
+            "--record": None if self.record is None else self.record.absolute(),
+            "--durability": self.durability,
+            "--vhost-user": None if self.vhost_user is None else self.vhost_user.absolute(),
+            **dict(clock),
+        }
+        flags = {"--listen-anywhere": self.listen_anywhere, "--allow-python": self.allow_python}
+        words = [str(word) for one in given.items() if one[1] is not None for word in one]
+        return [*words, *(flag for flag, is_given in flags.items() if is_given)]
 
 
 @dataclass(frozen=True)

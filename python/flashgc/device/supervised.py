@@ -22,6 +22,7 @@ from flashgc._core import DriveError
 from flashgc.device import mounts, privileges, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
+from flashgc.device.serving import Fronts
 
 #: Seconds between two looks at the server.
 LOOK = 0.1
@@ -75,18 +76,16 @@ class Supervised:
 
 
 @contextlib.contextmanager
-def served(
-    file: Path, words: list[str], fuse: Path | None, user: str | None
-) -> Iterator[Supervised]:
-    """Serves a drive with the options ``words``; :class:`SystemExit` if the server ends at once."""
+def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]:
+    """Serves a drive; :class:`SystemExit` if the server ends at once."""
     opened = trust.open_drive(file)
     done = upping.Up("", "", "")
     try:
         runner = privileges.runner(opened.user, opened.group, user)
+        fuse = None if fronts.fuse is None else _free(fronts.fuse)
+        words = upping.recorded(done, fronts.words(), runner)
         if fuse is not None:
-            fuse = _free(fuse)
-            words = ["--fuse", str(fuse), *words]
-        words = upping.recorded(done, words, runner)
+            words += ["--fuse", str(fuse)]
         server, said = upping.start(opened, ["--with-parent", *words], runner)
     except BaseException:
         upping.take_recording(done)

@@ -26,9 +26,6 @@ from flashgc.device import mounts, privileges, processes, state, trust
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
 
-#: The options of the server for a clock.
-CLOCK = ("--clock", "--slower", "--aged")
-
 #: The function that serves a drive.
 SERVER = "flashgc.device.server:main"
 
@@ -62,13 +59,6 @@ class Up:
     def disk(self) -> Path:
         """The file with the drive's bytes."""
         return Path(self.fuse) / "disk"
-
-
-def with_clock(clock: tuple[str, float, float] | None) -> list[str]:
-    """The options of the server for a clock."""
-    if clock is None:
-        return []
-    return [word for flag, value in zip(CLOCK, clock, strict=True) for word in (flag, str(value))]
 
 
 def note_of(file: Path) -> Path:
@@ -244,8 +234,9 @@ def take_recording(done: Up) -> None:
     except OSError:
         return
     try:
-        # From here on nobody else changes what is in it.
+        # From here on nobody else changes what is in it, whatever its mode was.
         os.fchown(inside, os.geteuid(), os.getegid())
+        os.fchmod(inside, 0o700)
         name = target.name
         with contextlib.suppress(FileNotFoundError):
             recording = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
@@ -253,6 +244,7 @@ def take_recording(done: Up) -> None:
                 found = os.fstat(recording)
                 if found.st_uid == done.user and found.st_nlink == 1:
                     os.fchown(recording, os.geteuid(), os.getegid())
+                    os.fchmod(recording, 0o600)
                     os.rename(name, target, src_dir_fd=inside)
             finally:
                 os.close(recording)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from flashgc import _engine
 from flashgc._core import Control
+from flashgc.described import Simulation
 from flashgc.identification.schemes import Scheme
 from flashgc.identification.workloads import Condition
 from flashgc.kept.cache import Cache
-from flashgc.reproduce.runner import Simulation
 
 Numbers = NDArray[np.float64]
 

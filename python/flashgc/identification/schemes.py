@@ -105,7 +105,7 @@ def parse(text: str, frontier: str = "single", place: str = "scheme") -> Scheme:
 
 
 def _check(scheme: Scheme, place: str) -> None:
-    from flashgc.reproduce.runner import Simulation
+    from flashgc.described import Simulation
 
     try:
         Simulation({"workload": "uniform", **scheme.options(512)}).config()

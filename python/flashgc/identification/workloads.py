@@ -106,7 +106,7 @@ def _classes(share: float, pages: float) -> str:
 
 def _check(made: Condition) -> None:
     """Asks the engine's configuration whether these words can be run."""
-    from flashgc.reproduce.runner import Simulation
+    from flashgc.described import Simulation
 
     for key, value, example in (("writes", made.writes, "5x"), ("warmup", made.warmup, "60%")):
         if value is not None and value.isdecimal() and value != "0":

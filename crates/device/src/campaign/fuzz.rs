@@ -20,7 +20,6 @@ mod short;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Broken, Outcome, Pace};
-use crate::verify::Rules;
 use machine::Machine;
 use script::Script;
 
@@ -59,15 +58,23 @@ pub struct Tally {
 /// Attempts to make a script shorter.
 const ATTEMPTS: u32 = 3000;
 
-/// Runs scripts from `seed` on until at least `operations` steps were done.
-pub fn run(seed: u64, operations: u64, rules: Rules, pace: &Pace) -> Outcome<Tally> {
+/// Runs scripts from `seed` on until at least `operations` steps were done. One that breaks a promise is shrunk.
+pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
+    let Outcome { tally, broken } = run_unshrunk(seed, operations, pace);
+    let broken = broken.map(|Broken { seed, what, .. }| {
+        let (script, what) = shrunk(Script::draw(seed), what);
+        Broken { seed, what, script: script.lines() }
+    });
+    Outcome { tally, broken }
+}
+
+/// Does what [`run`] does, and leaves a script that breaks a promise as it is.
+pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
     while tally.operations < operations && !pace.is_over() {
         let seed = seed + tally.scripts;
-        let script = Script::draw(seed);
-        if let Err(what) = play(&script, rules, &mut tally) {
-            let (script, what) = shrunk(script, what, rules);
-            return Outcome { tally, broken: Some(Broken { seed, what, script: script.lines() }) };
+        if let Err(what) = play(&Script::draw(seed), &mut tally) {
+            return Outcome { tally, broken: Some(Broken { seed, what, script: Vec::new() }) };
         }
         tally.scripts += 1;
         pace.note(tally.operations);
@@ -76,9 +83,9 @@ pub fn run(seed: u64, operations: u64, rules: Rules, pace: &Pace) -> Outcome<Tal
 }
 
 /// Plays a script. A panic is a broken promise too.
-fn play(script: &Script, rules: Rules, tally: &mut Tally) -> Result<(), String> {
+fn play(script: &Script, tally: &mut Tally) -> Result<(), String> {
     let played = catch_unwind(AssertUnwindSafe(|| {
-        let mut machine = Machine::new(script, rules, tally)?;
+        let mut machine = Machine::new(script, tally)?;
         for (number, step) in script.steps.iter().enumerate() {
             machine.step(step).map_err(|what| format!("step {}, {step}: {what}", number + 1))?;
         }
@@ -92,7 +99,7 @@ fn play(script: &Script, rules: Rules, tally: &mut Tally) -> Result<(), String> 
 }
 
 /// Takes steps out, in halves, quarters and so on, as long as a promise stays broken.
-fn shrunk(mut script: Script, mut what: String, rules: Rules) -> (Script, String) {
+fn shrunk(mut script: Script, mut what: String) -> (Script, String) {
     let mut attempts = 0;
     let mut size = script.steps.len().div_ceil(2);
     while size > 0 && attempts < ATTEMPTS {
@@ -101,7 +108,7 @@ fn shrunk(mut script: Script, mut what: String, rules: Rules) -> (Script, String
             attempts += 1;
             let mut less = script.clone();
             less.steps.drain(first..(first + size).min(script.steps.len()));
-            match play(&less, rules, &mut Tally::default()) {
+            match play(&less, &mut Tally::default()) {
                 Err(then) => (script, what, is_shorter) = (less, then, true),
                 Ok(()) => first += size,
             }

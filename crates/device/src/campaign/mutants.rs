@@ -6,7 +6,6 @@ use std::sync::Once;
 
 use super::{Outcome, Pace, fuzz, sweep};
 use crate::mutants::{Mutant, choose};
-use crate::verify::Rules;
 
 /// Steps of the first round of fuzzing. A round of the sweep is as many images, but at least a schedule.
 const STEPS: u64 = 10_000;
@@ -43,8 +42,7 @@ pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
     for round in 0..rounds {
         // A schedule is some thousand images: the first round is the shortest that there is.
         let images = if round == 0 { 1 } else { length };
-        let swept =
-            within(seed + schedules, || sweep(seed + schedules, images, Rules::default(), pace));
+        let swept = within(seed + schedules, || sweep(seed + schedules, images, pace));
         let broken = match swept {
             Ok(Outcome { tally, broken }) => {
                 (hunt.images, schedules) =
@@ -57,8 +55,7 @@ pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
             hunt.found = Some(Find { level: "images", seed, what });
             break;
         }
-        let fuzzed =
-            within(seed + scripts, || fuzz::run(seed + scripts, length, Rules::default(), pace));
+        let fuzzed = within(seed + scripts, || fuzz::run_unshrunk(seed + scripts, length, pace));
         let broken = match fuzzed {
             Ok(Outcome { tally, broken }) => {
                 (hunt.steps, scripts) = (hunt.steps + tally.operations, scripts + tally.scripts);

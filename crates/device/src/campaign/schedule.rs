@@ -1,5 +1,7 @@
 //! A series of commands, and the images that it leaves.
 
+use std::io::{self, Read};
+
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
@@ -10,16 +12,15 @@ use super::images::Images;
 use super::oracle::{Contents, Effect, Oracle, Version, View};
 use super::{Pace, Tally};
 use crate::check::check;
-use crate::checkpoint::Named;
+use crate::checkpoint::{self, Named};
 use crate::engine::Drive;
 use crate::front::bytes::Bytes;
-use crate::layout::{PAGE, Zones};
+use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::{CrashMedia, MemMedia, Op, State};
 use crate::oob;
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
-use crate::superblock::Copies;
-use crate::verify::Rules;
+use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 
 /// Policies that a schedule draws from.
 pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
@@ -33,14 +34,21 @@ const COMPARED: u32 = 3;
 /// One image in so many has its checkpoint damaged, and one any bit flipped.
 const DAMAGED: u32 = 16;
 
-/// A small drive: 20 blocks of 8 pages, of which the host has 84.
+/// The shape of a small drive, 20 blocks of 8 pages of which the host has 84; or of one whose blocks have more pages
+/// than a journal block can tell of between two syncs.
+pub(super) fn shape(is_small: bool) -> Geometry {
+    let shape = if is_small { Geometry::new(20, 8, 84) } else { Geometry::new(12, 64, 420) };
+    shape.expect("a small drive")
+}
+
+/// The settings of a drive of this shape.
 pub(super) fn settings(
+    geometry: Geometry,
     (victim, placement, allocation): (&str, &str, &str),
     journal_blocks: u64,
     durability: Durability,
     lifespan: Option<Lifespan>,
 ) -> Settings {
-    let geometry = Geometry::new(20, 8, 84).expect("a small drive");
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
         allocation: Allocation::parse(allocation).expect("registered"),
@@ -79,7 +87,8 @@ pub(super) fn bit_of(zones: &Zones, at: u32) -> u64 {
 pub(super) struct Schedule<'a> {
     pace: &'a Pace,
     settings: Settings,
-    rules: Rules,
+    /// What the drive survives that is opened next.
+    durability: Durability,
     often: Often,
     /// The version written last.
     version: Version,
@@ -108,6 +117,10 @@ struct Work {
     base: State,
     ops: Vec<Op>,
     oracle: Oracle,
+    /// What the drive survived at first, and behind each opening, with the operations at which that began and ended.
+    durabilities: Vec<(usize, usize, Durability)>,
+    /// Operations between which no checkpoint was begun or under way: the one before the present one must do.
+    fallbacks: Vec<(usize, usize)>,
     /// Operations done when the drive said that its life is over.
     ended_at: Option<usize>,
     /// Syncs that had failed when the drive was opened.
@@ -135,7 +148,7 @@ enum Promise {
 }
 
 impl<'a> Schedule<'a> {
-    pub(super) fn draw(rng: &mut Stream, rules: Rules, pace: &'a Pace) -> Self {
+    pub(super) fn draw(rng: &mut Stream, pace: &'a Pace) -> Self {
         let mut one_of = |all: &[&'static str]| all[rng.below(all.len() as u32) as usize];
         let policies = (one_of(&VICTIMS), one_of(&PLACEMENTS), one_of(&ALLOCATIONS));
         let mut of = |all: [u32; 4]| all[rng.below(4) as usize];
@@ -150,8 +163,8 @@ impl<'a> Schedule<'a> {
             lie: of([0, 0, 0, 20]),
         };
         let journal_blocks = of([8, 10, 16, 24]).into();
-        // 5 to 8 erases: the drive is filled, and its life ends in the commands that are looked at, or not.
-        let limit = 5 + of([0, 1, 2, 3]);
+        let limit = of([3, 4, 5, 6]);
+        let is_small = of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 0;
         let lives =
             [EndOfLife::FirstFailure, EndOfLife::SystemFailure].get(of([0, 1, 2, 3]) as usize);
         let durability = match rng.below(8) {
@@ -160,21 +173,16 @@ impl<'a> Schedule<'a> {
             _ => Durability::Power,
         };
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
-        let settings = settings(policies, journal_blocks, durability, lifespan);
-        Self { pace, settings, rules, often, version: 0, contents: Contents::default() }
+        let settings = settings(shape(is_small), policies, journal_blocks, durability, lifespan);
+        Self { pace, settings, durability, often, version: 0, contents: Contents::default() }
     }
 
     fn pages(&self) -> u32 {
         self.settings.layout.geometry.logical_pages()
     }
 
-    fn is_power(&self) -> bool {
-        self.settings.durability == Durability::Power
-    }
-
     fn open(&self, media: CrashMedia) -> Result<Bytes<Drive>, DeviceError> {
-        let durability = self.settings.durability;
-        Drive::open_by(Box::new(media), &self.settings, durability, self.rules).map(Bytes::new)
+        Drive::open_as(Box::new(media), &self.settings, self.durability).map(Bytes::new)
     }
 
     pub(super) fn run(&mut self, rng: &mut Stream, tally: &mut Tally) -> Result<(), String> {
@@ -187,9 +195,12 @@ impl<'a> Schedule<'a> {
         let mut drive = self.open(media.clone()).map_err(text)?;
         // Full, and old enough to collect.
         let often = std::mem::replace(&mut self.often, Often::no_faults(rng));
-        let mut work = Work::new(&vec![0; self.pages() as usize], &media);
+        let mut work = Work::new(&vec![0; self.pages() as usize], &media, self.durability);
         for _ in 0..2 * self.pages() {
             self.command(&mut drive, &mut work, &media, rng)?;
+            if self.is_near_its_end(drive.drive()) {
+                break;
+            }
         }
         // All that it holds is durable, and the medium says so.
         (0..2).for_each(|_| drive.drive().rest());
@@ -217,7 +228,7 @@ impl<'a> Schedule<'a> {
     ) -> Result<Work, String> {
         media.take_history();
         let held = self.read(drive.drive(), rng)?;
-        let mut work = Work::new(&held, media);
+        let mut work = Work::new(&held, media, self.durability);
         if drive.drive().has_ended() {
             work.ended_at = Some(0);
         }
@@ -228,9 +239,9 @@ impl<'a> Schedule<'a> {
                 is_one_in(self.often.lie),
                 is_one_in(self.often.end),
             );
-            if fails {
+            if fails && work.is_power() {
                 media.fail_sync(rng.below(3), rng.below(u32::MAX));
-            } else if lies && self.is_power() {
+            } else if lies && work.is_power() {
                 media.lie(rng.below(u32::MAX));
             }
             let is_stuck = media.failed_syncs() > work.failed && rng.below(3) == 0;
@@ -238,7 +249,14 @@ impl<'a> Schedule<'a> {
                 drop(drive);
                 drive = self.again(&mut work, media, rng, tally)?;
             } else {
+                let before = (drive.drive().is_checkpointing(), drive.drive().stat().checkpoints);
+                let begin = media.len_of_history();
                 self.command(&mut drive, &mut work, media, rng)?;
+                if before == (false, drive.drive().stat().checkpoints)
+                    && !drive.drive().is_checkpointing()
+                {
+                    work.fallbacks.push((begin, media.len_of_history()));
+                }
             }
         }
         for (page, version) in (0..).zip(self.read(drive.drive(), rng)?) {
@@ -260,14 +278,20 @@ impl<'a> Schedule<'a> {
         tally: &mut Tally,
     ) -> Result<Bytes<Drive>, String> {
         media.works();
-        if self.is_power() {
+        if work.is_power() {
             media.drop_lost(rng);
         }
         let begin = media.len_of_history();
+        if rng.below(8) == 0 && self.durability != Durability::None {
+            self.durability = match self.durability {
+                Durability::Power => Durability::Process,
+                _ => Durability::Power,
+            };
+        }
         loop {
             tally.of_lives += 1;
             work.failed = media.failed_syncs();
-            if self.often.failure > 0 && rng.below(4) == 0 {
+            if self.often.failure > 0 && work.is_power() && rng.below(4) == 0 {
                 media.fail_sync(rng.below(4), rng.below(u32::MAX));
             }
             let mut drive = self
@@ -277,7 +301,7 @@ impl<'a> Schedule<'a> {
             let held = self.read(drive.drive(), rng)?;
             let view = work.oracle.at(begin);
             for (page, &version) in (0..).zip(&held) {
-                if self.settings.durability != Durability::None {
+                if self.durability != Durability::None {
                     view.judge(page, version).map_err(|what| format!("opened again: {what}"))?;
                 }
             }
@@ -285,6 +309,7 @@ impl<'a> Schedule<'a> {
             if media.failed_syncs() == work.failed {
                 let end = media.len_of_history();
                 work.oracle.note(Effect::Proves, (0..).zip(held), begin, end);
+                work.durabilities.push((begin, end, self.durability));
                 return Ok(drive);
             }
         }
@@ -472,7 +497,8 @@ impl<'a> Schedule<'a> {
         let mut images = Images::new(&work.base, &work.ops);
         loop {
             let position = images.position();
-            let draws = if self.is_power() { 4 } else { 2 };
+            self.durability = work.durability_at(position);
+            let draws = if self.durability == Durability::Power { 4 } else { 2 };
             for draw in 0..draws {
                 let image = match draw {
                     0 => {
@@ -498,7 +524,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn promise(&self, image: &Image) -> Promise {
-        match self.settings.durability {
+        match self.durability {
             Durability::Power if image.is_power && image.state.has_lied => Promise::Proved,
             Durability::Power => Promise::Kept,
             Durability::Process if !image.is_power => Promise::Kept,
@@ -533,8 +559,15 @@ impl<'a> Schedule<'a> {
         }
         let damage = rng.below(DAMAGED);
         let is_damaged = promise == Promise::Kept && damage == 0;
+        let mut falls_back = false;
         if is_damaged {
-            self.damage(&mut state.visible, rng)?;
+            let is_within = |&(begin, end): &(usize, usize)| begin <= position && position <= end;
+            falls_back =
+                self.damage(&mut state.visible, rng)? && work.fallbacks.iter().any(is_within);
+        }
+        if promise == Promise::Kept && damage == 2 {
+            // One damaged copy of a superblock hides nothing.
+            state.visible[rng.below(4 * PAGE as u32) as usize] ^= 1 << rng.below(8);
         }
         let mut flipped = String::new();
         if promise == Promise::Kept && damage == 1 {
@@ -548,7 +581,7 @@ impl<'a> Schedule<'a> {
         let goes_on = is_whole && !is_further && rng.below(FURTHER) == 0;
         let crashes = is_whole && rng.below(FURTHER) == 0;
         let media = CrashMedia::of_state(state);
-        if is_whole && self.is_power() {
+        if is_whole && work.is_power() {
             media.drop_lost(rng);
             media.take_history();
         }
@@ -559,7 +592,9 @@ impl<'a> Schedule<'a> {
                 return Ok(());
             }
             // The checkpoint before was gone already.
-            Err(error) if is_damaged && error.to_string().contains("--from-oob") => return Ok(()),
+            Err(error) if is_damaged && !falls_back && error.to_string().contains("--from-oob") => {
+                return Ok(());
+            }
             opened => opened.map_err(|error| format!("opening: {error}"))?,
         };
         tally.of_fallbacks += u64::from(is_damaged);
@@ -593,21 +628,51 @@ impl<'a> Schedule<'a> {
             self.crash_recovery(&before, &ops, &work.oracle.at(position), rng, tally)?;
         }
         if goes_on {
+            let durability = self.durability;
             let further = self.work(drive, &media, rng, 20, tally)?;
             self.crash(&further, rng, tally, true).map_err(|what| format!("then {what}"))?;
+            self.durability = durability;
         }
         Ok(())
     }
 
-    /// Turns a bit of the checkpoint that counts.
-    fn damage(&self, image: &mut Vec<u8>, rng: &mut Stream) -> Result<(), String> {
+    /// Turns a bit of the checkpoint that counts. Returns `true` if the one before is whole, and of the same epoch:
+    /// then it must do.
+    fn damage(&self, image: &mut Vec<u8>, rng: &mut Stream) -> Result<bool, String> {
         let zones = self.settings.zones().map_err(|error| error.to_string())?;
         let media = MemMedia::of(std::mem::take(image));
         let superblock = Copies::read(&media).map_err(|error| error.to_string())?.now;
-        let Named { slot, bytes, .. } = superblock.checkpoint;
+        let Named { slot, bytes, journal, .. } = superblock.checkpoint;
+        let names_before = |copy: u64| {
+            let named = Superblock::read(&media, copy)?.checkpoint;
+            let is_before =
+                named.slot != slot && named.journal >> EPOCH_SHIFT == journal >> EPOCH_SHIFT;
+            let place = (&zones, superblock.tag());
+            let skip = |from: &mut dyn Read, bytes: u64| {
+                let passed = io::copy(&mut from.take(bytes), &mut io::sink());
+                passed.map(drop).map_err(|error| error.to_string())
+            };
+            is_before.then(|| checkpoint::read(&media, place, &named, |_, _| {}, skip).ok())?
+        };
+        let falls_back = (0..COPIES).any(|copy| names_before(copy).is_some());
         *image = media.image();
         image[zones.checkpoint(slot) as usize + rng.below(bytes as u32) as usize] ^= 1;
-        Ok(())
+        Ok(falls_back)
+    }
+
+    /// Returns `true` if the blocks of a drive with an endurance have nearly reached it.
+    fn is_near_its_end(&self, drive: &Drive) -> bool {
+        let Some(Lifespan { endurance: Endurance::Fixed { limit }, ends_at }) =
+            &self.settings.layout.lifespan
+        else {
+            return false;
+        };
+        let blocks = drive.blocks().count();
+        let worn = drive.blocks().filter(|block| block.erases + 1 >= *limit).count();
+        match ends_at {
+            EndOfLife::FirstFailure => worn > 0,
+            EndOfLife::SystemFailure => worn * 4 > blocks * 3,
+        }
     }
 
     /// Cuts off the recovery that did `ops` to the medium `before`.
@@ -622,7 +687,9 @@ impl<'a> Schedule<'a> {
         let mut images = Images::new(before, ops);
         loop {
             // A loss of power shows what a sync has lied about: that is another promise.
-            let is_power = self.is_power() && !images.state().has_lied && rng.below(4) > 0;
+            let is_power = self.durability == Durability::Power
+                && !images.state().has_lied
+                && rng.below(4) > 0;
             let (kind, media) = match is_power {
                 true => {
                     let (kind, image) = images.draw(rng);
@@ -722,9 +789,28 @@ impl Often {
 
 impl Work {
     /// The work of a drive that holds these versions.
-    fn new(held: &[Version], media: &CrashMedia) -> Self {
+    fn new(held: &[Version], media: &CrashMedia, durability: Durability) -> Self {
         let (base, ops, oracle) = (media.state(), Vec::new(), Oracle::new(held));
-        Self { base, ops, oracle, ended_at: None, failed: media.failed_syncs() }
+        let durabilities = vec![(0, 0, durability)];
+        let failed = media.failed_syncs();
+        Self { base, ops, oracle, durabilities, fallbacks: Vec::new(), ended_at: None, failed }
+    }
+
+    /// Returns `true` if the drive survived a loss of power at all times.
+    fn is_power(&self) -> bool {
+        self.durabilities.iter().all(|&(_, _, durability)| durability == Durability::Power)
+    }
+
+    /// Returns what the drive survives behind so many operations: while it is opened, the less of two.
+    fn durability_at(&self, position: usize) -> Durability {
+        let mut now = self.durabilities[0].2;
+        for &(begin, end, then) in &self.durabilities[1..] {
+            let is_less = begin <= position && then != Durability::Power;
+            if end <= position || is_less {
+                now = then;
+            }
+        }
+        now
     }
 
     /// Checks that a drive whose life was over at `position` takes no writes.

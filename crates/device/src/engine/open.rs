@@ -19,7 +19,6 @@ use crate::served::DeviceError;
 use crate::settings::{Durability, Settings, invalid};
 use crate::superblock::{Copies, Superblock};
 use crate::usage::Usage;
-use crate::verify::Rules;
 
 impl Drive {
     /// Makes an empty drive on `media`, which holds at least [`Settings::file_bytes`] zeros. `uuid`
@@ -96,19 +95,9 @@ impl Drive {
     /// # Errors
     /// Those of [`Drive::open`].
     pub fn open_as(
-        media: Box<dyn Media>,
-        settings: &Settings,
-        durability: Durability,
-    ) -> Result<Self, DeviceError> {
-        Self::open_by(media, settings, durability, Rules::default())
-    }
-
-    /// Opens the drive without some of the rules.
-    pub(crate) fn open_by(
         mut media: Box<dyn Media>,
         settings: &Settings,
         durability: Durability,
-        rules: Rules,
     ) -> Result<Self, DeviceError> {
         let low = settings.low()?;
         let mut copies = Copies::read(media.as_ref())?;
@@ -123,8 +112,7 @@ impl Drive {
             failed = None;
         }
         let (media_read, superblock) = (media.as_ref(), &before);
-        let drive =
-            recover::Drive { media: media_read, zones: &zones, superblock, settings, rules };
+        let drive = recover::Drive { media: media_read, zones: &zones, superblock, settings };
         let mut found = recover::load(drive, true)?;
         let is_clean = found.is_clean;
         let mut now = Superblock {
@@ -151,7 +139,7 @@ impl Drive {
             };
             Journal::new(tag, (now.base(), now.base()), now.base())
         };
-        let parts = (&zones, tag, rules);
+        let parts = (&zones, tag);
         let prepared = if failed.is_some() {
             Ok(())
         } else if is_clean {
@@ -192,7 +180,6 @@ impl Drive {
             low,
             ranges: settings.streams.clone(),
             durability,
-            rules,
             is_dirty: false,
             stripes: Stripes::default(),
             mapped: found.mapped,

@@ -61,7 +61,7 @@ impl Drive {
         let (block, offset) = self.zones.geometry.place_of(ppn);
         let info = self.blocks[block as usize];
         let is_reused = !info.is_written && info.changed >= self.barrier;
-        let mut waited = match is_reused && self.rules.waits_before_reuse {
+        let mut waited = match is_reused && !mutants::on(Mutant::ReuseWithoutSync) {
             true => self.make_durable(),
             false => Ok(()),
         };

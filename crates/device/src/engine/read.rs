@@ -43,8 +43,8 @@ fn slot_of(records: &[u8], tag: u32, first: u32, ppn: u32) -> Option<Slot> {
 
 impl Drive {
     fn pages_of_media(&self) -> Pages<'_> {
-        let Self { media, zones, tag, rules, .. } = self;
-        Pages { media: media.as_ref(), zones, tag: *tag, rules: *rules }
+        let Self { media, zones, tag, .. } = self;
+        Pages { media: media.as_ref(), zones, tag: *tag }
     }
 
     /// What `page` must be at `ppn`.

@@ -90,7 +90,7 @@ impl Drive {
         if mutants::on(Mutant::CheckpointNamedLate) {
             (checkpoint.journal, checkpoint.stamp) = (self.journal.next(), self.journal.stamp());
         }
-        if self.rules.orders_checkpoints {
+        if !mutants::on(Mutant::SuperblockBeforeCheckpoint) {
             self.sync_if_promised()?;
         }
         let next = Superblock {

@@ -19,7 +19,7 @@ pub struct Limits {
     pub idle: Duration,
     /// The time in which a client takes or sends [`PIECE`] bytes, else it is closed.
     pub patience: Duration,
-    /// The same while its place or its memory is needed for another client.
+    /// The time for [`PIECE`] bytes while the client's place or memory is needed for another one.
     pub stalled: Duration,
     /// Requests of a connection under way.
     pub requests: usize,
@@ -51,9 +51,9 @@ impl Default for Limits {
 /// Bytes that a client takes or sends within its patience.
 pub const PIECE: usize = 64 << 10;
 
-/// TCP asks a client that says nothing whether it is still there: first after this time,
+/// The time after which TCP asks a client that says nothing if it is still there.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// then at this distance,
+/// The time between two such questions.
 pub const KEEP_ALIVE_STEP: Duration = Duration::from_secs(10);
-/// and closes the connection of one that does not acknowledge what it was sent for this time.
+/// The time after which TCP closes the connection of a client that does not acknowledge what it was sent.
 pub const UNACKNOWLEDGED: Duration = Duration::from_secs(30);

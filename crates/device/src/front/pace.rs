@@ -29,7 +29,7 @@ pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 /// than so much too long.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// The same once it has been awake for most of a window: a usual sleep takes less too long.
+/// How long it stays awake once it has been so for most of a window: a usual sleep takes less too long.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
 /// A thread that comes before all others is stopped by Linux for the rest of a second of which it has
@@ -141,18 +141,14 @@ impl Shared {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// The same moment in the time of the simulated drive, and back.
+    /// A moment of the wall in the time of the simulated drive.
     fn simulated(&self, wall_ns: u64) -> u64 {
         (wall_ns as f64 / self.slower) as u64
     }
 
+    /// A moment of the simulated drive in the time of the wall.
     fn wall(&self, simulated_ns: u64) -> u64 {
         (simulated_ns as f64 * self.slower) as u64
-    }
-
-    fn call(&self) {
-        self.is_called.store(true, Ordering::SeqCst);
-        self.wake.notify_one();
     }
 
     /// Gives an answer to its front end, and counts how late that is. What the front end then needs is, as
@@ -336,7 +332,7 @@ impl Pace {
             self.shared.is_called.store(true, Ordering::SeqCst);
             (number, arrived_ns)
         };
-        self.shared.call();
+        self.shared.wake.notify_one();
         let arrived = self.shared.began + Duration::from_nanos(arrived_ns);
         Some(Ticket { number, arrived, shared: Arc::clone(&self.shared) })
     }
@@ -356,7 +352,7 @@ impl Drop for Pace {
             let _state = lock(&self.shared.state);
             self.shared.is_called.store(true, Ordering::SeqCst);
         }
-        self.shared.call();
+        self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

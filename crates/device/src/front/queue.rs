@@ -316,7 +316,7 @@ impl<S: Served + 'static> Engine<S> {
         Self::start_paced(drive, None)
     }
 
-    /// The same; with a `pace` answers leave when it says.
+    /// Starts the thread of `drive`; with a `pace` answers leave when it says.
     pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
         let drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);

@@ -215,7 +215,7 @@ impl Socket {
         }
     }
 
-    /// The same connection once more.
+    /// One more handle of this connection.
     ///
     /// # Errors
     /// The system refuses.
@@ -396,5 +396,23 @@ impl Write for Replies<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_gone_without_a_word_is_found() {
+        let listener = Listener::tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let address = listener.tcp_address().unwrap().unwrap();
+        let _client = TcpStream::connect(address).unwrap();
+        let Socket::Tcp(socket) = listener.accept().unwrap() else { panic!("a socket of TCP") };
+        assert_eq!(sockopt::socket_keepalive(&socket), Ok(true));
+        assert_eq!(sockopt::tcp_keepidle(&socket), Ok(KEEP_ALIVE));
+        assert_eq!(sockopt::tcp_keepintvl(&socket), Ok(KEEP_ALIVE_STEP));
+        #[cfg(target_os = "linux")]
+        assert_eq!(sockopt::tcp_user_timeout(&socket), Ok(UNACKNOWLEDGED.as_millis() as u32));
     }
 }

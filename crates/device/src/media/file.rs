@@ -5,12 +5,15 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fdatasync, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, fdatasync, flock};
 use rustix::io::Errno;
 
 use super::Media;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
+
+/// A pipe in the place of a file is not waited for.
+const AT_ONCE: i32 = OFlags::NONBLOCK.bits() as i32;
 
 /// See the module's text.
 pub struct FileMedia {
@@ -37,7 +40,7 @@ impl FileMedia {
     /// # Errors
     /// No such file, or one that another process has open.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::opened(OpenOptions::new().read(true).write(true).open(path)?)
+        Self::opened(OpenOptions::new().read(true).write(true).custom_flags(AT_ONCE).open(path)?)
     }
 
     /// The file that is open already, to read and to write.
@@ -45,9 +48,9 @@ impl FileMedia {
     /// # Errors
     /// Another process has it open as a drive.
     pub fn opened(file: File) -> io::Result<Self> {
-        lock(&file)?;
-        let len = file.metadata()?.len();
-        Ok(Self { file, len })
+        let media = Self::opened_read_only(file)?;
+        lock(&media.file)?;
+        Ok(media)
     }
 
     /// The file at `path` to read, whoever else has it open.
@@ -55,16 +58,19 @@ impl FileMedia {
     /// # Errors
     /// No such file, or one that may not be read.
     pub fn read_only(path: &Path) -> io::Result<Self> {
-        Self::opened_read_only(File::open(path)?)
+        Self::opened_read_only(OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path)?)
     }
 
     /// The file that is open already, to read, whoever else has it open.
     ///
     /// # Errors
-    /// Its size cannot be told.
+    /// It is no file, or its size cannot be told.
     pub fn opened_read_only(file: File) -> io::Result<Self> {
-        let len = file.metadata()?.len();
-        Ok(Self { file, len })
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+        }
+        Ok(Self { file, len: about.len() })
     }
 }
 
@@ -132,5 +138,48 @@ impl Media for FileMedia {
 
     fn len(&self) -> u64 {
         self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_for_its_owner_alone_and_takes_no_name_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drive");
+        drop(FileMedia::create(&path, 4096).unwrap());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::write(&path, "kept").unwrap();
+        // A link leads to no new file either.
+        let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+        symlink(&target, &link).unwrap();
+        for there in [&path, &link] {
+            let refused = FileMedia::create(there, 4096).err().map(|error| error.kind());
+            assert_eq!(refused, Some(io::ErrorKind::AlreadyExists));
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+        assert!(!target.exists());
+    }
+
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+        for opened in [FileMedia::open(&path), FileMedia::read_only(&path)] {
+            assert_eq!(opened.err().unwrap().to_string(), "it is no file");
+        }
+    }
+
+    /// A device that knows no `fdatasync` is one that says whether it was asked.
+    #[test]
+    fn a_sync_asks_the_system() {
+        let file = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
+        let error = FileMedia { file, len: 0 }.sync().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::INVAL.raw_os_error()));
     }
 }

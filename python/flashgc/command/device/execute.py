@@ -19,7 +19,7 @@ from flashgc.command.device.options import (
     serving_options,
     user_option,
 )
-from flashgc.command.device.up import filesystem_options, mount_words, served
+from flashgc.command.device.up import filesystem_options, mount_words
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import Named, asked
 
@@ -76,7 +76,7 @@ Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, and no warnings but of safety.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
     command: tuple[str, ...],
@@ -105,8 +105,9 @@ def execute(
     """
     from flashgc.command.results import deliver
     from flashgc.device import execution, replaying
+    from flashgc.device.serving import Fronts
 
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
@@ -120,7 +121,7 @@ def execute(
             options=mount_words(mount_options),
             record=trace,
             keep=keep,
-            serve=served(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
+            fronts=Fronts(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
             user=user,
             clocked=clock,
         )

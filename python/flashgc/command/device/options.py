@@ -215,14 +215,15 @@ def user_option(command: F) -> F:
     )(command)
 
 
-def check_addresses(
-    nbd: str | None, http: str | None, *, listen_anywhere: bool, quiet: bool
-) -> None:
-    """Check where the drive is to be served, and say what is not protected there."""
+def check_addresses(nbd: str | None, http: str | None, *, listen_anywhere: bool) -> None:
+    """Check where the drive is to be served, and say what is not protected there.
+
+    No ``--quiet`` silences that.
+    """
     from flashgc.device.listening import check
 
     warning = check(nbd, http, anywhere=listen_anywhere)
-    if warning is not None and not quiet:
+    if warning is not None:
         click.echo(warning, err=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,9 +17,10 @@ from flashgc.command.device.options import (
     serving_options,
     user_option,
 )
-from flashgc.command.device.up import served
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.device.up import with_clock
+
+if TYPE_CHECKING:
+    from flashgc.device.serving import Fronts
 
 
 @click.command(
@@ -53,7 +54,7 @@ through its control socket: flashgc device stat, record, hint, cancel, trim, flu
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what is not protected.")
 def serve(
     file: Path,
     fuse: Path | None,
@@ -78,22 +79,8 @@ def serve(
     from flashgc.device.realtime import told
     from flashgc.device.serving import Fronts, opened, until_told
 
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
-    if os.geteuid() == 0:
-        given = served(
-            nbd=nbd,
-            http=http,
-            listen_anywhere=listen_anywhere,
-            record=record,
-            durability=durability,
-            vhost_user=vhost_user,
-            allow_python=allow_python,
-        )
-        _supervise(file, [*given, *with_clock(clock)], fuse, user, quiet=quiet)
-        return OK
-    if user is not None:
-        raise ConfigError("--user applies to root alone; hint: leave it out")
     fronts = Fronts(
         fuse=fuse,
         nbd=nbd,
@@ -105,6 +92,11 @@ def serve(
         allow_python=allow_python,
         clock=clock,
     )
+    if os.geteuid() == 0:
+        _supervise(file, fronts, user, quiet=quiet)
+        return OK
+    if user is not None:
+        raise ConfigError("--user applies to root alone; hint: leave it out")
     with opened(file, fronts) as drive:
         _say(drive.serving, quiet=quiet)
         while True:
@@ -125,15 +117,13 @@ def _say(serving: list[str], *, quiet: bool) -> None:
         click.echo("serving; Ctrl-C closes the drive", err=True)
 
 
-def _supervise(
-    file: Path, words: list[str], fuse: Path | None, user: str | None, *, quiet: bool
-) -> None:
+def _supervise(file: Path, fronts: Fronts, user: str | None, *, quiet: bool) -> None:
     """Serves by a process without root's rights."""
     from flashgc._core import DriveError
     from flashgc.device.realtime import told
     from flashgc.device.supervised import served as supervised
 
-    with supervised(file, words, fuse, user) as drive:
+    with supervised(file, fronts, user) as drive:
         _say(drive.serving, quiet=quiet)
         while True:
             try:
@@ -141,5 +131,5 @@ def _supervise(
                 break
             except DriveError as error:
                 click.echo(f"warning: {error}", err=True)
-        if was_told and "--clock" in words and not quiet:
+        if was_told and fronts.clock is not None and not quiet:
             click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")

@@ -63,7 +63,7 @@ Needs root, FUSE and loop devices.""",
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what is not protected.")
 def up(
     file: Path,
     mount: Path,
@@ -90,54 +90,29 @@ def up(
     from flashgc.device import code
     from flashgc.device import up as upping
     from flashgc.device.making import configuration
+    from flashgc.device.serving import Fronts
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
     code.check(file, configuration(file), allowed=allow_python)
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere, quiet=quiet)
+    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
-    serve = [
-        *served(
-            nbd=nbd,
-            http=http,
-            listen_anywhere=listen_anywhere,
-            record=record,
-            durability=durability,
-            allow_python=allow_python,
-        ),
-        *upping.with_clock(clock),
-    ]
-    done = upping.up(
-        file, mount, filesystem=fs, options=mount_words(mount_options), serve=serve, user=user
+    fronts = Fronts(
+        nbd=nbd,
+        http=http,
+        listen_anywhere=listen_anywhere,
+        record=record,
+        durability=durability,
+        clock=clock,
+        allow_python=allow_python,
     )
+    options = mount_words(mount_options)
+    done = upping.up(file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user)
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
             click.echo(where)
     return OK
-
-
-def served(
-    *,
-    nbd: str | None = None,
-    http: str | None = None,
-    listen_anywhere: bool = False,
-    record: Path | None = None,
-    durability: str | None = None,
-    vhost_user: Path | None = None,
-    allow_python: bool = False,
-) -> list[str]:
-    """The options of the server."""
-    given = {
-        "--nbd": nbd,
-        "--http": http,
-        "--record": None if record is None else str(record.absolute()),
-        "--durability": durability,
-        "--vhost-user": None if vhost_user is None else str(vhost_user.absolute()),
-    }
-    words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
-    flags = {"--listen-anywhere": listen_anywhere, "--allow-python": allow_python}
-    return [*words, *(flag for flag, is_given in flags.items() if is_given)]
 
 
 def mount_words(text: str) -> list[str]:

@@ -9,7 +9,6 @@ use crate::layout::Zones;
 use crate::media::{CrashMedia, Fault, FaultMedia, Faults, State};
 use crate::served::DeviceError;
 use crate::settings::Settings;
-use crate::verify::Rules;
 
 /// An open drive, its medium and how to make that fail.
 pub(super) struct Life {
@@ -27,7 +26,6 @@ pub(super) struct Life {
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) rules: Rules,
     pub(super) zones: &'a Zones,
     /// The medium can give room back.
     pub(super) punches: bool,
@@ -48,8 +46,7 @@ impl Life {
         if let Some(failing) = failing {
             set(failing, (&media, &faults, &shorts), how.zones);
         }
-        let How { settings, rules, .. } = how;
-        let opened = Drive::open_by(Box::new(outer), settings, settings.durability, rules);
+        let opened = Drive::open(Box::new(outer), how.settings);
         let failed = faults.failed() + shorts.done() + media.failed_syncs();
         let opened = match opened {
             Ok(drive) => {

@@ -18,7 +18,6 @@ use crate::media::{CrashMedia, Media, MemMedia, State};
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
-use crate::verify::Rules;
 
 /// What a script did: its effect on the drive.
 enum Change {
@@ -45,7 +44,6 @@ enum Promise {
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
     punches: bool,
-    rules: Rules,
     zones: Zones,
     /// There is none while a step opens one.
     life: Option<Life>,
@@ -87,11 +85,7 @@ fn text(error: &DeviceError) -> String {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(
-        script: &'a Script,
-        rules: Rules,
-        tally: &'a mut Tally,
-    ) -> Result<Self, String> {
+    pub(super) fn new(script: &'a Script, tally: &'a mut Tally) -> Result<Self, String> {
         let settings = &script.settings;
         let len = settings.file_bytes().map_err(|error| text(&error))?;
         let mut blank = MemMedia::new(len);
@@ -102,7 +96,6 @@ impl<'a> Machine<'a> {
         let mut machine = Self {
             settings,
             punches: script.punches,
-            rules,
             zones,
             life: None,
             pages,
@@ -126,8 +119,8 @@ impl<'a> Machine<'a> {
         base: State,
         failing: Option<Failing>,
     ) -> Result<Life, (DeviceError, CrashMedia)> {
-        let &mut Self { settings, rules, punches, .. } = self;
-        let how = How { settings, rules, zones: &self.zones, punches };
+        let &mut Self { settings, punches, .. } = self;
+        let how = How { settings, zones: &self.zones, punches };
         let (opened, failed) = Life::open(base, how, failing);
         self.tally.faults += failed;
         opened
@@ -349,7 +342,11 @@ impl<'a> Machine<'a> {
         let mut images = Images::new(base, &ops);
         while images.step() {}
         let syncs = self.settings.durability == Durability::Power;
-        let is_power = if syncs { rng.below(4) > 0 } else { rng.below(32) == 0 };
+        let is_power = match end {
+            _ if syncs => rng.below(4) > 0,
+            End::Closed => rng.below(2) == 0,
+            End::Crashed | End::Cut => rng.below(32) == 0,
+        };
         let survives = match self.settings.durability {
             _ if end == End::Closed => true,
             Durability::Power => true,
@@ -488,6 +485,7 @@ impl<'a> Machine<'a> {
     fn reopen(&mut self, draw: u32, flip: Option<u32>) -> Result<(), String> {
         let life = self.end_life()?;
         let Life { mut drive, media, base, faults, shorts, .. } = life;
+        let media_errors = drive.drive().stat().media_errors;
         let had_failed = drive.drive().why_read_only().is_some() && !drive.drive().has_ended();
         let closed = drive.into_drive().close();
         let mut rng = Stream::new(draw.into(), "crash");
@@ -509,6 +507,18 @@ impl<'a> Machine<'a> {
         match self.open(base, None) {
             Ok(life) => self.life = Some(life),
             Err((error, _)) => return self.refused(promise, &error),
+        }
+        if end == End::Closed && promise == Promise::Kept {
+            let report = self.drive()?.stat();
+            if report.recovery.is_some() {
+                return Err("a drive that was closed recovers".to_string());
+            }
+            if report.media_errors != media_errors {
+                let found = report.media_errors;
+                return Err(format!(
+                    "the drive counts {found} media errors, expected {media_errors}"
+                ));
+            }
         }
         self.settle(promise)
     }

@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 use flashgc_ftl::EndOfLife;
 
 use super::super::oracle::Version;
-use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings};
+use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
 use super::short::Short;
 use crate::layout::PAGE;
 use crate::settings::{Durability, Settings};
@@ -197,7 +197,8 @@ impl Script {
             [EndOfLife::FirstFailure, EndOfLife::SystemFailure].get(of([0, 1, 2, 3]) as usize);
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
         let punches = of([0, 1, 1, 1]) == 1;
-        let settings = settings(policies, journal_blocks, durability, lifespan);
+        let is_small = of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 0;
+        let settings = settings(shape(is_small), policies, journal_blocks, durability, lifespan);
         let pages = settings.layout.geometry.logical_pages();
         let mut draw = Draw { rng, swarm, pages, version: 0 };
         Self { steps: (0..STEPS).map(|_| draw.step()).collect(), punches, settings }

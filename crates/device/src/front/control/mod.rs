@@ -123,7 +123,7 @@ impl Server {
         Self::start_at(queue, path, Listener::unix(path)?, keeper, patience)
     }
 
-    /// The same with a listener at `path` that is there already.
+    /// Serves as [`Server::start`] does, with a listener at `path` that is there already.
     ///
     /// # Errors
     /// No thread can be started.

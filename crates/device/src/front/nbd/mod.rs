@@ -66,7 +66,7 @@ impl Server {
         }
     }
 
-    /// The same as [`Server::start`] with a listener that is there already, and its limits.
+    /// Serves as [`Server::start`] does, with a listener that is there already, and these limits.
     ///
     /// # Errors
     /// No thread can be started.

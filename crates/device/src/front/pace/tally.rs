@@ -84,7 +84,7 @@ impl Tally {
         self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
     }
 
-    /// The same of a request that took the simulated drive no time.
+    /// A request that came and left at these times took the simulated drive no time.
     pub(super) fn left_at_once(&mut self, kind: Kind, [arrived_ns, now_ns]: [u64; 2]) {
         self.at_once.saturating_record(now_ns - arrived_ns);
         self.simulated[kind as usize].saturating_record(0);

@@ -1,0 +1,275 @@
+"""The claims file: what the papers publish, as data. It knows nothing of how a claim is checked."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from flashgc._core import ConfigError, suggest
+
+W = TypeVar("W", bound=StrEnum)
+
+#: A published cell: a number, or the name of a policy, a trace, a state.
+Cell = float | str
+
+
+class Kind(StrEnum):
+    """How a claim's published values are compared with measured ones."""
+
+    EQUAL = "equal"
+    RANGE = "range"
+    ORDER = "order"
+    ARGMIN = "argmin"
+    TREND = "trend"
+
+
+class Input(StrEnum):
+    """What the published experiment was made with."""
+
+    #: Completely defined by the paper.
+    EXACT = "exact"
+    #: A public trace.
+    TRACE = "trace"
+    #: Hardware or a program that nobody else has.
+    RIG = "rig"
+    #: The same, checked on living software here: run only when it is named.
+    LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a measured value may lie from the published one."""
+
+    #: Absolute, or a share of the published value.
+    amount: float
+    relative: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Tolerance:
+        """Reads ``"0.001"`` (absolute) or ``"0.05%"`` (of the published value).
+
+        >>> Tolerance.parse("0.05%")
+        Tolerance(amount=0.0005, relative=True)
+        """
+        number = text.removesuffix("%")
+        try:
+            amount = float(number)
+        except ValueError:
+            amount = math.nan
+        if not 0 <= amount < math.inf:
+            raise ConfigError(f"tol: found '{text}', expected a number from 0, or one with %")
+        relative = number != text
+        return cls(amount / 100 if relative else amount, relative)
+
+    def of(self, value: float) -> float:
+        """How far from ``value`` is near enough, in its unit."""
+        return self.amount * abs(value) if self.relative else self.amount
+
+    def __str__(self) -> str:
+        return f"{self.amount * 100:g}%" if self.relative else f"{self.amount:g}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose claims are in the file."""
+
+    #: First part of the ids of its claims.
+    name: str
+    title: str
+    #: Authors, place and year.
+    source: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published statement that can be checked."""
+
+    #: The paper and the place in it, joined by dots: ``dchoices.table1.model``.
+    id: str
+    #: The statement, in words.
+    what: str
+    kind: Kind
+    input: Input
+    #: For ``equal``.
+    tol: Tolerance | None = None
+    #: The published value, where there is one only.
+    value: float | None = None
+    #: Bounds, for ``range`` and ``argmin``.
+    lo: float | None = None
+    hi: float | None = None
+    #: The inequality or trend, in words, for ``order`` and ``trend``.
+    holds: str = ""
+    #: Headings of ``rows``.
+    columns: tuple[str, ...] = ()
+    #: Published numbers and what they belong to.
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    #: Further published numbers by name.
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    #: What a reader should know about the published figures.
+    note: str = ""
+
+    @property
+    def paper(self) -> str:
+        """The name of its paper."""
+        return self.id.partition(".")[0]
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance of a claim of kind ``equal``, which has one."""
+        assert self.tol is not None
+        return self.tol
+
+    @property
+    def only_value(self) -> float:
+        """The published value of a claim that has one only."""
+        assert self.value is not None
+        return self.value
+
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """The published cells under the heading ``name``."""
+        at = self.columns.index(name)
+        return tuple(row[at] for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All papers and their claims, in the order of the file."""
+
+    papers: Mapping[str, Paper]
+    claims: tuple[Claim, ...]
+
+    def select(self, what: tuple[str, ...]) -> tuple[Claim, ...]:
+        """The claims that ``what`` names, in the order of the file; nothing names all.
+
+        A name is a claim's id or the beginning of one up to a dot. Raises
+        :class:`flashgc.ConfigError` for a name of nothing.
+
+        >>> [claim.id for claim in claims().select(("dchoices.table1",))]
+        ['dchoices.table1.model', 'dchoices.table1.simulation']
+        """
+        for name in what:
+            if not any(_names(name, claim) for claim in self.claims):
+                hint = suggest(name, self.names())
+                raise ConfigError(f"WHAT: nothing published is called '{name}'; hint: {hint}")
+        return tuple(
+            claim for claim in self.claims if not what or any(_names(name, claim) for name in what)
+        )
+
+    def names(self) -> list[str]:
+        """Every name that :meth:`select` knows."""
+        found: dict[str, None] = {}
+        for claim in self.claims:
+            parts = claim.id.split(".")
+            found.update((".".join(parts[:end]), None) for end in range(1, len(parts) + 1))
+        return list(found)
+
+
+def _names(name: str, claim: Claim) -> bool:
+    return claim.id == name or claim.id.startswith(f"{name}.")
+
+
+@functools.cache
+def claims() -> Claims:
+    """The claims that flashgc comes with."""
+    file = importlib.resources.files("flashgc_papers") / "claims.toml"
+    return parse(file.read_text(encoding="utf-8"), "claims.toml")
+
+
+def parse(text: str, place: str) -> Claims:
+    """Reads a claims file; ``place`` is its name for messages.
+
+    Raises :class:`flashgc.ConfigError`, naming the claim and the fault.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{place}: {error}") from None
+    _known(place, document, ("paper", "claim"))
+    papers = {}
+    for name, raw in document.get("paper", {}).items():
+        keys = ("title", "source")
+        at = f"{place}: paper '{name}'"
+        _known(at, raw, keys)
+        papers[name] = Paper(name, *(_text(at, raw, key) for key in keys))
+    made: dict[str, Claim] = {}
+    for number, raw in enumerate(document.get("claim", []), start=1):
+        claim = _claim(f"{place}: claim {number}", raw)
+        at = f"{place}: claim '{claim.id}'"
+        if claim.id in made:
+            raise ConfigError(f"{at} is given twice")
+        if claim.paper not in papers:
+            raise ConfigError(f"{at}: there is no [paper.{claim.paper}]")
+        made[claim.id] = claim
+    return Claims(papers, tuple(made.values()))
+
+
+#: Keys of a claim besides those that every claim has.
+_OPTIONAL = ("tol", "value", "lo", "hi", "holds", "columns", "rows", "facts", "note")
+
+
+def _claim(at: str, raw: dict[str, Any]) -> Claim:
+    at = f"{at} '{raw.get('id', '?')}'"
+    _known(at, raw, ("id", "what", "kind", "input", *_OPTIONAL))
+    kind = _word(at, raw, "kind", Kind)
+    try:
+        tol = None if "tol" not in raw else Tolerance.parse(str(raw["tol"]))
+    except ConfigError as error:
+        raise ConfigError(f"{at}: {error}") from None
+    columns = tuple(raw.get("columns", ()))
+    rows = tuple(tuple(row) for row in raw.get("rows", ()))
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(columns):
+            raise ConfigError(
+                f"{at}: row {number} has {len(row)} cells, expected {len(columns)} as in columns"
+            )
+    for needs, keys in ((Kind.EQUAL, ("tol",)), (Kind.RANGE, ("lo", "hi"))):
+        missing = [key for key in keys if kind is needs and key not in raw]
+        if missing:
+            raise ConfigError(f"{at}: {missing[0]} is missing, which kind '{kind}' needs")
+    return Claim(
+        id=_text(at, raw, "id"),
+        what=_text(at, raw, "what"),
+        kind=kind,
+        input=_word(at, raw, "input", Input),
+        tol=tol,
+        value=raw.get("value"),
+        lo=raw.get("lo"),
+        hi=raw.get("hi"),
+        holds=raw.get("holds", ""),
+        columns=columns,
+        rows=rows,
+        facts=raw.get("facts", {}),
+        note=raw.get("note", ""),
+    )
+
+
+def _known(at: str, raw: dict[str, Any], keys: tuple[str, ...]) -> None:
+    for key in raw:
+        if key not in keys:
+            raise ConfigError(f"{at}: unknown key '{key}'; hint: {suggest(key, list(keys))}")
+
+
+def _text(at: str, raw: dict[str, Any], key: str) -> str:
+    value = raw.get(key)
+    if not isinstance(value, str):
+        found = "nothing" if value is None else repr(value)
+        raise ConfigError(f"{at}: {key}: found {found}, expected text")
+    return value
+
+
+def _word(at: str, raw: dict[str, Any], key: str, words: type[W]) -> W:
+    value = _text(at, raw, key)
+    try:
+        return words(value)
+    except ValueError:
+        known = [str(word) for word in words]
+        raise ConfigError(
+            f"{at}: {key}: found '{value}', expected {', '.join(known)}; "
+            f"hint: {suggest(value, known)}"
+        ) from None

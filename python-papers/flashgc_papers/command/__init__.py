@@ -1,0 +1,1 @@
+"""``flashgc reproduce``, the command: its options, and what is shown."""

@@ -1,0 +1,137 @@
+"""Claims as people read them: a table each with verdicts and why, or the list of what there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from flashgc._documents import dumps
+from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.runner import Outcome, Row, Size, runner_of
+from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.reproduce.words import lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flashgc.command.render import AnyTable, Console
+    from flashgc_papers.reproduce.document import Reproduction
+
+STYLES = {
+    Verdict.MET: "bold green",
+    Verdict.IN_KIND: "green",
+    Verdict.BLIND: "magenta",
+    Verdict.MISSED: "bold red",
+    Verdict.NOT_RUN: "yellow",
+}
+
+
+def show_claims(made: Reproduction, report: Path | None) -> None:
+    """Prints what became of every claim, and where the page is."""
+    out = console()
+    for outcome in made.outcomes:
+        _show_claim(out, outcome)
+        out.print()
+    for unit, counted in (("claims", made.counts()), ("rows", made.rows())):
+        counts = Text(f"{unit + ':':<8}", style="bold" if not is_plain(out) else "")
+        parts = [(verdict, counted[verdict]) for verdict in Verdict if counted[verdict]]
+        for place, (verdict, of_verdict) in enumerate(parts):
+            counts.append(", " if place else "", style="default not bold")
+            counts.append(f"{of_verdict} {verdict}", style=STYLES[verdict])
+        out.print(counts)
+    for name in made.untold():
+        out.print(f"no row tells from the right engine: {name}")
+    if report is not None:
+        out.print(f"page:   {report}", soft_wrap=True)
+
+
+def _show_claim(out: Console, outcome: Outcome) -> None:
+    claim, task = outcome.claim, outcome.task
+    title = Text(f"{claim.id}  ", style="" if is_plain(out) else "bold cyan")
+    title.append(str(outcome.verdict), style=STYLES[outcome.verdict])
+    out.print(title)
+    out.print(_text(out, claim.what), soft_wrap=is_plain(out))
+    run = (("run with", task.settings), ("left out", task.left_out))
+    if task.settings:
+        show(out, facts(out, [(name, _text(out, said)) for name, said in run if said]))
+    if outcome.rows:
+        out.print()
+        show(out, _table(out, outcome))
+        out.print()
+    told = [(str(outcome.verdict), outcome.why)]
+    if len(outcome.rows) > 1:
+        told += _reasons(outcome.rows)
+    for trial in outcome.trials:
+        rows = f"{len(trial.told)} of {len(trial.met)} met rows tell it"
+        told.append((f"wrong: {trial.name}", trial.failed or rows))
+    told += [("note", note) for note in outcome.notes]
+    show(out, facts(out, [(name, _text(out, said)) for name, said in told]))
+
+
+def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
+    """Why rows were missed or not run, each reason once; the page has every row's."""
+    whys: dict[str, list[str]] = {}
+    for row in rows:
+        if row.verdict in (Verdict.MISSED, Verdict.NOT_RUN):
+            whys.setdefault(row.why, []).append(row.label)
+    return [
+        (labels[0] if len(labels) == 1 else f"{len(labels)} rows", why)
+        for why, labels in whys.items()
+    ]
+
+
+def _table(out: Console, outcome: Outcome) -> AnyTable:
+    """The rows of a claim; without differences where no row has one."""
+    made_lines = lines(outcome)
+    numbers = any(line.difference for line in made_lines)
+    columns = [(outcome.heading, LEFT), ("published", LEFT), ("measured", LEFT)]
+    columns += [("diff.", RIGHT)] if numbers else []
+    made = table(out, [*columns, ("verdict", LEFT)])
+    made.columns[-1].no_wrap = True
+    for line in made_lines:
+        cells = [_text(out, cell) for cell in (line.row.label, line.published, line.measured)]
+        cells += [Text(line.difference)] if numbers else []
+        verdict = line.row.verdict
+        made.add_row(*cells, Text(str(verdict), style=STYLES[verdict]))
+    return made
+
+
+def _text(out: Console, text: str, style: str = "") -> Text:
+    return Text(text.replace("±", unicode(out, "±", "+-")), style="" if is_plain(out) else style)
+
+
+def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
+    """Prints the claims that ``what`` names, and what each needs."""
+    chosen = claims().select(what)
+    rows = [(claim, _needs(claim, size)) for claim in chosen]
+    if as_json:
+        listed = [
+            {"id": c.id, "kind": str(c.kind), "input": str(c.input), "needs": needs, "what": c.what}
+            for c, needs in rows
+        ]
+        click.echo(dumps({"size": str(size), "claims": listed}))
+        return
+    out = console()
+    for number, name in enumerate(dict.fromkeys(claim.paper for claim in chosen)):
+        paper = claims().papers[name]
+        if number:
+            out.print()
+        out.print(Text(paper.title, style="" if is_plain(out) else "bold cyan"))
+        out.print(_text(out, paper.source, "dim"))
+        made = table(out, [("claim", LEFT), ("kind", LEFT), ("input", LEFT), ("needs", LEFT)])
+        made.columns[0].no_wrap = True
+        for claim, needs in rows:
+            if claim.paper == name:
+                made.add_row(claim.id, str(claim.kind), str(claim.input), needs)
+        show(out, made)
+
+
+def _needs(claim: Claim, size: Size) -> str:
+    """What a claim needs to be run."""
+    runner = runner_of(claim)
+    if runner is None:
+        return "a runner"
+    task = runner.task(claim, size)
+    return task.not_run or task.settings

@@ -1,0 +1,134 @@
+"""``flashgc reproduce``: the papers' tables and figures, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc._core import ConfigError
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+
+
+def _complete(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    from flashgc_papers.claims import claims
+
+    return [CompletionItem(name) for name in claims().names() if name.startswith(incomplete)]
+
+
+def _folder(_context: Any, _parameter: Any, value: str) -> Path:
+    if not value:
+        raise ConfigError("--out: the name is empty; hint: give a folder, such as reproduced")
+    return Path(value)
+
+
+def _jobs(_context: Any, _parameter: Any, value: str) -> int:
+    from flashgc.execution import parse_jobs
+
+    return parse_jobs(value, "--jobs")
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc reproduce --list
+  flashgc reproduce --quick
+  flashgc reproduce dchoices.table1 dchoices.fig3
+  flashgc reproduce dchoices --full --out full
+
+Stopped work goes on where it was: give the same command again.""",
+)
+@click.argument("what", nargs=-1, shell_complete=_complete)
+@click.option("--quick", is_flag=True, help="Minutes: fewer runs, fewer points, smaller drives.")
+@click.option("--full", is_flag=True, help="The papers' own sizes.")
+@click.option(
+    "--mutants",
+    is_flag=True,
+    help="Ask wrong engines too; rows that do not tell them apart are not counted.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    callback=_folder,
+    default="flashgc-reproduce",
+    help="Folder for the page, the data and what was run.  [default: flashgc-reproduce]",
+)
+@click.option("--list", "listing", is_flag=True, help="List what is published, and run nothing.")
+@click.option(
+    "--jobs",
+    metavar="N",
+    callback=_jobs,
+    default="0",
+    help="Runs side by side; 0: one a core.  [default: 0]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+def reproduce(
+    what: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    mutants: bool,
+    out: Path,
+    listing: bool,
+    jobs: int,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run what papers published again, and say how it stands to what is measured.
+
+    WHAT is a claim (dchoices.fig3), a table (dchoices.table1) or a paper (dchoices); without it,
+    everything. Each row is met, met-in-kind (sign, order and rough size, on something that stands
+    in for what the paper used), missed or not-run; a missed row is a finding, not a failure.
+    DIR/report.html shows every table and figure.
+    """
+    from flashgc.command.progress import Bar
+    from flashgc.command.render import warn
+    from flashgc_papers.claims import claims
+    from flashgc_papers.command.claims import show_claims, show_list
+    from flashgc_papers.reproduce.folder import Folder
+    from flashgc_papers.reproduce.mutants import BUILD, built
+    from flashgc_papers.reproduce.reproduce import reproduce as perform
+    from flashgc_papers.reproduce.runner import Size
+
+    if quick and full:
+        raise ConfigError("--full: found together with --quick; hint: give one of them")
+    size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
+    claims().select(what)  # A wrong name is said before anything is made.
+    if listing:
+        show_list(what, size, as_json=as_json)
+        return OK
+    folder = Folder(out)
+    with Bar(quiet=quiet) as bar:
+        made, work = perform(
+            what,
+            size=size,
+            cache=folder.cache,
+            jobs=jobs,
+            progress=bar.show,
+            mutants=mutants,
+        )
+    unwritten: OSError | None = work.unkept
+    try:
+        folder.write(made)
+    except OSError as error:
+        unwritten = error
+    if as_json:
+        click.echo(made.to_json())
+    else:
+        show_claims(made, None if unwritten else folder.report)
+    if mutants and not built():
+        warn(
+            f"--mutants: faults in the engine's code were not run; hint: {BUILD}",
+            quiet=quiet,
+        )
+    for name, why in made.failed.items():
+        warn(f"{name}: {why}", quiet=quiet)
+    if made.interrupted:
+        warn("interrupted: give the same command again to go on", quiet=quiet)
+    if unwritten is not None:
+        raise unwritten
+    return INTERRUPTED if made.interrupted else FAILED if made.failed else OK

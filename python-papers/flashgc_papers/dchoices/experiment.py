@@ -1,0 +1,48 @@
+"""Van Houdt's drive under uniform random writes as simulations, and the mean field beside it."""
+
+from __future__ import annotations
+
+import math
+
+from flashgc.described import Simulation, simulation
+from flashgc_papers.claims import Cell
+from flashgc_papers.reproduce.runner import Computation, model
+from flashgc_papers.reproduce.verdicts import Value
+
+#: The paper's drive and run: blocks, collections a run.
+BLOCKS, COLLECTIONS = 50_000, 250_000
+DRIVE = "N = 50 000, 250 000 collections a run, the first third left out"
+
+
+def uniform(
+    *, b: Cell, spare: Cell, victim: str, runs: int, frontier: str = "single"
+) -> Simulation:
+    """The paper's drive under uniform random writes, from a random fill."""
+    return simulation(
+        workload="uniform",
+        blocks=BLOCKS,
+        pages_per_block=b,
+        spare=spare,
+        victim=victim,
+        frontier=frontier,
+        fill="random",
+        collections=COLLECTIONS,
+        warmup="1/3",
+        runs=runs,
+    )
+
+
+def choices(d: Cell, c: Cell) -> str:
+    """The policy of ``d`` choices and ``c`` blocks of memory."""
+    return f"d-choices:d={d},c={c}"
+
+
+def mean_field(*, b: Cell, spare: Cell, d: Cell, c: Cell) -> Computation:
+    """The fixed point of the mean field at one point."""
+    return model("meanfield", pages_per_block=b, spare=spare, d=d, c=c)
+
+
+def ratio(over: Value, under: Value) -> Value:
+    """The ratio of two values measured apart, with its interval to first order."""
+    mean = over.mean / under.mean
+    return Value(mean, mean * math.hypot(over.ci95 / over.mean, under.ci95 / under.mean))

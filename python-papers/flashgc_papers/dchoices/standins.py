@@ -1,0 +1,304 @@
+"""The four traces of the d-choices paper: where they are, and workloads that stand in for them.
+
+A stand-in is made from what the paper's Tables 2 and 3 say of a trace: five classes of pages, hot
+to cold, each with 20% of the requests, the share of the writes, and pages that are only read, which
+are taken from the coldest class. What the tables do not say is chosen, alike for all four:
+
+- The pages, ``PAGES``. The tables bound them above only: a page is requested at least once, so the
+  coldest class has at most a fifth of the requests, which makes 0.8 (rsrch0) to 4.7 million
+  (prxy0). Of rsrch0 a public table of write frequencies says more: its 17 most written offsets get
+  20% of the page requests and are 0.01% of the pages, with the rounding 113 000 to 340 000 pages.
+- That pages lie in runs and are requested by runs, ``RUN``, a block of the paper's drives: pages
+  of a file are written together. The result depends on it more than on all else.
+
+Both are varied beside Tables 4 and 5. No length of runs fits both tables: with one write frontier
+rsrch0 and prxy0 are met by shorter runs than with two. What is missing is change over time: a draw
+does not depend on those before it, where in a trace most pages are hot for a while and cold after.
+Two frontiers gain from that and one does not, and so does memory at the best number of choices
+(``tests/test_standins.py`` shows both).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flashgc._core import FlashgcError
+from flashgc.described import Simulation, simulation
+from flashgc.results import TraceStat
+from flashgc.traces import trace_stat
+from flashgc.units import format_count
+from flashgc_papers.claims import Claim, claims
+from flashgc_papers.reproduce.runner import Size
+
+#: Logical pages of a stand-in.
+PAGES = 200_000
+#: Pages that lie together and are requested together.
+RUN = 64
+#: The environment variable that names the folder of the public traces.
+FOLDER = "FLASHGC_TRACES"
+#: How far the requests of a file may be from those of the published trace for it to be that trace.
+WHOLE = 0.01
+
+#: How the requests of a trace are counted: section 5 rounds offsets down to a page and splits by
+#: size, once for all of its tables. Statistics count so, and drives in addition leave out what lies
+#: beyond their U = b floor(x/b) pages.
+COUNTED: Literal["rounded"] = "rounded"
+REPLAYED = "rounded+floor"
+
+#: Pages a block of the paper's drives.
+B = 64
+#: Page requests of a run, and runs.
+LENGTH = {
+    Size.QUICK: (4_000_000, 3),
+    Size.DEFAULT: (10_000_000, 4),
+    Size.FULL: (50_000_000, 10),
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the paper says of one of its traces."""
+
+    #: Its name in the paper.
+    name: str
+    #: Writes in percent of the page requests.
+    writes: float
+    #: Page requests.
+    requests: int
+    #: Pages only read, in percent of all pages accessed.
+    read_only: float
+    #: Percent of the pages that get 20, 40, 60 and 80% of the page requests.
+    locality: tuple[float, ...]
+
+    @property
+    def word(self) -> str:
+        """What the names of its files contain."""
+        return {"rsrch0": "rsrch_0", "prxy0": "prxy_0"}.get(self.name, self.name)
+
+
+@functools.cache
+def published() -> dict[str, Published]:
+    """The paper's four traces by name, from its Tables 2 and 3."""
+    (sizes,) = claims().select(("dchoices.table2",))
+    (shares,) = claims().select(("dchoices.table3",))
+    locality = {str(name): tuple(map(float, row)) for name, *row in shares.rows}
+    return {
+        str(name): Published(
+            str(name), float(writes), int(requests), float(read_only), locality[str(name)]
+        )
+        for name, writes, requests, read_only in sizes.rows
+    }
+
+
+def workload(trace: Published, run: int = RUN) -> str:
+    """The stand-in of a trace, as the spec of a mixture: a part that writes and one that reads.
+
+    Pages that are only read are as popular as the other pages of their class, or less where the
+    trace has too few reads for that (prxy0). The reads that are left go to the other pages as the
+    writes do.
+
+    >>> workload(published()["rsrch0"])
+    '0.8887*classes:pages=0.01/0.08/7.06/12.02/61.81/19.02,shares=20/20/20/20/15.2938/0,\
+run=64,burst=64 + 0.1113*classes:pages=0.01/0.08/7.06/12.02/61.81/19.02,\
+shares=1.34821/1.34821/1.34821/1.34821/1.03096/4.7062,run=64,burst=64,read=1'
+    """
+    edges = (0.0, *trace.locality, 100.0)
+    pages = [high - low for low, high in itertools.pairwise(edges)]
+    reads = 100 - trace.writes
+    only_read = round(min(20 * trace.read_only / pages[-1], reads), 4)
+    pages[-1] -= trace.read_only
+    written = (20.0, 20.0, 20.0, 20.0, 20 - only_read)
+    left = (reads - only_read) / (100 - only_read)
+    lies = f"pages={_proportions((*pages, trace.read_only))}"
+    runs = f"run={run},burst={run}"
+    writing = f"classes:{lies},shares={_proportions((*written, 0))},{runs}"
+    shares = _proportions((*(round(left * share, 6) for share in written), only_read))
+    reading = f"classes:{lies},shares={shares},{runs},read=1"
+    return f"{trace.writes / 100:.6g}*{writing} + {reads / 100:.6g}*{reading}"
+
+
+def _proportions(parts: tuple[float, ...]) -> str:
+    return "/".join(f"{part:.6g}" for part in parts)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A trace that is there, whole."""
+
+    path: Path
+    #: Its statistics as the paper counts.
+    stat: TraceStat
+    #: What that counting makes of it, beside the other one.
+    counted: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A trace that is not there."""
+
+    #: What was found instead.
+    why: str
+    #: What the paper's counting makes of the parts that were found.
+    counted: tuple[str, ...] = ()
+
+
+def find(trace: Published) -> Found | Missing:
+    """Looks for a trace in the folder that the environment names.
+
+    A file is the trace if its name says so and it has as many page requests as the paper's, within
+    1%: parts of a trace are about, and lists of its addresses.
+    """
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return Missing(f"{FOLDER} is not set")
+    return _search(trace, folder)
+
+
+@functools.cache
+def _search(trace: Published, folder: str) -> Found | Missing:
+    rejected, counted = [], []
+    for path in sorted(Path(folder).rglob(f"*{trace.word}*")):
+        if not path.is_file():
+            continue
+        try:
+            stat = trace_stat(path, paging=COUNTED)
+            touched = trace_stat(path, paging="covered")
+        except FlashgcError:
+            rejected.append(f"{path.name} is no trace")
+            continue
+        counted.append(
+            f"{path.name}: {_counts(stat)} by size ({COUNTED}), {_counts(touched)} where a request "
+            "is every page that it touches (covered)"
+        )
+        if abs(stat.page_requests / trace.requests - 1) <= WHOLE:
+            return Found(path, stat, counted[-1])
+        rejected.append(
+            f"{path.name} has {stat.page_requests} page requests, the trace {trace.requests}"
+        )
+    there = ", ".join(rejected) if rejected else f"no file in {folder} is called *{trace.word}*"
+    return Missing(f"{trace.name}: {there}", tuple(counted))
+
+
+def _counts(stat: TraceStat) -> str:
+    return f"{stat.pages} pages and {stat.page_requests} requests"
+
+
+def paging(claim: Claim, used: str) -> list[str]:
+    """How a table counts the requests of a trace and why, with what it makes of the files there."""
+    said = (
+        f"Requests of a trace are paged as section 5 has it for all tables, offsets rounded down "
+        f"to 4 KiB and sizes split: here with --paging {used}"
+    )
+    if used == REPLAYED:
+        said += (
+            f"; Tables 2 and 3 count the same requests with --paging {COUNTED}, the drive has "
+            "U = b floor(x/b) of the x pages"
+        )
+    files: list[str] = []
+    for found in map(find, traces(claim)):
+        files += [found.counted] if isinstance(found, Found) else found.counted
+    return [said, *files]
+
+
+def wanted(claim: Claim) -> list[str]:
+    """Which of a claim's traces are not there, and which files to put where."""
+    missing = [found.why for found in map(find, traces(claim)) if isinstance(found, Missing)]
+    if not missing:
+        return []
+    return [
+        *dict.fromkeys(missing),
+        f"To run on a trace itself, put it into the folder that {FOLDER} names, as one file whose "
+        "name has the word: rsrch_0 and prxy_0, of the MSR Cambridge traces; online and webmail, "
+        "of the FIU SRCMap traces. SNIA IOTTA publishes them",
+    ]
+
+
+def traces(claim: Claim) -> list[Published]:
+    """The traces that a claim speaks of, in its order."""
+    return [published()[str(name)] for name in dict.fromkeys(claim.column("trace"))]
+
+
+def drive(
+    trace: Published,
+    size: Size,
+    *,
+    spare: float,
+    victim: str,
+    frontier: str,
+    run: int = RUN,
+    pages: int = PAGES,
+) -> Simulation:
+    """The paper's drive under a trace, or what stands in for it (runs of ``run``, on ``pages``).
+
+    With more pages than a stand-in has, requests are more in proportion: drive writes are the same.
+    """
+    requests, runs = LENGTH[size]
+    found = find(trace)
+    if isinstance(found, Found):
+        source: dict[str, object] = {
+            "workload": str(found.path),
+            # "Numbered" in the paper means in order of first access.
+            "paging": REPLAYED,
+            "numbering": "first-touch",
+        }
+    else:
+        blocks = round(pages / B / (1 - spare))
+        source = {"workload": workload(trace, run), "blocks": blocks}
+        requests = requests * pages // PAGES
+    return simulation(
+        **source,
+        pages_per_block=B,
+        spare=spare,
+        victim=victim,
+        frontier=frontier,
+        fill="sequential",
+        warmup="0",
+        requests=requests,
+        runs=runs,
+    )
+
+
+def stand_in(trace: Published) -> str:
+    """What rows say of the workload; nothing where it is the trace."""
+    if isinstance(find(trace), Found):
+        return ""
+    return "a stand-in"
+
+
+def settings(size: Size) -> str:
+    """The size of the simulations in words."""
+    requests, runs = LENGTH[size]
+    return (
+        f"sequential fill, no warm-up, {requests // 10**6} million page requests, {runs} runs; a "
+        f"stand-in has {format_count(PAGES)} pages, a trace its own"
+    )
+
+
+def left_out(size: Size) -> str:
+    """What a size leaves out of the paper's runs."""
+    requests, runs = LENGTH[size]
+    wanted, wanted_runs = LENGTH[Size.FULL]
+    if requests >= wanted:
+        return ""
+    return (
+        f"all but {requests // 10**6} of {wanted // 10**6} million requests a run, and all but "
+        f"{runs} of {wanted_runs} runs"
+    )
+
+
+def notes(claim: Claim) -> list[str]:
+    """What the stand-ins are, how traces are read, and which are missing."""
+    said = []
+    if any(stand_in(trace) for trace in traces(claim)):
+        said.append(
+            "A stand-in is made from Tables 2 and 3: classes of pages, hot to cold, and pages that "
+            f"are only read. The tables do not say how many pages ({format_count(PAGES)} here), "
+            f"nor which lie and are requested together (runs of {RUN}); it does not change over "
+            "time, as a trace does"
+        )
+    return said + paging(claim, REPLAYED) + wanted(claim)

@@ -1,0 +1,43 @@
+"""Wrong engines for Lee et al.'s claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc_papers.reproduce.mutants import Mutant, swap
+
+_ALL = "pgc+merge+pipeline"
+
+
+def _no_threshold(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return {**options, "gc_hard": "0"} if "gc_hard" in options else None
+
+
+def _short_erase(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    whole, short = "erase=1.5ms", "erase=150us"
+    times = str(options.get("times"))
+    return {**options, "times": times.replace(whole, short)} if whole in times else None
+
+
+def _no_collections(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The drives whose bandwidth is measured in slices, empty at first: nothing is collected."""
+    return {**options, "fill": "empty", "warmup": "0"} if "resolution" in options else None
+
+
+MUTANTS = (
+    Mutant(
+        "no preemption",
+        "collections run to their end",
+        swap("preemption", dict.fromkeys(("pgc", "pgc+pipeline", _ALL), "none")),
+    ),
+    Mutant("no merging", "collections share no page", swap("preemption", {_ALL: "pgc+pipeline"})),
+    Mutant(
+        "no pipelining",
+        "requests and collections overlap nowhere",
+        swap("preemption", {"pgc+pipeline": "pgc", _ALL: "pgc+merge"}),
+    ),
+    Mutant("no collections", "the drive never runs short of erased blocks", _no_collections),
+    Mutant("no hard threshold", "writes preempt until no block is left", _no_threshold),
+    Mutant("short erases", "an erase takes a tenth of its time", _short_erase),
+)

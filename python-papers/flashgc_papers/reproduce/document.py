@@ -1,0 +1,166 @@
+"""A reproduction as data: one JSON document with stable keys, and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc._documents import Json, dumps
+from flashgc_papers.claims import Claim, Paper
+from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table
+from flashgc_papers.reproduce.verdicts import Value, Verdict
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of everything that was asked for."""
+
+    size: Size
+    #: What was asked for; empty for everything.
+    what: tuple[str, ...]
+    version: str
+    papers: Mapping[str, Paper]
+    outcomes: tuple[Outcome, ...]
+    #: What was measured, by the claim's id.
+    measured: Mapping[str, Measured]
+    interrupted: bool
+    #: What could not be run because of an error, by the claim's id.
+    failed: Mapping[str, str]
+    #: Whether wrong engines were asked for the same.
+    mutants: bool = False
+
+    @property
+    def command(self) -> str:
+        """What to type to run it again."""
+        flags = [] if self.size is Size.DEFAULT else [f"--{self.size}"]
+        flags += ["--mutants"] if self.mutants else []
+        return " ".join(("flashgc reproduce", *self.what, *flags))
+
+    def untold(self) -> list[str]:
+        """Wrong engines that no row of any claim tells from the right one, by paper."""
+        ran = [(o.claim.paper, t) for o in self.outcomes for t in o.trials if not t.failed]
+        told = {(paper, trial.name) for paper, trial in ran if trial.told}
+        names = dict.fromkeys((paper, trial.name) for paper, trial in ran)
+        return [f"{paper}: {name}" for paper, name in names if (paper, name) not in told]
+
+    def counts(self, paper: str = "") -> dict[str, int]:
+        """How many claims have each verdict: of one paper, or of all."""
+        return _counted(outcome.verdict for outcome in self._of(paper))
+
+    def rows(self, paper: str = "") -> dict[str, int]:
+        """How many rows have each verdict: of one paper, or of all."""
+        return _counted(row.verdict for outcome in self._of(paper) for row in outcome.rows)
+
+    def _of(self, paper: str) -> list[Outcome]:
+        return [one for one in self.outcomes if paper in ("", one.claim.paper)]
+
+    def digest(self, claim: Claim) -> str:
+        """Of the digests of a claim's simulations: the same on every machine; empty without any."""
+        measured = self.measured.get(claim.id)
+        digests = [result.digest for result in measured.results.values()] if measured else []
+        if not digests:
+            return ""
+        return hashlib.blake2b(" ".join(digests).encode(), digest_size=8).hexdigest()
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values."""
+        return {
+            "version": self.version,
+            "size": str(self.size),
+            "what": list(self.what),
+            "command": self.command,
+            "interrupted": self.interrupted,
+            "counts": self.counts(),
+            "rows": self.rows(),
+            "papers": [
+                {
+                    "name": paper.name,
+                    "title": paper.title,
+                    "source": paper.source,
+                    "counts": self.counts(paper.name),
+                    "rows": self.rows(paper.name),
+                }
+                for paper in self.papers.values()
+            ],
+            "claims": [self._claim(outcome) for outcome in self.outcomes],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as one JSON document."""
+        return dumps(self.to_dict(), indent)
+
+    def _claim(self, outcome: Outcome) -> dict[str, Json]:
+        claim, task = outcome.claim, outcome.task
+        return {
+            "id": claim.id,
+            "what": claim.what,
+            "kind": str(claim.kind),
+            "input": str(claim.input),
+            "tolerance": None if claim.tol is None else str(claim.tol),
+            "verdict": str(outcome.verdict),
+            "why": outcome.why,
+            "settings": task.settings,
+            "left_out": task.left_out,
+            "heading": outcome.heading,
+            "rows": [_row(one) for one in outcome.rows],
+            "notes": list(outcome.notes),
+            "figures": [figure.name for figure in outcome.figures],
+            "digest": self.digest(claim),
+            "failed": self.failed.get(claim.id),
+            "mutants": [dataclasses.asdict(trial) for trial in outcome.trials],
+            "commands": commands(outcome),
+        }
+
+
+def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    counted = Counter(verdicts)
+    return {str(verdict): counted[verdict] for verdict in Verdict}
+
+
+def commands(outcome: Outcome) -> list[str]:
+    """What to type to get a claim's numbers one by one, each once."""
+    simulations = (one.command() for one in outcome.task.simulations.values())
+    computations = (one.command for one in outcome.task.computations.values() if one.command)
+    return list(dict.fromkeys((*computations, *simulations)))
+
+
+def _row(one: Row) -> dict[str, Any]:
+    value = one.measured if isinstance(one.measured, Value) else None
+    return {
+        "label": one.label,
+        "published": one.published,
+        "published_ci95": one.published_ci95,
+        "measured": one.measured if value is None else value.mean,
+        "measured_ci95": value.ci95 if value is not None and value.simulated else None,
+        "difference": one.difference,
+        "verdict": str(one.verdict),
+        "why": one.why,
+        "stand_in": one.stand_in,
+    }
+
+
+def rows_table(outcome: Outcome) -> Table:
+    """The rows of a claim, as data."""
+    made = [_row(one) for one in outcome.rows]
+    columns = ("label", "published", "published_ci95", "measured", "measured_ci95", "difference",
+               "verdict", "why", "stand_in")  # fmt: skip
+    return Table(columns, tuple(tuple(one[name] for name in columns) for one in made))
+
+
+def to_csv(table: Table) -> str:
+    r"""A table as CSV; numbers with all their digits.
+
+    >>> to_csv(Table(("c", "write amplification"), ((0, 5.0002), (1, None))))
+    'c,write amplification\n0,5.0002\n1,\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue()

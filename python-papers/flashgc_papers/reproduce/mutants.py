@@ -1,0 +1,246 @@
+"""Wrong engines: which rows of a claim tell them from the right one.
+
+A row that a deliberately wrong engine meets as well proves nothing of the right one. Most mutants
+are another configuration, such as random victims in place of the paper's policy; some are faults
+in the code, which only an engine built with them has. What a paper's mutants are is said in its
+folder, in the module ``mutants``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flashgc_papers as papers
+from flashgc import _core
+from flashgc._faults import describe
+from flashgc.described import Simulation
+from flashgc.kept.cache import Cache
+from flashgc_papers.claims import Claim
+from flashgc_papers.reproduce.execute import Progress, Work
+from flashgc_papers.reproduce.runner import (
+    Computation,
+    Measured,
+    Outcome,
+    Row,
+    Runner,
+    Task,
+    Trial,
+    conclude_again,
+    runner_of,
+)
+from flashgc_papers.reproduce.verdicts import Verdict
+
+#: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
+#: How an engine with the faults in its code is built, from a clone.
+BUILD = (
+    "cargo build --release -p flashgc-python --features mutants "
+    "&& cp target/release/lib_core.so python/flashgc/_core.abi3.so"
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A way to be wrong."""
+
+    #: As the page names it: ``random victims``.
+    name: str
+    #: What is wrong, as a sentence without its full stop.
+    what: str
+    #: What becomes of a simulation. Where the fault is in the code, those it touches come back as
+    #: they are.
+    options: Change
+    #: What becomes of the parameters of a model.
+    params: Change = lambda _: None
+    #: The name of the fault in the engine; empty where another configuration is all there is.
+    engine: str = ""
+
+
+def mutants_of(paper: str) -> tuple[Mutant, ...]:
+    """The mutants of a paper."""
+    papers.load(paper)
+    found = importlib.import_module(f"{papers.__name__}.{paper}.mutants").MUTANTS
+    assert isinstance(found, tuple)
+    return found
+
+
+def swap(key: str, words: Mapping[str, str]) -> Change:
+    """Changes the option ``key`` where it is one of ``words``.
+
+    >>> swap("victim", {"bsgc": "random"})({"victim": "bsgc", "runs": 1})
+    {'victim': 'random', 'runs': 1}
+    >>> swap("victim", {"bsgc": "random"})({"victim": "greedy"})
+    """
+
+    def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        word = str(options.get(key))
+        return {**options, key: words[word]} if word in words else None
+
+    return change
+
+
+def built() -> tuple[str, ...]:
+    """The faults that this engine has in its code; none in a release."""
+    return tuple(_core.mutants()) if hasattr(_core, "mutants") else ()
+
+
+def changed(task: Task, mutant: Mutant) -> Task:
+    """What of a task a mutant does otherwise: nothing, or the parts to run again."""
+    simulations = {
+        key: Simulation(options)
+        for key, one in task.simulations.items()
+        if (options := mutant.options(one.options)) is not None
+        and (mutant.engine or options != one.options)
+    }
+    computations = {
+        key: other
+        for key, one in task.computations.items()
+        if (other := _computed(one, mutant)) is not None
+    }
+    return Task(simulations, computations)
+
+
+def _computed(one: Computation, mutant: Mutant) -> Computation | None:
+    if one.remade is None or (params := mutant.params(one.params)) is None:
+        return None
+    return one.remade(**params)
+
+
+def attempts(
+    chosen: Sequence[Claim],
+    tasks: Mapping[str, Task],
+    right: Mapping[str, Measured],
+    *,
+    cache: Cache | None,
+    jobs: int,
+    progress: Progress | None,
+) -> tuple[dict[str, tuple[Trial, ...]], bool]:
+    """What the claims say of every mutant of their papers, and whether Ctrl-C stopped it."""
+    known = {paper: mutants_of(paper) for paper in dict.fromkeys(claim.paper for claim in chosen)}
+    wanted = {
+        (claim.id, mutant.name): part
+        for claim in chosen
+        if claim.id in right
+        for mutant in known[claim.paper]
+        if (part := changed(tasks[claim.id], mutant)).simulations or part.computations
+    }
+    works: dict[str, Work] = {}
+    for engine in dict.fromkeys(one.engine for mutants in known.values() for one in mutants):
+        if engine and engine not in built():
+            continue
+        faults = {m.name for mutants in known.values() for m in mutants if m.engine == engine}
+        parts = {f"{id_} {name}": one for (id_, name), one in wanted.items() if name in faults}
+        work = Work(parts, cache=cache and cache.of(engine), jobs=jobs, progress=progress)
+        if engine:
+            _core.choose_mutant(engine)
+        try:
+            work.perform()
+        finally:
+            if engine:
+                _core.choose_mutant(None)
+        works |= dict.fromkeys(parts, work)
+        if work.interrupted:
+            break
+    stopped = any(work.interrupted for work in works.values())
+    made: dict[str, tuple[Trial, ...]] = {}
+    for claim in chosen:
+        trials = []
+        for mutant in known[claim.paper]:
+            key = f"{claim.id} {mutant.name}"
+            if (claim.id, mutant.name) not in wanted:
+                continue
+            if key not in works:
+                why = "interrupted" if stopped else "this engine was built without it"
+                trials.append(Trial(mutant.name, mutant.what, failed=why))
+                continue
+            trials.append(_trial(claim, mutant, right[claim.id], works[key], key))
+        made[claim.id] = tuple(trials)
+    return made, stopped
+
+
+def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) -> Trial:
+    runner = runner_of(claim)
+    assert runner is not None
+    wrong = work.measured(key, right.size)
+    if key in work.failed or work.interrupted:
+        return Trial(mutant.name, mutant.what, failed=wrong.reason)
+    mixed = replace(
+        right,
+        results={**right.results, **wrong.results},
+        computed={**right.computed, **wrong.computed},
+    )
+    try:
+        wrong_rows = _rows(runner, claim, mixed)
+    except Exception as error:  # What is wrong enough cannot even be judged: it is no evidence.
+        return Trial(mutant.name, mutant.what, failed=describe(error))
+    return compared(mutant, _rows(runner, claim, right), wrong_rows)
+
+
+def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]:
+    return {one.label: one for one in runner.judge(claim, measured).rows}
+
+
+def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
+    """Which rows the right engine meets and the mutant does not, and the other way round."""
+    met = (Verdict.MET, Verdict.IN_KIND)
+    both = [label for label in right if label in wrong]
+    return Trial(
+        mutant.name,
+        mutant.what,
+        told=tuple(
+            label
+            for label in both
+            if right[label].verdict in met and wrong[label].verdict not in met
+        ),
+        met=tuple(label for label in both if right[label].verdict in met),
+        fooled=tuple(
+            label
+            for label in both
+            if right[label].verdict is Verdict.MISSED and wrong[label].verdict in met
+        ),
+    )
+
+
+def weighed(outcome: Outcome, trials: tuple[Trial, ...]) -> Outcome:
+    """The outcome in which rows that tell no mutant from the right engine do not count as met."""
+    tried = [one for one in trials if not one.failed]
+    if not tried:
+        return replace(outcome, trials=trials)
+    rows = tuple(_weighed(one, tried) for one in outcome.rows)
+    return conclude_again(replace(outcome, trials=trials), rows)
+
+
+def _weighed(one: Row, tried: Sequence[Trial]) -> Row:
+    told = [trial.name for trial in tried if one.label in trial.told]
+    fooled = [trial.name for trial in tried if one.label in trial.fooled]
+    why = [one.why] if one.why else []
+    if one.verdict in (Verdict.MET, Verdict.IN_KIND):
+        if not told:
+            why.append(f"met by all {len(tried)} wrong engines too")
+            return replace(one, verdict=Verdict.BLIND, why="; ".join(why))
+        why.append(f"not met by {_listed(told)}")
+    elif fooled:
+        why.append(f"met by the wrong {_listed(fooled)}")
+    return replace(one, why="; ".join(why))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def forgotten(key: str, value: Any) -> Change:
+    """Sets the parameter ``key`` of a model, or an array of it, to ``value``."""
+
+    def change(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if key not in params:
+            return None
+        import numpy
+
+        given = params[key]
+        return {**params, key: numpy.full_like(given, value) if hasattr(given, "shape") else value}
+
+    return change

@@ -1,0 +1,69 @@
+"""The page: every table and figure of a reproduction in one file, with nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup, escape
+
+from flashgc_papers.reproduce.document import Reproduction, commands, rows_table, to_csv
+from flashgc_papers.reproduce.runner import Figure
+from flashgc_papers.reproduce.verdicts import ROUGHLY, Verdict
+from flashgc_papers.reproduce.words import lines
+
+HERE = Path(__file__).parent
+
+#: What the verdicts mean, for readers of the page.
+MEANINGS = {
+    Verdict.MET: "What was published is what comes out.",
+    Verdict.IN_KIND: "It comes out on something that stands in for what the paper used: sign, "
+    f"order and, of numbers, the size of the effect within a factor of {ROUGHLY:g}; where the "
+    "paper says 'up to', the bound holds.",
+    Verdict.BLIND: "It comes out of every wrong engine that was run as well: it is not counted.",
+    Verdict.MISSED: "It does not come out; the row says how far off it is.",
+    Verdict.NOT_RUN: "Nothing, or not all of it, was run; the row says why.",
+}
+
+
+def drawn(figure: Figure) -> str:
+    """A figure as an ``<svg>`` element, with ids of its own."""
+    from flashgc.plot import to_svg
+
+    return to_svg(figure.draw(), prefix=figure.name.replace(".", "-"), label=figure.caption)
+
+
+def page(made: Reproduction, figures: Mapping[str, str]) -> str:
+    """The page; ``figures`` are drawn, by name. The same reproduction gives the same bytes."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(data_uri=data_uri, typeset=typeset)
+    return environment.get_template("page.html.j2").render(
+        made=made,
+        figures=figures,
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        commands=commands,
+        lines=lines,
+        csv=lambda outcome: to_csv(rows_table(outcome)),
+        figure_csv=lambda figure: to_csv(figure.data),
+        meanings=MEANINGS,
+        verdicts=[str(verdict) for verdict in Verdict],
+        roughly=f"{ROUGHLY:g}",
+    )
+
+
+def typeset(text: str) -> Markup:
+    """``text`` for the page, with the index of ``S_f`` as one."""
+    return Markup(str(escape(text)).replace("S_f", "<i>S</i><sub>f</sub>"))
+
+
+def data_uri(text: str, kind: str) -> str:
+    """``text`` as the address of a download."""
+    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

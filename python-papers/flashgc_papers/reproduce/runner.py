@@ -1,0 +1,361 @@
+"""What a claim's runner says and gets: tasks, what was measured, rows, outcomes; the registry.
+
+A runner describes and judges; it runs nothing. See :mod:`flashgc_papers` for how to write one.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import flashgc_papers as papers
+from flashgc.described import Simulation, flags
+from flashgc.results import Result
+from flashgc_papers.claims import Claim, Input
+from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict, relative, sized, together
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+class Size(StrEnum):
+    """How much is run."""
+
+    #: Minutes for all claims together; every task says what it leaves out.
+    QUICK = "quick"
+    DEFAULT = "default"
+    #: The paper's own sizes.
+    FULL = "full"
+
+
+def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
+    """The runs of a simulation one by one, so that each of their figures has an interval.
+
+    :meth:`Measured.runs` finds them again by ``key``.
+    """
+    runs = range(1, one.options["runs"] + 1)
+    return {f"{key} run {n}": Simulation({**one.options, "runs": 1, "seed": n}) for n in runs}
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Anything that is computed rather than simulated: a model, the statistics of a trace."""
+
+    #: What to type to get it alone; empty if there is no such command.
+    command: str
+    call: Callable[[], Any]
+    #: Expected seconds on one core, for the progress bar.
+    seconds: float = 0.1
+    #: Of a model: its parameters, and what makes the computation with others.
+    params: Mapping[str, Any] = field(default_factory=dict)
+    remade: Callable[..., Computation] | None = None
+
+
+@dataclass(frozen=True)
+class Study(Computation):
+    """Work of hours that keeps what it has: called with a folder for that and with a progress."""
+
+    call: Callable[..., Any]
+
+
+def model(name: str, **params: Any) -> Computation:
+    """The model ``name`` at one point; gives a :class:`flashgc.model.ModelResult`."""
+
+    def call() -> Any:
+        return importlib.import_module("flashgc.model").evaluate(name, **params)
+
+    command = " ".join([f"flashgc model {name}", *flags(params)])
+    return Computation(command, call, 0.01, params, functools.partial(model, name))
+
+
+def models(name: str, **params: Any) -> Computation:
+    """The write amplification of the model ``name`` over arrays of parameters, as an array."""
+    import numpy
+
+    points = numpy.broadcast(*params.values()).size
+
+    def call() -> Any:
+        return importlib.import_module("flashgc.model").write_amplification(name, **params)
+
+    given = ", ".join(f"{key}={numpy.asarray(value).tolist()!r}" for key, value in params.items())
+    program = f"from flashgc import model; print(model.write_amplification({name!r}, {given}))"
+    command = f"python -c {shlex.quote(program)}"
+    return Computation(command, call, 0.001 * points, params, functools.partial(models, name))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a claim needs at a size. Equal configurations of several claims run once."""
+
+    simulations: Mapping[str, Simulation] = field(default_factory=dict)
+    computations: Mapping[str, Computation] = field(default_factory=dict)
+    #: The size in words: blocks, lengths, runs.
+    settings: str = ""
+    #: What this size leaves out of the published experiment; empty if nothing.
+    left_out: str = ""
+    #: Why nothing can be run at all; empty if it can.
+    not_run: str = ""
+
+
+class NotMeasuredError(Exception):
+    """A value is asked for that was not measured: interrupted, or it failed."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a claim's task came to; some of it may be missing."""
+
+    size: Size
+    task: Task
+    results: Mapping[str, Result]
+    computed: Mapping[str, Any]
+    #: Why something is missing.
+    reason: str = "interrupted"
+
+    def result(self, key: str) -> Result:
+        """The result of a simulation; raises :class:`NotMeasuredError` without one."""
+        if key not in self.results:
+            raise NotMeasuredError(self.reason)
+        return self.results[key]
+
+    def runs(self, key: str) -> list[Result]:
+        """The results of :func:`seeded`; raises :class:`NotMeasuredError` unless all are there."""
+        wanted = [one for one in self.task.simulations if one.rpartition(" run ")[0] == key]
+        if not wanted:
+            raise NotMeasuredError(self.reason)
+        return [self.result(one) for one in wanted]
+
+    def value(self, key: str) -> Value:
+        """Write amplification of a simulation with its interval, in pages as papers count it."""
+        result = self.result(key)
+        half = result.write_amplification_ci95
+        figure, pages = result.write_amplification, result.page_amplification
+        return Value(pages, math.nan if half is None else half * pages / figure)
+
+    def get(self, key: str) -> Value:
+        """As :meth:`value`, not a number where there is none: for figures."""
+        return self.value(key) if key in self.results else Value(math.nan, math.nan)
+
+    def compute(self, key: str) -> Any:
+        """What a computation gave; raises :class:`NotMeasuredError` without it."""
+        if key not in self.computed:
+            raise NotMeasuredError(self.reason)
+        return self.computed[key]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a claim's table: one published statement, and what was measured."""
+
+    #: What it is about: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
+    label: str
+    #: The published value, or the statement in words.
+    published: float | str
+    measured: Value | str | None
+    verdict: Verdict
+    why: str
+    #: The paper's own half width, where it gives one; it does not enter the verdict.
+    published_ci95: float | None = None
+    #: What stood in for the published input; empty if nothing. Such a row is met in kind at best.
+    stand_in: str = ""
+    #: What the value is without any effect: 100 for percents of something else, 1 for a ratio. A
+    #: published number that is met in kind must be met in the size of its effect; ``None`` where
+    #: the row's own judgement has looked at that.
+    base: float | None = 0.0
+
+    @property
+    def difference(self) -> float | None:
+        """Measured from published, as a share of published, where both are numbers."""
+        if isinstance(self.published, str) or not isinstance(self.measured, Value):
+            return None
+        share = relative(self.measured.mean, self.published)
+        return share if math.isfinite(share) else None
+
+
+def row(
+    label: str,
+    published: float | str,
+    judge: Callable[[], tuple[Value | str, Judgement]],
+    *,
+    published_ci95: float | None = None,
+    stand_in: str = "",
+    base: float | None = 0.0,
+) -> Row:
+    """A row of what ``judge`` measures and finds; not run where that was not measured."""
+    try:
+        measured, (verdict, why) = judge()
+    except NotMeasuredError as missing:
+        measured, verdict, why = None, Verdict.NOT_RUN, str(missing)
+    return Row(label, published, measured, verdict, why, published_ci95, stand_in, base)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of data, as they go to a CSV file."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | str | None, ...], ...]
+    #: How many of the first columns say what a row is about.
+    keys: int = 1
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there are numbers of ours: not where all was interrupted.
+
+        The columns whose names begin with "published" are the paper's.
+        """
+        named = enumerate(self.columns)
+        ours = [at for at, name in named if at >= self.keys and not name.startswith("published")]
+        cells = (row[at] for row in self.rows for at in ours)
+        return any(isinstance(cell, int | float) and math.isfinite(cell) for cell in cells)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as the paper draws it, and the data that it shows."""
+
+    #: Part of file names: ``fig1``.
+    name: str
+    caption: str
+    data: Table
+    #: Draws it with :mod:`flashgc.plot`.
+    draw: Callable[[], Drawing]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the rows of a claim say of a wrong engine."""
+
+    #: The wrong engine, and what is wrong with it.
+    name: str
+    what: str
+    #: Rows that the right engine meets and this one does not.
+    told: tuple[str, ...] = ()
+    #: All rows that the right engine meets.
+    met: tuple[str, ...] = ()
+    #: Rows that this one meets and the right engine does not.
+    fooled: tuple[str, ...] = ()
+    #: Why it was not run; empty if it was.
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a claim."""
+
+    claim: Claim
+    size: Size
+    task: Task
+    verdict: Verdict
+    #: One or two sentences.
+    why: str
+    #: What the labels of the rows are.
+    heading: str = ""
+    rows: tuple[Row, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    #: What a reader should know: findings, things that are odd.
+    notes: tuple[str, ...] = ()
+    #: Wrong engines that were asked for the same.
+    trials: tuple[Trial, ...] = ()
+
+
+def conclude(
+    claim: Claim,
+    measured: Measured,
+    rows: Sequence[Row],
+    *,
+    heading: str = "part",
+    figures: Sequence[Figure] = (),
+    notes: Sequence[str] = (),
+) -> Outcome:
+    """The outcome of a claim with these rows, whose labels are of ``heading``.
+
+    Here stand-ins lose the right to be met: in kind they are if sign, order and rough size are the
+    published ones.
+    """
+    graded = tuple(_graded(claim, one) for one in rows)
+    verdict = together([one.verdict for one in graded])
+    return Outcome(
+        claim,
+        measured.size,
+        measured.task,
+        verdict,
+        _why(graded),
+        heading,
+        graded,
+        tuple(figure for figure in figures if figure.data.has_numbers),
+        tuple(notes),
+    )
+
+
+def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
+    """The outcome with other verdicts of its rows."""
+    verdict = together([one.verdict for one in rows])
+    return replace(outcome, rows=rows, verdict=verdict, why=_why(rows))
+
+
+def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
+    """The outcome of a claim of which nothing was run."""
+    return Outcome(claim, size, task, Verdict.NOT_RUN, why)
+
+
+def _graded(claim: Claim, one: Row) -> Row:
+    stands_in = claim.input in (Input.RIG, Input.LIVE) or (
+        claim.input is Input.TRACE and one.stand_in
+    )
+    if one.verdict is not Verdict.MET or not stands_in:
+        return one
+    number = isinstance(one.measured, Value) and not isinstance(one.published, str)
+    if one.base is None or not number:
+        return replace(one, verdict=Verdict.IN_KIND)
+    assert isinstance(one.measured, Value)
+    verdict, size = sized(one.measured, float(one.published), base=one.base)
+    kind = Verdict.IN_KIND if verdict is Verdict.MET else Verdict.MISSED
+    return replace(one, verdict=kind, why=f"{one.why}; {size}" if one.why else size)
+
+
+def _why(rows: Sequence[Row]) -> str:
+    """The reason of the only row, or how many rows have each verdict."""
+    if len(rows) == 1:
+        return rows[0].why
+    counts = {verdict: sum(one.verdict is verdict for one in rows) for verdict in Verdict}
+    if len(rows) in counts.values():
+        return f"all {len(rows)} rows"
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{said} of {len(rows)} rows"
+
+
+class Runner(Protocol):
+    """Describes what a claim needs, and judges what came of it."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """What to run at ``size``."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""
+
+
+_RUNNERS: dict[str, Runner] = {}
+R = TypeVar("R", bound=type[Runner])
+
+
+def runner(claim_id: str) -> Callable[[R], R]:
+    """Registers a class as the runner of a claim."""
+
+    def register(made: R) -> R:
+        _RUNNERS[claim_id] = made()
+        return made
+
+    return register
+
+
+def runner_of(claim: Claim) -> Runner | None:
+    """The runner of a claim, if its part of flashgc exists."""
+    papers.load(claim.paper)
+    return _RUNNERS.get(claim.id)

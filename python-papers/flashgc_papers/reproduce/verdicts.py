@@ -1,0 +1,251 @@
+"""How measured values stand to published ones: one function for each kind of claim.
+
+Each returns a :class:`Judgement`, a verdict and why, in words with the numbers. They know neither
+papers nor simulations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from flashgc_papers.claims import Tolerance
+
+
+class Verdict(StrEnum):
+    """How a published statement stands."""
+
+    MET = "met"
+    #: Sign, order and rough size are the published ones, on something that stands in for what the
+    #: paper used.
+    IN_KIND = "met-in-kind"
+    #: Would be met by wrong engines too: it proves nothing, and is not counted as met.
+    BLIND = "does-not-discriminate"
+    MISSED = "missed"
+    NOT_RUN = "not-run"
+
+
+#: The 0.975 quantile of Student's t for so many values, from any table of it.
+_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured or computed value."""
+
+    mean: float
+    #: Half the width of its 95% confidence interval; 0 for what is computed.
+    ci95: float = 0.0
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Value:
+        """The mean of one value a run, with its interval.
+
+        >>> Value.of([50.0, 40.0])
+        Value(mean=45.0, ci95=63.53)
+        """
+        n = len(values)
+        mean = sum(values) / n
+        square = sum((one - mean) ** 2 for one in values) / (n - 1)
+        return cls(mean, _T95[n] * math.sqrt(square / n))
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.ci95
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + self.ci95
+
+    @property
+    def simulated(self) -> bool:
+        """Whether there is an interval."""
+        return self.ci95 > 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f} ±{self.ci95:.4f}" if self.simulated else f"{self.mean:.4f}"
+
+
+class Judgement(NamedTuple):
+    """A verdict, and why in words."""
+
+    verdict: Verdict
+    why: str
+
+
+#: Rounding of a sum or product of doubles: what lies on the edge counts as inside.
+_ROUNDING = 1e-12
+
+
+def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
+    """Met if the measured mean is within ``tol`` of the published value.
+
+    The interval is no excuse: it is only named where it is wider than the tolerance.
+    """
+    off = measured.mean - published
+    limit = tol.of(published)
+    inside = abs(off) <= limit + _ROUNDING * abs(published)
+    if not limit:
+        why = "equal" if inside else f"{off:+.4g}"
+    else:
+        said = signed_percent(off / published) if tol.relative else f"{off:+.4g}"
+        why = f"{said}, {'within' if inside else 'beyond'} {tol}"
+    if limit and measured.ci95 > limit:
+        why += "; the interval is wider than that, more runs would tell"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+
+
+def within(measured: Value, lo: float, hi: float) -> Judgement:
+    """Met if the measured mean is in ``lo`` to ``hi``, ends included."""
+    inside = lo <= measured.mean <= hi
+    place = "in" if inside else "outside"
+    return Judgement(
+        Verdict.MET if inside else Verdict.MISSED, f"{measured} is {place} {lo:g} to {hi:g}"
+    )
+
+
+def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
+    """Met if ``less`` is less than ``more``, strictly and outside both intervals."""
+    text = f"{names[0]}: {less}, {names[1]}: {more}"
+    if less.high < more.low:
+        return Judgement(Verdict.MET, text)
+    if less.mean < more.mean:
+        return Judgement(Verdict.MISSED, f"{text}: the intervals overlap")
+    return Judgement(Verdict.MISSED, f"{text}: not less")
+
+
+#: How many times larger or smaller than published an effect of the same size in kind may be.
+ROUGHLY = 1.5
+
+
+def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 0.0) -> Judgement:
+    """Met if an effect has the sign of the published one and its size within a factor of 1.5.
+
+    An effect is the distance from ``base``: 0 for a difference, 100 for percents of something else,
+    1 for a ratio. It must differ from none by more than its interval. Where the paper gives a range
+    from ``lo`` to ``hi``, the factor is that of the nearer end.
+
+    >>> sized(Value(-12.0, 1.0), -10)
+    Judgement(verdict=<Verdict.MET: 'met'>, why='1.20 times the published effect')
+    >>> sized(Value(99.0), 90, base=100).verdict
+    <Verdict.MISSED: 'missed'>
+    """
+    ends = sorted((abs(lo - base), abs((lo if hi is None else hi) - base)))
+    sign = math.copysign(1.0, lo - base)
+    effect = (measured.mean - base) * sign
+    if not ends[0]:
+        raise ValueError("no effect was published")
+    if not effect > measured.ci95:
+        none = "not told from none" if abs(effect) <= measured.ci95 else "the other sign"
+        return Judgement(Verdict.MISSED, f"{effect * sign:+.4g} where {lo - base:+.4g}: {none}")
+    near = min(max(effect, ends[0]), ends[1])
+    times = effect / near
+    inside = 1 / ROUGHLY <= times <= ROUGHLY
+    text = f"{times:.2f} times the published effect"
+    return Judgement(
+        Verdict.MET if inside else Verdict.MISSED,
+        text if inside else f"{text}, beyond a factor of {ROUGHLY:g}",
+    )
+
+
+def up_to(measured: Value, most: float) -> Judgement:
+    """Met if there is an effect outside its interval, and the bound ``most`` holds.
+
+    >>> up_to(Value(35.4), 14.4).why
+    '35.4000 is beyond 14.4'
+    """
+    if not measured.low > 0:
+        return Judgement(Verdict.MISSED, f"{measured}: not told from none")
+    inside = measured.mean <= most
+    text = f"{measured} is {'at most' if inside else 'beyond'} {most:g}"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, text)
+
+
+def falling(series: Sequence[Value], names: Sequence[str]) -> Judgement:
+    """Met if no value is above the one before it, and the last is below the first.
+
+    Two values are told apart by more than the sum of their half widths.
+    """
+    return _monotone(series, names, -1)
+
+
+def rising(series: Sequence[Value], names: Sequence[str]) -> Judgement:
+    """The mirror image of :func:`falling`."""
+    return _monotone(series, names, 1)
+
+
+def _monotone(series: Sequence[Value], names: Sequence[str], sign: int) -> Judgement:
+    word = "rises" if sign > 0 else "falls"
+    for at in range(1, len(series)):
+        before, after = series[at - 1], series[at]
+        against = (before.mean - after.mean) * sign
+        if against > before.ci95 + after.ci95:
+            return Judgement(
+                Verdict.MISSED,
+                f"from {names[at - 1]} to {names[at]} it goes from {before} to {after}",
+            )
+    first, last = series[0], series[-1]
+    text = f"{first} at {names[0]}, {last} at {names[-1]}"
+    if (last.mean - first.mean) * sign > first.ci95 + last.ci95:
+        return Judgement(Verdict.MET, f"{word} throughout: {text}")
+    return Judgement(Verdict.MISSED, f"{text}: no difference outside the intervals")
+
+
+def least(
+    parameters: Sequence[float], values: Sequence[Value], lo: float, hi: float, name: str
+) -> Judgement:
+    """Met if the parameter with the least value lies in ``lo`` to ``hi``.
+
+    Says by how much the best outside is worse, and whether the intervals tell them apart.
+    """
+    ranked = sorted(range(len(values)), key=lambda at: values[at].mean)
+    best = ranked[0]
+    inside = lo <= parameters[best] <= hi
+    rival = next((at for at in ranked if (lo <= parameters[at] <= hi) != inside), None)
+    why = f"least at {name} = {parameters[best]:g} ({values[best]})"
+    if rival is not None:
+        more = (values[rival].mean / values[best].mean - 1) * 100
+        apart = values[best].high < values[rival].low
+        why += f"; {name} = {parameters[rival]:g} is {more:.2f}% worse"
+        why += "" if apart else ", inside the intervals"
+    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+
+
+def true(holds: bool, why: str) -> Judgement:
+    """A part of a statement that is worked out elsewhere."""
+    return Judgement(Verdict.MET if holds else Verdict.MISSED, why)
+
+
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a statement whose parts have these.
+
+    One missed part is a missed statement, and nothing is met that was not run whole. Parts that
+    tell a right engine from no wrong one are not counted, unless there are no others.
+
+    >>> together([Verdict.MET, Verdict.NOT_RUN])
+    <Verdict.NOT_RUN: 'not-run'>
+    """
+    for verdict in (Verdict.MISSED, Verdict.NOT_RUN, Verdict.IN_KIND, Verdict.MET):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.BLIND if verdicts else Verdict.NOT_RUN
+
+
+def relative(measured: float, published: float) -> float:
+    """The difference from what is published, as a share of it; NaN where that is 0."""
+    return measured / published - 1 if published else math.nan
+
+
+def signed_percent(share: float) -> str:
+    """A share as percent with its sign; nothing has none.
+
+    >>> signed_percent(-0.000001), signed_percent(0.0005)
+    ('0.000%', '+0.050%')
+    """
+    text = f"{share * 100:+.3f}%"
+    return text if text.strip("+-0.%") else text[1:]

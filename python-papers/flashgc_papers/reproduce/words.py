@@ -1,0 +1,49 @@
+"""The cells of a claim's table in words, the same in a terminal and in the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashgc_papers.reproduce.runner import Outcome, Row
+from flashgc_papers.reproduce.verdicts import Value, signed_percent
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row in words."""
+
+    row: Row
+    published: str
+    measured: str
+    difference: str
+
+
+def lines(outcome: Outcome) -> list[Line]:
+    """The rows of a claim in words; published numbers with as many decimals as any of them has."""
+    numbers = [one.published for one in outcome.rows if not isinstance(one.published, str)]
+    digits = max((_decimals(number) for number in numbers), default=0)
+    return [
+        Line(one, _published(one, digits), _measured(one), _difference(one)) for one in outcome.rows
+    ]
+
+
+def _decimals(number: float) -> int:
+    return min(4, len(f"{number!r}".partition(".")[2]))
+
+
+def _published(one: Row, digits: int) -> str:
+    if isinstance(one.published, str):
+        return one.published
+    half = "" if one.published_ci95 is None else f" ±{one.published_ci95:.{digits}f}"
+    return f"{one.published:.{digits}f}{half}"
+
+
+def _measured(one: Row) -> str:
+    if isinstance(one.measured, Value):
+        half = f" ±{one.measured.ci95:.4f}" if one.measured.simulated else ""
+        return f"{one.measured.mean:.4f}{half}"
+    return one.measured or "-"
+
+
+def _difference(one: Row) -> str:
+    return "" if one.difference is None else signed_percent(one.difference)

@@ -1,0 +1,185 @@
+"""Two drives that the paper measured, as presets fitted to its figures: rate, median, p99."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flashgc.described import Simulation, simulation
+from flashgc_papers.claims import Cell, Claim
+from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.runner import (
+    Measured,
+    Outcome,
+    Row,
+    Size,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.ssdiq import experiment
+
+DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}
+#: Parts of 64 of a drive that are simulated: those of the presets.
+PRESET = 1
+#: The same for rows in which single pages matter; the quick size has no such rows.
+LARGER = {Size.QUICK: 0, Size.DEFAULT: 16, Size.FULL: 64}
+#: Drive writes before the clock starts, and requests.
+LENGTHS = {Size.QUICK: (2, 100_000), Size.DEFAULT: (5, 500_000), Size.FULL: (5, 500_000)}
+
+
+def workload(writes: Cell) -> str:
+    """The writes of a row: ``uniform``, ``90/10`` or ``zipf 0.8``."""
+    name, _, theta = str(writes).partition(" ")
+    if theta:
+        return experiment.zipf(float(theta))
+    return experiment.zones(0.5 if name == "uniform" else int(name.partition("/")[0]) / 100)
+
+
+def drive(name: Cell, writes: Cell, size: Size, parts: int = PRESET) -> Simulation:
+    """A drive under the writes of a row, this many parts of 64 of it."""
+    warmup, requests = LENGTHS[size]
+    options: dict[str, Any] = {
+        "workload": workload(writes),
+        "kind": "timed",
+        "device": DEVICES[str(name)],
+        "arrivals": "closed:threads=512",
+        "fill": "random",
+        "warmup": f"{warmup}x",
+        "requests": requests,
+        "runs": 1,
+    }
+    if parts > PRESET:
+        # As many blocks, each larger by this; but a block has 16384 units of a page at most.
+        more = max(parts // 32, 1)
+        options |= {
+            "blocks": 8992 * more,
+            "pages_per_block": 32 * parts // more,
+            "times": f"read=40us,program=775us,erase={47 * parts / more:g}us,transfer=27us",
+        }
+    return simulation(**options)
+
+
+class Figure:
+    """A column of published figures: a row for each drive and its writes."""
+
+    def value(self, measured: Measured, key: str) -> Value:
+        """The simulated figure."""
+        raise NotImplementedError
+
+    def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
+        """How it stands to the published one."""
+        return verdicts.equal(value, said, claim.tolerance)
+
+    def base(self, _claim: Claim, _said: float) -> float | None:
+        """What a row's value is without any effect; ``None`` for a published bound."""
+        return 0.0
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """A simulation for each row, and one of a larger drive where single pages matter."""
+        simulations = {
+            label(name, writes, parts): drive(name, writes, size, parts)
+            for name, writes, parts in _sizes(claim, size)
+        }
+        warmup, requests = LENGTHS[size]
+        settings = f"1/64 of the drives, {requests} requests of 4 KiB after {warmup} drive writes"
+        if LARGER[size]:
+            settings += f"; zipf 0.8 also on {_share(LARGER[size])}"
+        left_out = "63 of 64 parts of the drives"
+        if size is not Size.FULL:
+            left_out += "; of zipf 0.8 the whole drives"
+        return Task(simulations, settings=settings, left_out=left_out)
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each drive, its writes and the size that is simulated."""
+        said = {(str(name), str(writes)): float(value) for name, writes, value in claim.rows}
+        rows = [
+            self._row(claim, measured, label(name, writes, parts), said[str(name), str(writes)])
+            for name, writes, parts in _sizes(claim, measured.size)
+        ]
+        return conclude(claim, measured, rows, heading="drive and writes", notes=NOTES)
+
+    def _row(self, claim: Claim, measured: Measured, key: str, said: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            value = self.value(measured, key)
+            return value, self.judgement(claim, value, said)
+
+        return row(key, said, judge, base=self.base(claim, said))
+
+
+NOTES = (
+    "The presets were fitted to some of these figures: docs/drives.md says which.",
+    "Under Zipf's law the share of the hottest page depends on the number of pages: writes wait "
+    "for it less on the drive than on 1/64 of it, above all at zipf 0.8.",
+)
+
+
+@runner("ssdiq.drives.rate")
+class Rate(Figure):
+    """MiB of writes a second."""
+
+    def value(self, measured: Measured, key: str) -> Value:
+        """Requests of 4 KiB over the time that they took."""
+        result = measured.result(key)
+        assert result.timing is not None
+        done = result.timing.latency_us.write
+        assert done is not None
+        return Value(done.requests / 256 / result.timing.simulated_seconds)
+
+
+@runner("ssdiq.drives.median")
+class Median(Figure):
+    """Response times: their median."""
+
+    def value(self, measured: Measured, key: str) -> Value:
+        """The median of all writes."""
+        return _percentile(measured, key, "p50")
+
+
+@runner("ssdiq.drives.p99")
+class Slow(Figure):
+    """Response times: what 99% of the writes stay below."""
+
+    def value(self, measured: Measured, key: str) -> Value:
+        """The percentile of all writes."""
+        return _percentile(measured, key, "p99")
+
+    def base(self, claim: Claim, said: float) -> float | None:
+        """As of the others, but there is none of the end of the histogram."""
+        return super().base(claim, said) if said < claim.facts["histogram_end"] else None
+
+    def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
+        """As of the others, but a published end of the histogram is a lower bound."""
+        end = claim.facts["histogram_end"]
+        if said < end:
+            return super().judgement(claim, value, said)
+        return verdicts.true(value.mean >= end, f"the published histogram ends at {end}")
+
+
+def label(name: Cell, writes: Cell, parts: int) -> str:
+    """A row in words: ``MAX zipf 0.8``, with the share of the drive where that is not 1/64."""
+    return f"{name} {writes}" + (f", {_share(parts)}" if parts > PRESET else "")
+
+
+def _share(parts: int) -> str:
+    return "the whole drive" if parts == 64 else f"1/{64 // parts} of the drive"
+
+
+def _sizes(claim: Claim, size: Size) -> list[tuple[Cell, Cell, int]]:
+    """The rows with the parts of the drive that are simulated."""
+    made: list[tuple[Cell, Cell, int]] = []
+    for name, writes, _ in claim.rows:
+        made.append((name, writes, PRESET))
+        if writes == "zipf 0.8" and LARGER[size]:
+            made.append((name, writes, LARGER[size]))
+    return made
+
+
+def _percentile(measured: Measured, key: str, name: str) -> Value:
+    """A percentile of the response times of all writes, in microseconds."""
+    timing = measured.result(key).timing
+    assert timing is not None
+    times = timing.latency_us.write
+    assert times is not None
+    return Value(getattr(times, name))

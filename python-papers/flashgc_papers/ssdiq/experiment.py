@@ -1,0 +1,90 @@
+"""The drive of SSD-iq's simulator as simulations, its write buffer, and the model beside it.
+
+Its greedy collects only when no block is erased, compacts the victim in place and writes on in it:
+one write frontier and no erased block in reserve, which is our ``single``. Among equals it takes
+the block of the lowest number.
+
+Its 2R collectors compact victims that have a block's worth of invalid pages together, and the host
+writes on in the block that the copies do not fill: our ``compact``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flashgc.described import Simulation, simulation
+from flashgc_papers.claims import Cell
+from flashgc_papers.reproduce.runner import Computation, Measured, Size, model
+from flashgc_papers.reproduce.verdicts import Value
+
+#: The simulator's defaults: 16 GiB in blocks of 2048 pages of 4 KiB, seven eighths of them logical.
+BLOCKS, PAGES, SPARE = 2048, 2048, 0.125
+DRIVE = "2048 blocks of 2048 pages, S_f = 0.125, from a random fill"
+GREEDY = "greedy:ties=lowest"
+TWO_R_GREEDY = "2r-greedy:ties=lowest"
+TWO_R_FIFO = "2r-fifo"
+#: The frontier of each victim policy.
+FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
+#: Drive writes of a run, and runs.
+LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
+#: With the buffer, which costs more time than the drive.
+BUFFERED = {**LENGTHS, Size.DEFAULT: (3, 1)}
+
+
+def zones(hot: Cell) -> str:
+    """So large a share of the writes to the rest of the pages: 0.9 is 90% to 10%."""
+    share = float(hot)
+    return "uniform" if share == 0.5 else f"hotcold:f={1 - share:g},r={share:g}"
+
+
+def zipf(theta: Cell) -> str:
+    """Zipf with this exponent."""
+    return f"zipf:theta={float(theta):g}"
+
+
+def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Simulation:
+    """A victim policy behind a write buffer, a share of the logical pages; 0 for none."""
+    writes, runs = length(size, buffer)
+    options: dict[str, Any] = {
+        "workload": workload,
+        "blocks": BLOCKS,
+        "pages_per_block": PAGES,
+        "spare": SPARE,
+        "victim": victim,
+        "frontier": FRONTIERS[victim],
+        "fill": "random",
+        "warmup": "1x",
+        "writes": f"{writes}x",
+        "runs": runs,
+    }
+    if buffer:
+        # Least recently used first out, and nothing else that a database's cache does.
+        pages = int(buffer * BLOCKS * PAGES * (1 - SPARE))
+        options["host_cache"] = f"buffer-cache:size={4 * pages}KiB,checkpoint=0s,pages=0"
+    return simulation(**options)
+
+
+def length(size: Size, buffer: float) -> tuple[int, int]:
+    """Drive writes of a run of :func:`collector` after one of warm-up, and runs."""
+    return (BUFFERED if buffer else LENGTHS)[size]
+
+
+def separation(workload: str) -> Computation:
+    """The best static separation of the classes of a workload; of Zipf, 4096 classes."""
+    return model(
+        "separation",
+        workload=workload,
+        pages_per_block=PAGES,
+        spare=SPARE,
+        blocks=BLOCKS,
+    )
+
+
+def amplification(measured: Measured, key: str) -> Value:
+    """Pages programmed a page that the application wrote, whether it reached the drive or not."""
+    value = measured.value(key)
+    host = measured.result(key).host
+    if host is None:
+        return value
+    reached = host.drive_writes / host.writes
+    return Value(value.mean * reached, value.ci95 * reached)

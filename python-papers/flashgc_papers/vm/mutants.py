@@ -1,0 +1,56 @@
+"""Wrong engines for Ji and Shin's claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc_papers.reproduce.mutants import Change, Mutant, swap
+from flashgc_papers.vm.experiment import SCHEMES
+
+_AWARE = [spec for spec in SCHEMES.values() if spec != "du-gc"]
+
+
+def _with(*schemes: str) -> Change:
+    """The simulations with one of these schemes, as they are."""
+
+    def touched(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return options if options.get("scheme") in schemes else None
+
+    return touched
+
+
+MUTANTS = (
+    Mutant(
+        "duplicates are copied",
+        "every scheme is DU-GC",
+        swap("scheme", dict.fromkeys(_AWARE, "du-gc")),
+    ),
+    Mutant(
+        "victims in turn",
+        "LDA-VBS takes log blocks in turn",
+        swap("scheme", {"lda-gc1": "da-gc", "lda-gc3": "lda-gc2", "lda-gc5": "lda-gc4"}),
+    ),
+    Mutant(
+        "no LDA-BM",
+        "cached pages are left out in both regions",
+        swap("scheme", {"lda-gc2": "da-gc", "lda-gc3": "lda-gc1"}),
+    ),
+    Mutant(
+        "no LDE",
+        "dirty pages are not written back early",
+        swap("scheme", {"lda-gc4": "lda-gc2", "lda-gc5": "lda-gc3"}),
+    ),
+    Mutant(
+        "LDE without its benefit",
+        "victims are weighed without the writes that LDE saves",
+        _with("lda-gc5"),
+        engine="lde-without-benefit",
+    ),
+    Mutant(
+        "cost without the erase",
+        "victims are weighed without the blocks that are erased",
+        _with("lda-gc1", "lda-gc3", "lda-gc5"),
+        engine="victim-without-erase",
+    ),
+)

@@ -1,0 +1,335 @@
+"""Ji and Shin: what the schemes save on recorded programs, Figures 5 to 10 and Table IV."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from flashgc.results import Result
+from flashgc_papers.claims import Claim
+from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Size,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.vm.drawings import over_schemes
+from flashgc_papers.vm.experiment import (
+    FIXED,
+    FIXED_REGIONS,
+    FURTHER,
+    MAPPED,
+    PAGE_MAPPED_SPARE,
+    SCHEMES,
+    STAND_IN,
+    collections,
+    drive,
+    io,
+    merges,
+    page_mapped,
+    programs,
+    swap,
+    task,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: What Figures 5 to 10 and Table IV show, by heading.
+FIGURES: dict[str, Callable[[Result], float]] = {
+    "I/O time": io,
+    "dirty evictions": lambda result: swap(result, "swap_outs"),
+    "collections": collections,
+    "migrations each": lambda result: result.copied_pages / max(collections(result), 1),
+    "erases each": lambda result: result.erases / max(collections(result), 1),
+    "cost each": lambda result: swap(result, "collection_seconds") / max(collections(result), 1),
+    "full merges": lambda result: merges(result).full,
+    "partial merges": lambda result: merges(result).partial,
+    "switch merges": lambda result: merges(result).switch,
+}
+
+#: The readings of the drive by the end of their runs' names, and how rows name them: the literal
+#: one, and one under which the published orders hold.
+READINGS = {"": "", FIXED: ", fixed regions"}
+
+
+#: Figures 6 to 10, in their order.
+PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "cost each")
+
+
+class _Schemes:
+    """Every scheme on every program, at the middle of the sweeps."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A run a program and scheme."""
+        return task(
+            size,
+            {
+                f"{name} {scheme}{on}": drive(path, spec, size, fixed=on == FIXED)
+                for name, path in programs().items()
+                for scheme, spec in (SCHEMES | FURTHER).items()
+                for on in READINGS
+            },
+        )
+
+    @staticmethod
+    def relative(measured: Measured, heading: str, scheme: str, on: str = "") -> dict[str, float]:
+        """The figure of each program against DU-GC's, on FAST or what ``on`` says."""
+        figure, shares = FIGURES[heading], {}
+        for name in programs():
+            base = figure(measured.result(f"{name} DU-GC{on}"))
+            found = figure(measured.result(f"{name} {scheme}{on}"))
+            if base:
+                shares[name] = found / base
+        return shares
+
+    def mean(self, measured: Measured, heading: str, scheme: str, on: str = "") -> float:
+        """The mean over the programs, against DU-GC's."""
+        return statistics.fmean(self.relative(measured, heading, scheme, on).values())
+
+    def table(self, measured: Measured, headings: Iterable[str]) -> Table:
+        """Every figure of every program and scheme, against DU-GC's."""
+        headings = list(headings)
+        rows: list[tuple[float | str | None, ...]] = []
+        for name in programs():
+            for scheme in SCHEMES | FURTHER:
+                cells: list[float | None] = []
+                for heading in headings:
+                    try:
+                        cells.append(self.relative(measured, heading, scheme).get(name))
+                    except NotMeasuredError:
+                        cells.append(None)
+                rows.append((name, scheme, *cells))
+        return Table(("program", "scheme", *headings), tuple(rows))
+
+    def drawn(self, measured: Measured, headings: Iterable[str]) -> Drawing:
+        """Each figure of every program and scheme, against DU-GC's."""
+        schemes = list(SCHEMES | FURTHER)
+
+        def known(heading: str, name: str, scheme: str) -> float:
+            try:
+                return self.relative(measured, heading, scheme).get(name, math.nan)
+            except NotMeasuredError:
+                return math.nan
+
+        parts = {
+            f"{heading}, DU-GC = 1": {
+                name: [known(heading, name, one) for one in schemes] for name in programs()
+            }
+            for heading in headings
+        }
+        return over_schemes(parts, schemes)
+
+
+@runner("vm.fig5")
+class InputOutputTime(_Schemes):
+    """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Those of all figures, and page maps beside them."""
+        mapped = {
+            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], size)
+            for name, path in programs().items()
+            for scheme in ("DU-GC", "DA-GC")
+        }
+        made = super().task(claim, size)
+        return dataclasses.replace(made, simulations={**made.simulations, **mapped})
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each inequality, and one for what each scheme saves."""
+        rows = [self._mapped(measured)]
+        for on in READINGS:
+            rows += [self._below(measured, *pair, on) for pair in _pairs(claim.holds)]
+            rows.append(self._da(measured, on))
+            for scheme, published in claim.rows:
+                rows.append(self._saves(measured, str(scheme), float(published), on))
+        figure = Figure(
+            "fig5",
+            "I/O time of collections and pages swapped out, DU-GC = 1, mean over the programs",
+            self.table(measured, ["I/O time"]),
+            lambda: self.drawn(measured, ["I/O time"]),
+        )
+        return conclude(
+            claim,
+            measured,
+            rows,
+            heading="statement",
+            figures=[figure],
+            notes=[
+                self._further(measured),
+                f"Fixed regions: no sequential log block, and a page cache of {FIXED_REGIONS}. "
+                "Neither the sizes of the regions nor the log block is in the paper.",
+                "A program is run the same way every time: there are no intervals.",
+            ],
+        )
+
+    def _below(self, measured: Measured, less: str, more: str, on: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            one, other = (self.relative(measured, "I/O time", name, on) for name in (less, more))
+            means = [statistics.fmean(shares.values()) for shares in (one, other)]
+            wins = sum(one[name] < other[name] for name in one)
+            text = f"{means[0]:.3f} against {means[1]:.3f}"
+            why = f"{text} of DU-GC; so on {wins} of {len(one)} programs"
+            return text, verdicts.true(means[0] < means[1], why)
+
+        return row(f"{less} below {more}{READINGS[on]}", "less", judge, stand_in=STAND_IN)
+
+    def _da(self, measured: Measured, on: str) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            share = self.mean(measured, "I/O time", "DA-GC", on)
+            more = self.mean(measured, "dirty evictions", "DA-GC", on)
+            why = f"{share:.3f} of DU-GC, with {more:.3f} of its dirty evictions"
+            return Value(share), verdicts.true(share >= 0.98, why)
+
+        label = f"DA-GC no better than DU-GC{READINGS[on]}"
+        return row(label, "similar or inferior", judge, stand_in=STAND_IN)
+
+    def _mapped(self, measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            shares = self.relative(measured, "I/O time", "DA-GC", on=MAPPED)
+            mean = statistics.fmean(shares.values())
+            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            why = f"of DU-GC, with {PAGE_MAPPED_SPARE} spare: {said}"
+            return Value(mean), verdicts.true(mean < 1, why)
+
+        label = "DA-GC below DU-GC on a page map"
+        return row(label, "effective", judge, stand_in=STAND_IN)
+
+    def _saves(self, measured: Measured, scheme: str, published: float, on: str) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            change = (self.mean(measured, "I/O time", scheme, on) - 1) * 100
+            return Value(change), verdicts.true(change < 0, "")
+
+        label = f"{scheme} against DU-GC{READINGS[on]}, %"
+        return row(label, published, judge, stand_in=STAND_IN)
+
+    def _further(self, measured: Measured) -> str:
+        try:
+            share = self.mean(measured, "I/O time", "LDA-P")
+        except NotMeasuredError:
+            return "the break-even per page (LDA-P) was not run"
+        return f"the break-even per page (LDA-P, not in the paper) takes {share:.3f} of DU-GC"
+
+
+def _pairs(holds: str) -> list[tuple[str, str]]:
+    """The inequalities in words like ``A < B < C and D < C``.
+
+    >>> _pairs("A < B < C and D < C")
+    [('A', 'B'), ('B', 'C'), ('D', 'C')]
+    """
+    pairs: list[tuple[str, str]] = []
+    for chain in holds.split(" and "):
+        names = [name.strip() for name in chain.split("<")]
+        pairs += itertools.pairwise(names)
+    return pairs
+
+
+#: Figure 8: whose collections migrate fewer pages than whose.
+_FEWER_MIGRATIONS = (
+    ("LDA-GC1", "DA-GC"),
+    ("LDA-GC3", "LDA-GC2"),
+    ("LDA-GC5", "LDA-GC4"),
+    ("LDA-GC4", "DA-GC"),
+    ("DA-GC", "LDA-GC2"),
+)
+#: Figure 10: whose collections cost more than those of LDA-GC5.
+_DEARER = ("DA-GC", "LDA-GC1", "LDA-GC2", "LDA-GC3", "LDA-GC4")
+
+
+@runner("vm.fig6-10")
+class Parts(_Schemes):
+    """Figures 6 to 10 and Table IV: what the I/O time is made of."""
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row for each part of the statement."""
+        rows: list[Row] = []
+        for on in READINGS:
+            rows += self._of_reading(claim, measured, on)
+        figures = [
+            Figure(
+                "fig6-10",
+                "Evictions, collections, and what each costs, DU-GC = 1",
+                self.table(measured, FIGURES),
+                lambda: self.drawn(measured, PARTS),
+            )
+        ]
+        return conclude(claim, measured, rows, heading="part", figures=figures)
+
+    def _of_reading(self, claim: Claim, measured: Measured, on: str) -> list[Row]:
+        facts = claim.facts
+        ldas = [f"LDA-GC{n}" for n in range(1, 6)]
+        each = ("migrations each", "erases each", "cost each")
+        # Without a sequential log block every merge is a full one.
+        merged = ("full merges", "partial merges", "switch merges")[: 1 if on else 3]
+        add, evicted, less_often = (
+            facts["more_evicted"],
+            facts["fewer_evicted"],
+            facts["less_often"],
+        )
+        return [
+            self._row(measured, on, "dirty evictions", "DA-GC", (add, add)),
+            *(self._row(measured, on, "dirty evictions", name, evicted) for name in ldas[3:]),
+            *(self._row(measured, on, "collections", name, 1) for name in ("DA-GC", *ldas[:3])),
+            *(self._row(measured, on, "collections", name, less_often) for name in ldas[3:]),
+            *(self._row(measured, on, one, name, -1) for one in each[:2] for name in ldas[3:]),
+            *(self._row(measured, on, "cost each", name, -1) for name in ("DA-GC", *ldas)),
+            *(self._below(measured, on, "migrations each", *pair) for pair in _FEWER_MIGRATIONS),
+            *(self._below(measured, on, "cost each", "LDA-GC5", name) for name in _DEARER),
+            *(self._row(measured, on, one, "DA-GC", 1) for one in merged),
+            *(self._row(measured, on, "full merges", name, -1) for name in ldas[2:]),
+        ]
+
+    def _below(self, measured: Measured, on: str, heading: str, less: str, more: str) -> Row:
+        """A figure of one scheme below another's, on the mean."""
+
+        def judge() -> tuple[str, Judgement]:
+            one, other = (self.mean(measured, heading, name, on) for name in (less, more))
+            text = f"{one:.3f} against {other:.3f}"
+            return text, verdicts.true(one < other, f"{text} of DU-GC")
+
+        label = f"{heading}, {less} below {more}{READINGS[on]}"
+        return row(label, "less", judge, stand_in=STAND_IN)
+
+    def _row(
+        self,
+        measured: Measured,
+        on: str,
+        heading: str,
+        scheme: str,
+        published: int | Sequence[float],
+    ) -> Row:
+        """A figure against DU-GC's: how many percent more, from and to; or only the sign."""
+
+        def judge() -> tuple[Value, Judgement]:
+            shares = self.relative(measured, heading, scheme, on)
+            if not shares:
+                raise NotMeasuredError("DU-GC makes none")
+            change = Value(100 * (statistics.fmean(shares.values()) - 1))
+            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            if isinstance(published, int):
+                met, why = change.mean * published > 0, ""
+            else:
+                verdict, why = verdicts.sized(change, *published)
+                met, why = verdict is verdicts.Verdict.MET, f"{why}; "
+            return change, verdicts.true(met, f"{why}of DU-GC: {said}")
+
+        if isinstance(published, int):
+            words = "more" if published > 0 else "fewer"
+            text = words if heading != "cost each" else "less"
+        else:
+            text = " to ".join(f"{end:+g}" for end in dict.fromkeys(published))
+        label = f"{heading}, {scheme}{READINGS[on]}, %"
+        return row(label, text, judge, stand_in=STAND_IN)

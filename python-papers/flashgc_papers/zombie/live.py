@@ -1,0 +1,273 @@
+"""Zombie Chasing on a living system: PostgreSQL and the micro-benchmark on the stored drive."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashgc.followers.live.plan import MIB, Plan
+from flashgc.pace import Show
+from flashgc_papers.bars import Bars, bars
+from flashgc_papers.claims import Claim
+from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Size,
+    Study,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.zombie.experiment import PAIRS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+PLANS = {
+    Size.QUICK: Plan(
+        capacity=512 * MIB, pages_per_block=128, micro_pages_per_block=256, warehouses=3,
+        history_transactions=15_000, warmup_transactions=10_000, transactions=10_000,
+        shared_buffers=48 * MIB, free=34 * MIB, h=(6,), dirty=24 * MIB,
+    ),
+    Size.DEFAULT: Plan(),
+    Size.FULL: Plan(
+        capacity=2048 * MIB, warehouses=14, history_transactions=60_000,
+        warmup_transactions=60_000, transactions=60_000, shared_buffers=224 * MIB,
+        free=150 * MIB, repetitions=5, dirty=96 * MIB,
+    ),
+}  # fmt: skip
+
+Session = dict[str, Any]
+
+#: What a session says, beside its write amplification: the names of columns, and where it is.
+COLUMNS = {
+    "share of dirty pages known": ("known_share",),
+    "share of zombies among copies": ("copied_zombies_share",),
+    "transactions/s": ("transactions_per_second",),
+    "copies since the drive was made": ("totals", "copied_pages"),
+    "the same, replayed": ("replayed", "copied_pages"),
+}
+
+
+def _of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
+    """The sessions of a workload and a collector, by repetition."""
+    found = [one for one in done if (one["workload"], one["collector"]) == (workload, collector)]
+    if len(found) < 2:
+        raise NotMeasuredError("interrupted")
+    return sorted(found, key=lambda one: one["repetition"])
+
+
+def _values(done: Sequence[Session], workload: str, collector: str, key: str) -> list[float]:
+    return [float(one[key]) for one in _of(done, workload, collector)]
+
+
+def amplification(done: Sequence[Session], workload: str, collector: str) -> Value:
+    """Write amplification, by the drive's own counts in the session."""
+    return Value.of(_values(done, workload, collector, "write_amplification"))
+
+
+def gain(done: Sequence[Session], workload: str, less: str, more: str) -> Value:
+    """By how many percent ``less`` writes less than ``more``, repetition by repetition."""
+    taken = [_values(done, workload, name, "write_amplification") for name in (less, more)]
+    return Value.of([100 * (1 - one / other) for one, other in zip(*taken, strict=True)])
+
+
+def _gain_row(
+    measured: Measured, workload: str, less: str, more: str, published: float | str
+) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        done = measured.compute("sessions")
+        value = gain(done, workload, less, more)
+        if not isinstance(published, str):
+            return value, verdicts.sized(value, published)
+        means = [amplification(done, workload, name).mean for name in (less, more)]
+        why = f"{less}: {means[0]:.3f}, {more}: {means[1]:.3f}"
+        return value, verdicts.true(value.low > 0, why)
+
+    return row(f"{workload}, {less} below {more}, %", published, judge)
+
+
+def _few_row(measured: Measured, workload: str, less: str, more: str, most: float) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        value = gain(measured.compute("sessions"), workload, less, more)
+        return value, verdicts.true(value.mean < most, f"{value.mean:.1f}%")
+
+    return row(f"{workload}, {less} below {more}, %", f"below {most:g}", judge)
+
+
+def _known_row(measured: Measured, workload: str, published: float | str) -> Row:
+    def judge() -> tuple[Value, Judgement]:
+        done = measured.compute("sessions")
+        shares = [
+            100 * share
+            for name in ("ZGC-GD", "ZGC-CB")
+            for share in _values(done, workload, name, "known_share")
+        ]
+        low = float(published) if not isinstance(published, str) else 0.0
+        value = Value(statistics.fmean(shares), 0.0)
+        return value, verdicts.true(value.mean >= low, f"at least {low:g}% is as good")
+
+    return row(f"{workload}, dirty pages known, %", published, judge, base=None)
+
+
+def _replay_row(measured: Measured) -> Row:
+    """Every session was replayed: a session whose replay differs is an error of its own."""
+
+    def judge() -> tuple[str, Judgement]:
+        done = measured.compute("sessions")
+        same = sum(one["totals"] == one["replayed"] for one in done)
+        text = f"{same} of {len(done)} sessions"
+        return text, verdicts.true(same == len(done), "host pages, copies and erases are equal")
+
+    return row("counting drive on the recorded traces", "to the digit", judge)
+
+
+@runner("zombie.live")
+class Live:
+    """The claims of TPC-C and of Figure 5, on software that is alive."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Sessions of every collector, interleaved."""
+        plan = PLANS[size]
+
+        def call(folder: Path, show: Show) -> list[Session]:
+            from flashgc.followers.live import study
+
+            return study.run(plan, folder, show)
+
+        return Task(
+            computations={"sessions": Study("flashgc reproduce zombie.live", call)},
+            settings=(
+                f"{plan.capacity // MIB} MiB of flash; PostgreSQL with {plan.warehouses} "
+                f"warehouses, {plan.shared_buffers // MIB} MiB of buffers and its log elsewhere, "
+                f"{plan.repetitions} sessions of {plan.transactions} transactions each; fio's "
+                f"16 threads for h = {', '.join(map(str, plan.h))}, {plan.dirty // MIB} MiB dirty "
+                "at most"
+            ),
+            left_out="the paper's size (31.6 GB, 4 GB of cache), its Oracle, and its flash's times",
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The gains, what was known, and the replays."""
+        facts, plan = claim.facts, PLANS[measured.size]
+        rows = [
+            _gain_row(measured, "tpcc", z, gc, published)
+            for (z, gc), published in zip(PAIRS, facts["gains"], strict=True)
+        ]
+        rows.append(_known_row(measured, "tpcc", facts["known"]))
+        for h in plan.h:
+            published = facts["micro_gains"] if h == facts["micro_h"] else ["over 0"] * 2
+            for (z, gc), one in zip(PAIRS, published, strict=True):
+                if h in facts["few_at"]:
+                    rows.append(_few_row(measured, f"micro-{h}", z, gc, facts["few"]))
+                else:
+                    rows.append(_gain_row(measured, f"micro-{h}", z, gc, one))
+        rows.append(_replay_row(measured))
+        return conclude(
+            claim, measured, rows, figures=_figures(measured, plan), notes=_notes(measured, plan)
+        )
+
+
+def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
+    """The mean of what is under these keys of the sessions; nothing where one has it not."""
+    found: list[float] = []
+    for one in sessions:
+        told: Any = one
+        for key in keys:
+            told = None if told is None else told.get(key)
+        if told is None:
+            return None
+        found.append(told)
+    return statistics.fmean(found)
+
+
+def _figures(measured: Measured, plan: Plan) -> list[Figure]:
+    done = measured.computed.get("sessions", [])
+    workloads = ("tpcc", *(f"micro-{h}" for h in plan.h))
+    cells: list[tuple[float | str | None, ...]] = []
+    values: dict[str, list[tuple[float, float]]] = {name: [] for name in plan.collectors}
+    for workload in workloads:
+        for name in plan.collectors:
+            try:
+                value = amplification(done, workload, name)
+            except NotMeasuredError:
+                values[name].append((float("nan"), float("nan")))
+                continue
+            values[name].append((value.mean, value.ci95))
+            means = [_mean(_of(done, workload, name), *keys) for keys in COLUMNS.values()]
+            cells.append((workload, name, value.mean, value.ci95, *means))
+    columns = ("workload", "collector", "write amplification", "ci95", *COLUMNS)
+    table = Table(columns, tuple(cells))
+    shown = {name: one for name, one in values.items() if name != "greedy"}
+    draw: Any = functools.partial(_draw, workloads, shown)
+    caption = "Write amplification on a living system, with and without the host's hints"
+    return [Figure("zombie-live", caption, table, draw), *_over_time(done, workloads)]
+
+
+def _over_time(done: Sequence[Session], workloads: Sequence[str]) -> list[Figure]:
+    """What was dirty and known in the course of the first session of ZGC-GD of each workload."""
+    first = {
+        one["workload"]: one["samples"]
+        for one in reversed(done)
+        if one["collector"] == "ZGC-GD" and one["samples"]
+    }
+    shown = {workload: first[workload] for workload in workloads if workload in first}
+    if not shown:
+        return []
+    cells = [(workload, *sample) for workload, samples in shown.items() for sample in samples]
+    table = Table(("workload", "seconds", "dirty", "known", "zombies"), tuple(cells))
+    caption = (
+        "Pages that were dirty in the host, and zombies of the drive, in the course of a session "
+        "(ZGC-GD)"
+    )
+    return [Figure("zombie-live-known", caption, table, functools.partial(_draw_known, shown))]
+
+
+def _draw_known(shown: dict[str, list[list[float]]]) -> Drawing:
+    from flashgc import plot
+
+    def panel(workload: str, samples: list[list[float]]) -> Any:
+        seconds, dirty, _known, zombies = zip(*samples, strict=True)
+        return {
+            "title": workload,
+            "series": [
+                plot.Series("dirty", seconds, dirty),
+                plot.Series("zombies", seconds, zombies),
+            ],
+        }
+
+    parts = [panel(workload, samples) for workload, samples in shown.items()]
+    made = plot.panels(parts, x_label="seconds", y_label="pages", at_ends=False)
+    for axes in made.axes:
+        axes.set_ylim(bottom=0)
+    return made
+
+
+def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]]]) -> Drawing:
+    return bars([Bars("write amplification", workloads, values)], "workload")
+
+
+def _notes(measured: Measured, plan: Plan) -> list[str]:
+    done = measured.computed.get("sessions", [])
+    notes = ["The stored drive keeps no time of flash: transactions a second are this machine's."]
+    for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
+        said = []
+        for name in plan.collectors:
+            try:
+                value = amplification(done, workload, name)
+            except NotMeasuredError:
+                continue
+            said.append(f"{name} {value.mean:.3f} ±{value.ci95:.3f}")
+        if said:
+            notes.append(f"Write amplification, {workload}: {', '.join(said)}.")
+    return notes
