@@ -1,5 +1,5 @@
-//! From pages to commands: reads and TRIMs among the writes, their streams, mixtures of generators, and
-//! batches of any size. Its own random choices are the part of a mixture and the operation.
+//! Turns pages into commands: reads and TRIMs among the writes, their streams, mixtures of generators,
+//! and batches of any size. Its own random choices are the part of a mixture and the operation.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;

@@ -1,4 +1,4 @@
-//! From requests to pages, and from the pages of a trace to the dense logical pages of a drive.
+//! Maps requests to pages, and the pages of a trace to the dense logical pages of a drive.
 
 use std::hash::BuildHasher;
 
@@ -20,8 +20,8 @@ pub enum Paging {
     /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
     /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
     Rounded,
-    /// As [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper). Requests
-    /// to the other pages are left out.
+    /// The pages of [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper).
+    /// Requests to the other pages are left out.
     Floor,
     /// Both rules of the paper, [`Self::Rounded`] and [`Self::Floor`].
     RoundedFloor,
@@ -77,13 +77,13 @@ impl Paging {
 /// The order in which the pages of a trace are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbering {
-    /// In order of device and address.
+    /// Numbers in order of device and address.
     #[default]
     Address,
-    /// In the order in which they are first read or written.
+    /// Numbers in the order in which pages are first read or written.
     FirstTouch,
-    /// As on the trace's only device: a page is the logical page with its number. The drive determines
-    /// the number of logical pages.
+    /// The page numbers of the trace's only device: a page is the logical page with its number. The
+    /// drive determines the number of logical pages.
     Given,
 }
 
