@@ -76,12 +76,12 @@ impl<'a> Schedule<'a> {
         };
         let journal_blocks = of([8, 10, 16, 24]).into();
         let limit = of([3, 4, 5, 6]);
-        let is_small = of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 0;
+        let is_small = of([0, 1, 2, 3]) + of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 0;
         let lives =
             [EndOfLife::FirstFailure, EndOfLife::SystemFailure].get(of([0, 1, 2, 3]) as usize);
         let durability = match rng.below(8) {
-            0 => Durability::None,
-            1 => Durability::Process,
+            0 if is_small => Durability::None,
+            1 if is_small => Durability::Process,
             _ => Durability::Power,
         };
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));

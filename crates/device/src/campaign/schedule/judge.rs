@@ -74,8 +74,9 @@ impl Schedule<'_> {
                     tally.of_recovered += 1;
                 }
             }
-            // A recovered drive's work is sampled.
-            let steps = if is_further { 1 + rng.below(12) } else { 1 };
+            // A recovered drive's work is sampled, and that of a drive whose images take long to make.
+            let is_large = self.pages() > 100;
+            let steps = if is_further || is_large { 1 + rng.below(12) } else { 1 };
             self.pace.note(tally.images);
             if self.pace.is_over() || !(0..steps).all(|_| images.step()) {
                 return Ok(());
