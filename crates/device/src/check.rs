@@ -1,4 +1,5 @@
-//! Looking at a drive that is not open: whether its two maps agree, and every page can be read.
+//! The check of a drive that is not open: whether its two maps agree, and whether every page can be
+//! read.
 
 use flashgc_ftl::UNMAPPED;
 
@@ -12,16 +13,16 @@ use crate::settings::Settings;
 use crate::superblock::Copies;
 use crate::verify::{Expected, Pages};
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether the drive was closed.
+    /// `true` if the drive was closed before.
     pub is_clean: bool,
-    /// Pages with data, by checkpoint and journal.
+    /// The number of pages with data, by checkpoint and journal.
     pub mapped: u64,
     /// Pages that cannot be read.
     pub damaged: Vec<u32>,
-    /// Pages that lie elsewhere by the out-of-band records.
+    /// Pages that the out-of-band records place elsewhere.
     pub disagree: Vec<u32>,
     /// Pages without data that the out-of-band records know: they were discarded.
     pub discarded: u64,
@@ -39,7 +40,7 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
     check_watched(media, settings, &mut |_| true)
 }
 
-/// Does what [`check`] does, and tells `watch` now and then how many logical pages it has looked at.
+/// Checks as [`check`] does, and gives `watch` the number of logical pages checked so far now and then.
 ///
 /// # Errors
 /// Those of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.

@@ -11,7 +11,7 @@ pub(crate) struct Put<'a> {
     at: usize,
 }
 
-/// Reads them back.
+/// Reads numbers back from a structure, one behind the other.
 pub(crate) struct Get<'a> {
     bytes: &'a [u8],
     at: usize,
