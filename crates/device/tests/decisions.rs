@@ -105,7 +105,7 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
         drop(drive); // Not closed.
         let mut drive = open(media, &settings);
         assert!(drive.stat().recovery.is_some());
-        // Nothing is written to the ranges any more; what is copied of them is of their streams.
+        // The host writes no more to the ranges; copies of their pages keep their streams.
         for (page, _) in commands(3000, pages - 300, 9) {
             drive.write(300 + page, &common::page_of(page), false).unwrap();
         }
