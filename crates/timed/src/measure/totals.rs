@@ -52,7 +52,7 @@ impl Value for CollectionCounts {
 }
 
 impl CollectionCounts {
-    /// The counts of both, joined one by one by `join`.
+    /// Returns the counts of both, joined one by one by `join`.
     pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             started: join(self.started, other.started),
@@ -82,7 +82,7 @@ pub struct SlcCounts {
     pub folded_pages: u64,
     /// Blocks folded; among the collections.
     pub folds: u64,
-    /// Of these, begun by idle dies.
+    /// The number of folds that idle dies began.
     pub idle_folds: u64,
     /// Pages that the host read from the cells of the region.
     pub reads: u64,
@@ -93,7 +93,7 @@ impl Value for SlcCounts {
 }
 
 impl SlcCounts {
-    /// The counts of both, joined one by one by `join`.
+    /// Returns the counts of both, joined one by one by `join`.
     pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             host_pages: join(self.host_pages, other.host_pages),
@@ -109,44 +109,44 @@ impl SlcCounts {
 /// The counts of a timed drive since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests that arrived.
+    /// The number of requests that arrived.
     pub arrived: u64,
-    /// Requests completed.
+    /// The number of requests completed.
     pub completed: u64,
-    /// Pages read by the host, also those without data.
+    /// The number of pages read by the host, also those without data.
     pub pages_read: u64,
-    /// Pages written by the host, also those merged in the write cache.
+    /// The number of pages written by the host, also those merged in the write cache.
     pub pages_written: u64,
-    /// Partial pages written: each a read and a program.
+    /// The number of partial pages written: each a read and a program.
     pub pages_modified: u64,
-    /// Reads and writes of the host that the write cache took.
+    /// The number of reads and writes of the host that the write cache took.
     pub cache_hits: u64,
-    /// Operations of the cells suspended.
+    /// The number of programs suspended.
     pub suspended_programs: u64,
-    /// Erases suspended.
+    /// The number of erases suspended.
     pub suspended_erases: u64,
     /// The counts of collections.
     pub collections: CollectionCounts,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
-    /// Time that each channel's bus was in use.
+    /// The time that each channel's bus was in use.
     pub bus_busy_ns: Vec<u64>,
-    /// Time that each die was in use: cells, transfers, and waiting for the bus.
+    /// The time that each die was in use: cells, transfers, and waiting for the bus.
     pub die_busy_ns: Vec<u64>,
-    /// Time that each die was held by collections.
+    /// The time that each die was held by collections.
     pub die_collecting_ns: Vec<u64>,
-    /// Sum over time of the requests in the system, from arrival to completion: divided by the
-    /// time it is L of Little's law.
+    /// The sum over time of the requests in the system, from arrival to completion. Divided by the time it
+    /// is L of Little's law.
     pub request_ns: u128,
-    /// When the last request arrived.
+    /// The time at which the last request arrived.
     pub last_arrival_ns: u64,
-    /// The requests in the system then, itself among them.
+    /// The number of requests in the system then, itself among them.
     pub at_last_arrival: u64,
 }
 
 impl Totals {
     /// Adds the counts of a part of the drive, whose buses and dies come behind those before. Requests are
-    /// those of the whole drive, and not added but for their time.
+    /// those of the whole drive, and only their time is added.
     pub(crate) fn add_part(&mut self, part: &Self) {
         let Self {
             arrived: _,
