@@ -30,7 +30,8 @@ pub struct Coming {
 /// Requests that arrive one after another.
 pub struct Chunk {
     pub requests: Vec<TimedRequest>,
-    /// The same requests by channel; `None` unless each of them is a request of the drive on one
+    /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
+    /// channel.
     /// channel.
     pub by_channel: Option<Arc<ByChannel>>,
 }
