@@ -32,7 +32,6 @@ pub struct Chunk {
     pub requests: Vec<TimedRequest>,
     /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
     /// channel.
-    /// channel.
     pub by_channel: Option<Arc<ByChannel>>,
 }
 

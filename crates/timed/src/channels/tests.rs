@@ -209,7 +209,7 @@ impl Case {
         channels
     }
 
-    /// The points at which the runs stop.
+    /// Returns the points at which the runs stop.
     fn stops(&self) -> Vec<u64> {
         let most = u64::from(self.count);
         vec![1, 2, 77, 200, 201, most / 2, most / 2 + 40, most * 3 / 4, u64::MAX]
