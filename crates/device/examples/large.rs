@@ -19,7 +19,7 @@ type Any = Box<dyn std::error::Error>;
 
 /// The pages of a block.
 const B: u32 = 256;
-/// The distance of pages with data: one page in so many has some.
+/// The distance of pages with data: the first of each `GAP` pages has some.
 const GAP: u64 = 4096;
 
 fn settings(gigabytes: u64) -> Result<Settings, Any> {

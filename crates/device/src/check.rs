@@ -20,15 +20,15 @@ pub struct Checked {
     pub is_clean: bool,
     /// The number of pages with data, by checkpoint and journal.
     pub mapped: u64,
-    /// Pages that cannot be read.
+    /// The pages that cannot be read.
     pub damaged: Vec<u32>,
-    /// Pages that the out-of-band records place elsewhere.
+    /// The pages that the out-of-band records place elsewhere.
     pub disagree: Vec<u32>,
-    /// Pages without data that the out-of-band records know: they were discarded.
+    /// The number of pages without data that the out-of-band records know: they were discarded.
     pub discarded: u64,
 }
 
-/// Pages between two looks of [`check_watched`].
+/// The number of pages between two looks of [`check_watched`].
 const LOOK: u32 = 1024;
 
 /// Reads all of the drive, and compares the map of checkpoint and journal with that of the
@@ -83,10 +83,10 @@ pub fn check_watched(
 /// The map by the out-of-band records alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OobMap {
-    /// For each logical page its ppn, or [`UNMAPPED`]. A page that was discarded may have its old data.
+    /// The ppn of each logical page, or [`UNMAPPED`]. A page that was discarded may have its old data.
     pub map: Vec<u32>,
-    /// Checkpoint and journal say which records crashes have lost. Without them a page may have data
-    /// that were written, but not flushed, before a crash.
+    /// `true` if checkpoint and journal give the records that crashes have lost. Without them a page
+    /// may have data that were written, but not flushed, before a crash.
     pub knows_losses: bool,
 }
 

@@ -56,12 +56,12 @@ pub struct Drive {
     journal: Journal,
     blocks: Vec<BlockInfo>,
     horizons: Vec<Horizon>,
-    /// Erased blocks at which collections begin.
+    /// The number of erased blocks at which collections begin.
     low: u32,
     /// The streams of writes by address; `None` for no streams.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
-    /// Records below this number were durable at the last sync.
+    /// The number below which records were durable at the last sync.
     barrier: u64,
     /// `true` if something was written since the last sync.
     is_dirty: bool,
@@ -69,7 +69,7 @@ pub struct Drive {
     stripes: Stripes,
     mapped: Mapped,
     under_way: Option<UnderWay>,
-    /// Blocks erased since the last checkpoint.
+    /// The blocks erased since the last checkpoint.
     erased: Vec<u32>,
     /// The failure that ended writes; `None` without one. A drive at the end of its endurance needs none.
     failed: Option<String>,

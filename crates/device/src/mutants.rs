@@ -84,7 +84,7 @@ mutants! {
     FailedDriveFlushes,
     /// A drive that failed takes writes.
     FailedDriveWrites,
-    /// A failure is told and not remembered.
+    /// A failure is reported and not remembered.
     FailureNotRemembered,
     /// A program goes on though the sync that it waited for failed.
     FailedWaitIgnored,
@@ -428,7 +428,7 @@ impl Mutant {
     }
 }
 
-/// The file with the reasons, a name and a sentence each.
+/// Returns the file with the reasons, a name and a sentence each.
 #[cfg(feature = "mutants")]
 fn reasons() -> toml_edit::DocumentMut {
     include_str!("../mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")

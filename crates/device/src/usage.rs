@@ -31,7 +31,8 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Commands of hosts and their bytes, as they were asked for. Nothing here decides anything.
+    /// The commands of hosts and their bytes, in the sizes that the hosts gave. No decision depends on
+    /// them.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Usage {
         /// The number of read commands.

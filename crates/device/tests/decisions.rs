@@ -71,7 +71,7 @@ fn stream_of(page: u32) -> StreamId {
     }
 }
 
-/// Streams come from the address, also after a crash: the data of a page are of its stream.
+/// Streams come from the address, also after a crash: the data of a page keep its stream.
 #[test]
 fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
     for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {

@@ -24,7 +24,7 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 
-/// Logical over physical pages for 28% over-provisioning.
+/// The spare factor for 28% over-provisioning.
 const SPARE: f64 = 1.0 - 1.0 / 1.28;
 const BATCH: usize = Batch::DEFAULT_LEN;
 

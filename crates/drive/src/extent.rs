@@ -33,15 +33,16 @@ pub struct Extent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// `20x` drive writes (the logical capacity so many times), or a number of pages.
+    /// A number of drive writes such as `20x`, multiples of the logical capacity, or a number of
+    /// pages.
     Writes(String),
-    /// Calls of the victim policy.
+    /// A number of calls of the victim policy.
     Collections(u64),
-    /// Page commands, reads included; a trace is replayed until it has given as many.
+    /// A number of page commands, reads included; a trace is replayed until it has given as many.
     Requests(u64),
-    /// Replays of a trace.
+    /// A number of replays of a trace.
     Passes(u64),
-    /// Replays of a trace until amplification pass by pass has settled, but at most so many.
+    /// Replays of a trace until amplification pass by pass has settled, but at most this number.
     Settled(u64),
     /// A run until `first-failure` or `system-failure`, however long it takes.
     Until(String),
@@ -208,7 +209,7 @@ impl Plan {
         Ok(Self { warmup: before, measured, passes, rule })
     }
 
-    /// Returns the plan of a drive whose course is not that of a trace's passes.
+    /// Returns the plan of a drive that is not measured in the passes of a trace.
     pub fn of(warmup: Extent, measured: Extent) -> Self {
         Self { warmup, measured, passes: None, rule: None }
     }
@@ -258,7 +259,7 @@ fn positive(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
 }
 
-/// A whole number; `1e6` and `1_000_000` are fine, `1.5` is not.
+/// Returns a whole number; `1e6` and `1_000_000` are fine, `1.5` is not.
 fn whole(text: &str) -> Option<u64> {
     let text = text.trim().replace('_', "");
     text.parse().ok().or_else(|| {

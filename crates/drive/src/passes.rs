@@ -90,8 +90,8 @@ fn spread(values: &[f64]) -> f64 {
     counts.filter_map(|count| batched(values, count)).fold(0.0, f64::max)
 }
 
-/// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if they do
-/// not fill so many. Passes that do not fill a batch are left out at the front.
+/// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if there
+/// are not enough passes for them. Passes that do not fill a batch are left out at the front.
 fn batched(values: &[f64], count: usize) -> Option<f64> {
     let size = values.len().checked_div(count).filter(|&size| size > 0)?;
     let batches: Vec<f64> = values[values.len() % size..].chunks_exact(size).map(mean).collect();
@@ -117,7 +117,7 @@ pub fn verdict(values: &[f64]) -> Verdict {
 pub struct Rule {
     /// The share of the passes that is warm-up.
     pub warmup: f64,
-    /// The fewest passes: those whose warm-up writes the drive once.
+    /// The fewest passes, chosen so that the warm-up writes the drive once.
     pub fewest: u64,
     /// The most passes.
     pub most: u64,

@@ -28,8 +28,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Returns the numbering of a trace's pages, if it must be said: not for an ordinary trace, whose
-    /// pages are numbered by address.
+    /// Returns the numbering of a trace's pages, if it must be given: an ordinary trace, with pages
+    /// numbered by address, does not need it.
     fn numbering(&self) -> Option<Numbering> {
         None
     }

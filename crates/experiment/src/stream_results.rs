@@ -56,11 +56,11 @@ impl StreamResult {
 /// names of NVM Express (log page 22h, events of log page 23h).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FdpResult {
-    /// HBMW: bytes written by the host.
+    /// The bytes written by the host (HBMW).
     pub host_bytes_with_metadata_written: u64,
-    /// MBMW: bytes programmed, copies included.
+    /// The bytes programmed, copies included (MBMW).
     pub media_bytes_with_metadata_written: u64,
-    /// MBE: bytes erased.
+    /// The bytes erased (MBE).
     pub media_bytes_erased: u64,
     /// The counts of events.
     pub events: FdpEvents,
@@ -72,9 +72,9 @@ pub struct FdpResult {
 /// reclaim unit before it is full, and it moves no handle to another unit on its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FdpEvents {
-    /// 03h, invalid placement identifier: mapping units written in a stream that is no handle.
+    /// The mapping units written in a stream that is no handle (03h, invalid placement identifier).
     pub invalid_placement_identifier: u64,
-    /// 80h, media reallocated: reclaim units collected with data in them, which were moved.
+    /// The reclaim units collected with data in them, which were moved (80h, media reallocated).
     pub media_reallocated: u64,
 }
 

@@ -3,9 +3,9 @@
 //! memory accesses alone would allow, measured in the same run.
 //!
 //! `cargo bench -p flashgc-timed --bench timed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times,
-//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes,
-//! `-- --metered` with the measurements of a run.
+//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` this number three times, `--
+//! --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes, `--
+//! --metered` with the measurements of a run.
 
 #[path = "../../drive/benches/bare/mod.rs"]
 mod bare;

@@ -90,7 +90,7 @@ impl State for Clock {
 }
 
 impl Clock {
-    /// Returns time 0 of a drive of so many channels and dies, with no event to come.
+    /// Returns time 0 of a drive of `channels` channels and `dies` dies, with no event to come.
     pub fn new(channels: u32, dies: u32) -> Self {
         let events: Box<[Event]> = (0..channels)
             .map(Event::Transfer)

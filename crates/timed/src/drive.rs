@@ -285,8 +285,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Handles an event that is not the end of a transfer or of the work of cells. It stands apart so
-    /// that those two are told by a comparison, which is foreseen more often than a jump.
+    /// Handles an event that is not the end of a transfer or of the work of cells. It is a function of
+    /// its own so that a comparison finds those two, which is predicted more often than a jump.
     #[inline(never)]
     fn handle_other(&mut self, event: Event) -> Result<(), DriveError> {
         let Self { shared, front, scheduler, .. } = self;

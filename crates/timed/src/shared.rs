@@ -19,8 +19,8 @@ pub struct Shared<O> {
     pub map: Box<dyn Stepwise>,
     pub ops: Ops,
     pub observer: O,
-    /// Hinted pages that the drive has not written since, each with the number of operations sent
-    /// to dies by then.
+    /// The hinted pages that the drive has not written since, each with the number of operations sent to
+    /// dies by then.
     told: HashMap<u32, u64>,
     /// `true` if the drive heeds hints.
     pub heeds_hints: bool,

@@ -2,8 +2,9 @@
 //! snapshot of its page store too.
 //!
 //! It is written in slices while the drive works on, and each slice has the tables as they are then. So
-//! it is of no single moment: the journal from the checkpoint's begin on makes up for that. A program
-//! or TRIM there sets what the last one has set already, and a block says up to which record it knows.
+//! it shows no single moment: the journal from the checkpoint's begin on makes up for that. A program
+//! or TRIM there sets what the last one has set already, and a block names the last record that it
+//! includes.
 
 mod chunks;
 

@@ -16,7 +16,8 @@ pub struct Report {
     pub geometry: Geometry,
     /// The failures that durable data survive.
     pub durability: Durability,
-    /// Pages that the host wrote, pages copied, blocks erased and so on, since the drive was made.
+    /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the drive was
+    /// made.
     pub counters: Counters,
     /// The hosts' use of the drive since it was made.
     pub usage: Usage,
@@ -44,13 +45,13 @@ pub struct Report {
     pub most_erases: u32,
     /// The reads of pages that failed, since the drive was made.
     pub media_errors: u64,
-    /// Syncs since the drive was opened.
+    /// The syncs since the drive was opened.
     pub syncs: u64,
-    /// Checkpoints since the drive was opened.
+    /// The checkpoints since the drive was opened.
     pub checkpoints: u64,
     /// The pages whose hints came after the host had written them, since the drive was opened.
     pub late_hints: u64,
-    /// Openings since the drive was made.
+    /// The openings since the drive was made.
     pub power_cycles: u64,
     /// The openings of a drive that had not been closed.
     pub unsafe_shutdowns: u64,

@@ -138,8 +138,8 @@ pub enum Answer {
 
 type Outcome = Result<Answer, Failure>;
 
-/// The one who waits for an answer, and since when. Dropped without an answer, it says that the drive is no longer
-/// served.
+/// The caller that waits for an answer, and the time since which it waits. If it is dropped without an
+/// answer, it gets the answer that the drive is no longer served.
 struct Caller {
     tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
     since: Instant,
@@ -176,7 +176,7 @@ impl Drop for Caller {
     }
 }
 
-/// A call of somebody who uses the drive between two commands.
+/// A call that uses the drive between two commands.
 type Visit = Box<dyn FnOnce(&mut dyn Served, &Meter) + Send>;
 
 enum Entry {
@@ -187,7 +187,7 @@ enum Entry {
 
 /// The drive and the latencies of its commands: whoever holds the lock executes.
 struct Shared<S> {
-    /// `None` once the drive was given back.
+    /// The drive; `None` once it was given back.
     drive: Mutex<Option<Metered<S>>>,
     /// The number of entries that the drive's thread has not done yet.
     queued: AtomicUsize,
@@ -362,7 +362,7 @@ impl<S> Drop for Engine<S> {
     }
 }
 
-/// Runs the drive's thread, batch after batch, until it is told to stop or nobody is left to ask.
+/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask.
 fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
     let mut running = true;
     while running {

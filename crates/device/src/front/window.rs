@@ -82,7 +82,7 @@ pub struct Window {
     /// The moments since which the server waits for the client to send, and to take, in milliseconds
     /// from the begin of the room. 0 if it does not wait.
     waits: [AtomicU64; 2],
-    /// Closes the connection.
+    /// The function that closes the connection.
     end: Box<dyn Fn() + Send + Sync>,
 }
 

@@ -29,12 +29,12 @@ use crate::finished::{Finished, Life};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
 
-/// After this number of requests without a write of the drive, none is expected before the clock: it is
-/// more than come between two checkpoints of a database.
+/// The number of requests without a write of the drive after which none is expected before the clock:
+/// it is more than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
-/// A run was overloaded if its last request finds more than this number in the system, and more than a
-/// share of all requests: this is no burst, since it is the end of the run.
+/// The requests in the system at the last arrival above which a run was overloaded, if they are also
+/// more than a share of all: this is no burst, since it is the end of the run.
 const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 

@@ -1,8 +1,9 @@
 //! A drive whose channels are simulated one by one, and side by side on several cores.
 //!
-//! If pages stay on their planes, requests arrive at times of their own and collections stay within a channel, channels
-//! meet in two things alone: in requests of several pages, and in the queue of the drive, which takes so many requests
-//! at a time. So each channel is a drive of its own ([`channel`]), whose requests are those on its pages ([`split`]).
+//! If pages stay on their planes, requests arrive at times of their own and collections stay within a
+//! channel, channels meet in only two things: in requests of several pages, and in the queue of the drive,
+//! which takes a limited number of requests at a time. So each channel is a drive of its own ([`channel`]),
+//! whose requests are those on its pages ([`split`]).
 //!
 //! While the queue cannot be full, the channels need not know of each other: they are given the next requests, and each
 //! goes on alone until the arrival of the next one after these. Near a full queue, and before the drive is to stop

@@ -123,7 +123,7 @@ impl ReadRetry {
 /// The link between host and drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostLink {
-    /// Bytes a second in each direction; `None` for transfers that take no time.
+    /// The bytes a second in each direction; `None` for transfers that take no time.
     pub bytes_per_second: Option<u64>,
     /// The time from the command in the drive's queue until the drive works on it.
     pub overhead_ns: u64,

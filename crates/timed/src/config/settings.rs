@@ -39,7 +39,7 @@ pub struct Settings {
     pub host: Loop,
     /// The number of requests that the drive works on at a time; others wait in front of it.
     pub queue_depth: u32,
-    /// Kinds of pages, reads that are repeated, and the link to the host.
+    /// The details: kinds of pages, reads that are repeated, and the link to the host.
     pub details: Details,
 }
 

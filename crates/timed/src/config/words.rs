@@ -138,7 +138,7 @@ pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
 const SCHEDULINGS: [(&str, Scheduling); 2] =
     [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
 
-/// The words of [`parse_scheduling`].
+/// Returns the words of [`parse_scheduling`].
 pub fn scheduling_words() -> Vec<&'static str> {
     SCHEDULINGS.iter().map(|(word, _)| *word).collect()
 }
@@ -158,7 +158,7 @@ const UNITS: [(&str, Unit); 4] = [
     ("drive", Unit::Drive),
 ];
 
-/// The words of [`parse_unit`].
+/// Returns the words of [`parse_unit`].
 pub fn unit_words() -> Vec<&'static str> {
     UNITS.iter().map(|(word, _)| *word).collect()
 }

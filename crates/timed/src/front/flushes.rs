@@ -19,8 +19,8 @@ use crate::shared::Shared;
 /// It knows commands and operations by their places alone.
 #[derive(Default)]
 pub struct Flushes {
-    /// Under the operation that programs a page, the commands that wait for it, each with the number of
-    /// programs of the page that it waits for.
+    /// The commands that wait for the operation that programs a page, under this operation, each with
+    /// the number of programs of the page that it waits for.
     waits: HashMap<u32, Vec<(u32, u32)>>,
     /// The number of pages that each command still waits for.
     left: HashMap<u32, u32>,

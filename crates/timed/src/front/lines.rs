@@ -52,7 +52,7 @@ impl Line {
 
 /// The lines of all tenants.
 ///
-/// They know whose turn it is, and nothing of the way of a request in the drive.
+/// They have the order of turns, and nothing of the way of a request in the drive.
 pub struct Lines {
     lines: Vec<Line>,
     parts: Parts,

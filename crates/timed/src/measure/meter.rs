@@ -19,7 +19,7 @@ use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
 
-/// The most slices of a resolution that was asked for.
+/// The most slices of a series with a given resolution.
 const MOST_SLICES: u32 = 1 << 16;
 
 /// The number of completed requests that are noted at a time: the tables that they are noted in stay in the

@@ -9,9 +9,9 @@ use flashgc_workload::Op;
 /// A completed request, with its response time by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its number in the order of arrival, from 0.
+    /// The number in the order of arrival, from 0.
     pub number: u64,
-    /// Its kind.
+    /// The kind of the request.
     pub op: Op,
     /// The first byte.
     pub offset: u64,
@@ -19,7 +19,7 @@ pub struct Completion {
     pub bytes: u32,
     /// `true` if it was marked urgent.
     pub urgent: bool,
-    /// Its stream, if it has one.
+    /// The stream, if the request has one.
     pub stream: Option<StreamId>,
     /// The time at which it arrived.
     pub arrived_ns: u64,

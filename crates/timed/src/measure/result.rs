@@ -15,7 +15,7 @@ use crate::metrics::series::SeriesResult;
 /// The result of all timed runs of one configuration, over their measured parts together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimedResult {
-    /// Response times.
+    /// The response times.
     pub latency_us: LatencyResult,
     /// The mean response time of each run, in microseconds.
     pub mean_us_runs: Vec<f64>,
@@ -78,7 +78,7 @@ pub struct Utilisation {
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionResult {
-    /// Collections and the operations that they gave way to.
+    /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
     pub counts: CollectionCounts,
     /// The number of programs suspended.

@@ -15,7 +15,7 @@ pub struct TenantResult {
     pub name: String,
     /// The number of requests completed, without flush commands.
     pub requests: u64,
-    /// Its share of the requests of all tenants.
+    /// The share of the tenant's requests among those of all tenants.
     pub share: f64,
     /// The requests completed a second.
     pub requests_per_second: f64,

@@ -8,29 +8,30 @@ use serde::{Deserialize, Serialize};
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionCounts {
-    /// Victims picked.
+    /// The victims picked.
     pub started: u64,
-    /// Victims erased.
+    /// The victims erased.
     pub ended: u64,
-    /// Victims that gave way to the host at least once.
+    /// The victims that gave way to the host at least once.
     pub preempted: u64,
-    /// Page operations of the host served at preemption points.
+    /// The page operations of the host served at preemption points.
     pub preemptions: u64,
-    /// Reads served from the buffer of a page that was moved.
+    /// The reads served from the buffer of a page that was moved.
     pub merged_reads: u64,
-    /// Writes programmed in the place of a page that was moved.
+    /// The writes programmed in the place of a page that was moved.
     pub merged_writes: u64,
-    /// Reads that overlapped with a read of a collection.
+    /// The reads that overlapped with a read of a collection.
     pub pipelined_reads: u64,
-    /// Writes that overlapped with a program of a collection.
+    /// The writes that overlapped with a program of a collection.
     pub pipelined_writes: u64,
-    /// Times that writes began to wait because their unit was below the hard threshold (state S2).
+    /// The number of times that writes began to wait because their unit was below the hard threshold
+    /// (state S2).
     pub entered_s2: u64,
-    /// Times that an urgent write stopped preemption (state S3).
+    /// The number of times that an urgent write stopped preemption (state S3).
     pub entered_s3: u64,
-    /// Writes that waited because no block was erased.
+    /// The writes that waited because no block was erased.
     pub starved: u64,
-    /// Victims picked by idle dies.
+    /// The victims picked by idle dies.
     pub idle: u64,
 }
 
@@ -74,17 +75,17 @@ impl CollectionCounts {
 /// The counts of an SLC region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcCounts {
-    /// Pages that the host wrote into the region.
+    /// The pages that the host wrote into the region.
     pub host_pages: u64,
-    /// Pages that the host wrote to normal blocks.
+    /// The pages that the host wrote to normal blocks.
     pub direct_pages: u64,
-    /// Pages copied from the region to normal blocks; among the copied pages of the drive.
+    /// The pages copied from the region to normal blocks; they are among the copied pages of the drive.
     pub folded_pages: u64,
-    /// Blocks folded; among the collections.
+    /// The blocks folded; they are among the collections.
     pub folds: u64,
     /// The number of folds that idle dies began.
     pub idle_folds: u64,
-    /// Pages that the host read from the cells of the region.
+    /// The pages that the host read from the cells of the region.
     pub reads: u64,
 }
 

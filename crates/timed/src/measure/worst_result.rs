@@ -10,9 +10,9 @@ use super::worst::{Held, Worst, WorstSoFar, kind_of};
 /// are since the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorstResult {
-    /// `read`, `write` or `trim`.
+    /// The kind: `read`, `write` or `trim`.
     pub kind: String,
-    /// Its number in the order of arrival, from 0.
+    /// The number in the order of arrival, from 0.
     pub number: u64,
     /// The number of its run, from 0.
     pub run: u32,
@@ -69,9 +69,9 @@ pub struct OperationResult {
     pub began_us: f64,
     /// The time at which it ended.
     pub ended_us: f64,
-    /// `cells` or `bus`.
+    /// The place: `cells` or `bus`.
     pub place: String,
-    /// `read`, `program`, `erase`, `poll` or `suspend`.
+    /// The work: `read`, `program`, `erase`, `poll` or `suspend`.
     pub work: String,
     /// The number of the request that it was for.
     pub request: Option<u64>,

@@ -21,7 +21,7 @@ pub use streams::{InPart, InTurn};
 pub struct Tenant {
     /// The tenant as asked for.
     pub spec: TenantSpec,
-    /// Its part of the drive, in mapping units.
+    /// The tenant's part of the drive, in mapping units.
     pub pages: Range<u32>,
     /// The loop in which it sends its requests.
     pub host: Loop,

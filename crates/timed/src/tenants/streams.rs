@@ -49,8 +49,9 @@ impl RequestStream for InPart {
     }
 }
 
-/// The requests of several tenants in turn, in proportion to their parts: every part is asked for as
-/// often. They bring a drive into its state before the clock starts, when nobody waits for anybody.
+/// The requests of several tenants in turn, in proportion to their parts: each byte is requested
+/// equally often. They bring a drive into its state before the clock starts, when nobody waits for
+/// anybody.
 pub struct InTurn {
     each: Vec<Turn>,
 }

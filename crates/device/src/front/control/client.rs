@@ -54,7 +54,7 @@ impl Client {
     /// Connects to the server at `path`.
     ///
     /// # Errors
-    /// Nobody is there, or someone who speaks another protocol or version.
+    /// Fails if no server answers, or if it speaks another protocol or version.
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
         let socket =
             connect(path).map_err(|error| ClientError::NoServer { path: path.into(), error })?;

@@ -144,7 +144,7 @@ impl Negotiation<'_> {
             |kind: u16, parts: &[&[u8]]| [&kind.to_be_bytes()[..], &parts.concat()].concat();
         let (size, flags) = (self.size.to_be_bytes(), self.flags().to_be_bytes());
         self.reply(number, reply::INFO, &piece(info::EXPORT, &[&size, &flags]))?;
-        // Sizes of blocks are told to all: smallest, best and largest.
+        // Every client gets the sizes of blocks: smallest, best and largest.
         let blocks = [1, PAGE as u32, LARGEST].map(u32::to_be_bytes).concat();
         self.reply(number, reply::INFO, &piece(info::BLOCK_SIZE, &[&blocks]))?;
         if wanted.contains(&info::NAME) {
