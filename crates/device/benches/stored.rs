@@ -1,5 +1,5 @@
-//! How many random 4 KiB writes a second the stored drive takes in its steady state, durability
-//! `process`, beside a bare loop that moves the same pages.
+//! The rate of random 4 KiB writes that the stored drive takes in its steady state, durability
+//! `process`, beside that of a bare loop that moves the same pages.
 //!
 //! The bare loop knows which pages to move. For each write of the host it makes a CRC32C of the page
 //! and writes it with one `pwrite` of 4 KiB. For each copy that the drive made, it reads a random page
@@ -19,7 +19,7 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
-/// Where files are in memory.
+/// The folder whose files are in memory.
 const MEMORY: &str = "/dev/shm";
 const ROUNDS: usize = 7;
 
@@ -64,7 +64,7 @@ impl Bare {
         Ok(sum)
     }
 
-    /// So many writes of the host with so many copies among them. Returns seconds.
+    /// Writes `writes` pages for the host and `copies` pages among them. Returns seconds.
     fn run(&mut self, writes: u64, copies: u64, rng: &mut Stream) -> std::io::Result<f64> {
         let begun = Instant::now();
         let (mut done, mut sums) = (0, 0);
@@ -83,7 +83,7 @@ impl Bare {
     }
 }
 
-/// So many random writes; seconds.
+/// Writes `writes` random pages. Returns seconds.
 fn write(drive: &mut Drive, writes: u64, rng: &mut Stream, data: &mut [u8]) -> f64 {
     let pages = drive.pages() as u32;
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What a hint costs: random writes in the steady state of a stored drive with the policies `zgc-gd`,
+//! The cost of a hint: random writes in the steady state of a stored drive with the policies `zgc-gd`,
 //! each hinted before it is made, in every way that a hint can take.
 //!
 //! ```sh
@@ -6,13 +6,14 @@
 //! ```
 //!
 //! A round has `WRITES` writes of `PAGES` pages each (5000 of 1). A write is hinted [`BURST`] to 2
-//! [`BURST`] writes ahead, whatever the way: so few pages are hinted at a time that they spare the
-//! drive next to no copies. A hint with a moment names one of [`BURST`] writes ago or more, so that the
-//! drive looks when its pages were written.
+//! [`BURST`] writes ahead in every way: so few pages are hinted at a time that they spare the drive
+//! next to no copies. A hint with a moment names one of [`BURST`] writes ago or more, so that the drive
+//! looks up when its pages were written.
 //!
-//! Of each way, run in turns with writes without hints: writes a second, their ratio to those without,
-//! microseconds of processor time that a hint adds (both sides of mount and socket are this process),
-//! bytes of a hint with its answer, microseconds that it takes inside the drive, write amplification.
+//! For each way, run in turns with writes without hints, it prints: writes a second, their ratio to
+//! those without, microseconds of processor time that a hint adds (both sides of mount and socket are
+//! this process), bytes of a hint with its answer, microseconds that it takes inside the drive, write
+//! amplification.
 
 #[path = "../tests/machine/mod.rs"]
 mod machine;
@@ -33,25 +34,25 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec};
 
-/// Pages of the drive: 256 MiB.
+/// The pages of the drive: 256 MiB.
 const PAGES: u64 = 64 << 10;
-/// Writes that are drawn ahead.
+/// The number of writes that are drawn ahead.
 const BURST: usize = 1000;
-/// Each number is the median of so many, taken in turns.
+/// The number of rounds, taken in turns, of which each figure is the median.
 const ROUNDS: usize = 7;
-/// Bytes of a frame of the control socket beside its body.
+/// The bytes of a frame of the control socket beside its body.
 const FRAME: usize = 8;
 
-/// How hints come to the drive.
+/// The way in which hints reach the drive.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Not at all.
+    /// No hints.
     None,
-    /// By a call, of the drive's owner.
+    /// By a call, from the drive's owner.
     Call,
-    /// By an `ioctl` each.
+    /// By an `ioctl` for each hint.
     Ioctl,
-    /// To the control socket, so many in a request.
+    /// Through the control socket, with this number of hints in a request.
     Socket(usize),
 }
 
@@ -70,7 +71,7 @@ impl Way {
         if let Self::Socket(batch) = self { batch } else { 1 }
     }
 
-    /// Bytes of a hint and its answer.
+    /// Returns the bytes of a hint and its answer.
     fn bytes(self) -> f64 {
         match self {
             Self::None | Self::Call => 0.0,
@@ -87,7 +88,7 @@ impl Way {
 /// A host that writes to a drive.
 trait Host {
     fn write(&mut self, page: u64, data: &[u8]);
-    /// Pages that the host has written, and those that the drive has copied.
+    /// Returns the pages that the host has written, and those that the drive has copied.
     fn counters(&mut self) -> (u64, u64);
     fn moment(&mut self) -> u64;
     /// Hints ranges of `count` pages.
@@ -156,7 +157,7 @@ impl Host for Process {
     }
 }
 
-/// Nobody asks for more than hints.
+/// A keeper for clients that ask for nothing but hints.
 struct Silent;
 
 impl Keeper for Silent {
@@ -175,19 +176,19 @@ impl Keeper for Silent {
     fn stop(&self) {}
 }
 
-/// Seconds that the processors worked for this process.
+/// Returns the seconds that the processors worked for this process.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// What rounds of a way were, each one and all together.
+/// The figures of the rounds of one way, each one and all together.
 #[derive(Default)]
 struct Rounds {
     rates: Vec<f64>,
     cpu: f64,
-    /// Seconds that hints took.
+    /// The seconds that hints took.
     hinting: f64,
     written: u64,
     copied: u64,
@@ -207,7 +208,7 @@ impl Writes {
         (0..BURST).map(|_| u64::from(self.rng.below(places)) * self.count).collect()
     }
 
-    /// A round of a way.
+    /// Runs a round of one way.
     fn round(&mut self, host: &mut dyn Host, way: Way, has_moment: bool, rounds: &mut Rounds) {
         let before = host.counters();
         let (mut now, mut moment) = (self.draw(), host.moment());
@@ -232,7 +233,7 @@ impl Writes {
         let after = host.counters();
         rounds.written += after.0 - before.0;
         rounds.copied += after.1 - before.1;
-        // What is hinted is written.
+        // Every page that was hinted is written.
         now.iter().for_each(|&page| host.write(page, &self.data));
     }
 
@@ -273,7 +274,7 @@ impl Writes {
     }
 }
 
-/// A drive in a file, in its steady state.
+/// Returns a drive in a file, in its steady state.
 fn drive(path: &Path) -> Drive {
     let layout = Layout {
         frontier: Frontier::Pool { low: 4 },

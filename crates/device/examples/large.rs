@@ -1,4 +1,4 @@
-//! What a sparse drive of 1 TB costs: time to create it, to open it after a clean shutdown and after a
+//! The cost of a sparse drive of 1 TB: time to create it, to open it after a clean shutdown and after a
 //! crash, its longest write while a checkpoint is written, to discard all of it, and the memory of each
 //! at its most.
 //!
@@ -17,9 +17,9 @@ use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 type Any = Box<dyn std::error::Error>;
 
-/// Pages a block.
+/// The pages of a block.
 const B: u32 = 256;
-/// One page in so many has data.
+/// The distance of pages with data: the first of each `GAP` pages has some.
 const GAP: u64 = 4096;
 
 fn settings(gigabytes: u64) -> Result<Settings, Any> {
@@ -39,7 +39,7 @@ fn page_of(number: u64) -> Vec<u8> {
     (number + 1).to_le_bytes().repeat(PAGE / 8)
 }
 
-/// The most memory that this process had, in bytes.
+/// Returns the most memory that this process had, in bytes.
 fn peak() -> Result<u64, Any> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM")).ok_or("no VmHWM")?;
@@ -65,10 +65,10 @@ fn check(drive: &mut Drive) -> Result<(), Any> {
     Ok(())
 }
 
-/// Time of the wall clock and of the processor.
+/// The time of the wall clock and that of the processor.
 type Took = (Duration, Duration);
 
-/// See [`Took`].
+/// A clock of both times; see [`Took`].
 struct Clock {
     wall: Instant,
     processor: Duration,
@@ -90,7 +90,7 @@ impl Clock {
     }
 }
 
-/// Does a step. Returns what is measured, and its name.
+/// Runs a step. Returns the name of the figure, and the time that the step took.
 fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, Took), Any> {
     let begun = Clock::start()?;
     match step {

@@ -1,4 +1,5 @@
-//! Looking at a drive that is not open: whether its two maps agree, and every page can be read.
+//! The check of a drive that is not open: whether its two maps agree, and whether every page can be
+//! read.
 
 use flashgc_ftl::UNMAPPED;
 
@@ -12,22 +13,22 @@ use crate::settings::Settings;
 use crate::superblock::Copies;
 use crate::verify::{Expected, Pages};
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether the drive was closed.
+    /// `true` if the drive was closed before.
     pub is_clean: bool,
-    /// Pages with data, by checkpoint and journal.
+    /// The number of pages with data, by checkpoint and journal.
     pub mapped: u64,
-    /// Pages that cannot be read.
+    /// The pages that cannot be read.
     pub damaged: Vec<u32>,
-    /// Pages that lie elsewhere by the out-of-band records.
+    /// The pages that the out-of-band records place elsewhere.
     pub disagree: Vec<u32>,
-    /// Pages without data that the out-of-band records know: they were discarded.
+    /// The number of pages without data that the out-of-band records know: they were discarded.
     pub discarded: u64,
 }
 
-/// Pages between two looks of [`check_watched`].
+/// The number of pages between two looks of [`check_watched`].
 const LOOK: u32 = 1024;
 
 /// Reads all of the drive, and compares the map of checkpoint and journal with that of the
@@ -39,7 +40,7 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
     check_watched(media, settings, &mut |_| true)
 }
 
-/// Does what [`check`] does, and tells `watch` now and then how many logical pages it has looked at.
+/// Checks as [`check`] does, and gives `watch` the number of logical pages checked so far now and then.
 ///
 /// # Errors
 /// Those of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.
@@ -82,10 +83,10 @@ pub fn check_watched(
 /// The map by the out-of-band records alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OobMap {
-    /// For each logical page its ppn, or [`UNMAPPED`]. A page that was discarded may have its old data.
+    /// The ppn of each logical page, or [`UNMAPPED`]. A page that was discarded may have its old data.
     pub map: Vec<u32>,
-    /// Checkpoint and journal say which records crashes have lost. Without them a page may have data
-    /// that were written, but not flushed, before a crash.
+    /// `true` if checkpoint and journal give the records that crashes have lost. Without them a page
+    /// may have data that were written, but not flushed, before a crash.
     pub knows_losses: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Numbers as bytes, little endian, and the check sum that every structure carries.
 
-/// CRC32C of `bytes`, begun with the drive's tag: a structure of another drive does not verify.
+/// Returns the CRC32C of `bytes`, begun with the drive's tag: a structure of another drive does not verify.
 pub(crate) fn crc(tag: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(tag, bytes)
 }
@@ -11,7 +11,7 @@ pub(crate) struct Put<'a> {
     at: usize,
 }
 
-/// Reads them back.
+/// Reads numbers back from a structure, one behind the other.
 pub(crate) struct Get<'a> {
     bytes: &'a [u8],
     at: usize,

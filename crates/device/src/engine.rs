@@ -43,7 +43,7 @@ use read::Window;
 use save::UnderWay;
 use stripes::Stripes;
 
-/// The only plane.
+/// The only plane of a stored drive.
 const PLANE: u32 = 0;
 
 /// A stored drive. See the module's text.
@@ -56,37 +56,37 @@ pub struct Drive {
     journal: Journal,
     blocks: Vec<BlockInfo>,
     horizons: Vec<Horizon>,
-    /// Erased blocks at which collections begin.
+    /// The number of erased blocks at which collections begin.
     low: u32,
     /// The streams of writes by address; `None` for no streams.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
-    /// Records below this number were durable at the last sync.
+    /// The number below which records were durable at the last sync.
     barrier: u64,
-    /// Something was written since then.
+    /// `true` if something was written since the last sync.
     is_dirty: bool,
-    /// Pages that wait to be written. Of a drive that failed, those that could not be.
+    /// The pages that wait to be written. In a drive that failed, these are pages that could not be.
     stripes: Stripes,
     mapped: Mapped,
     under_way: Option<UnderWay>,
-    /// Blocks erased since the last checkpoint.
+    /// The blocks erased since the last checkpoint.
     erased: Vec<u32>,
-    /// Why no write is taken any more, beside the end of the drive's life.
+    /// The failure that ended writes; `None` without one. A drive at the end of its endurance needs none.
     failed: Option<String>,
     stat: Stat,
-    /// What hosts asked for since the drive was opened.
+    /// The hosts' use of the drive that the superblock does not count yet.
     usage: Usage,
     recording: Option<Recording>,
     recovery: Option<Recovery>,
-    /// The medium takes back the room of blocks that stay erased.
+    /// `true` while the medium takes back the room of blocks that stay erased.
     gives_room_back: bool,
-    /// The number of the next journal record when the drive was last looked at while idle.
+    /// The number of the next journal record at the last call of [`Drive::rest`].
     seen: u64,
-    /// Room for the pages that are being copied.
+    /// The buffer for pages that are being copied.
     window: Window,
 }
 
-/// What was counted since the drive was opened.
+/// Counts since the drive was opened, but media errors since the superblock last took them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stat {
     media_errors: u64,
@@ -95,18 +95,18 @@ struct Stat {
     late_hints: u64,
 }
 
-/// What opening a drive that was not closed came to.
+/// The result of recovering a drive when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Journal records behind the checkpoint.
+    /// The number of journal records behind the checkpoint.
     pub records: u64,
-    /// Of these, programs that were not durable and did not verify: their pages are where they were.
+    /// The number of programs among them that were not durable and did not verify: their pages stay where they
+    /// were.
     pub skipped: u64,
 }
 
 impl Drive {
-    /// Checks every invariant of the page store, and that what is known of its pages by groups agrees with it;
-    /// the text says which does not hold.
+    /// Checks every invariant of the page store, and the drive's count of pages with data in each group.
     ///
     /// # Errors
     /// The first invariant that does not hold.

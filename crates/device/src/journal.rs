@@ -1,8 +1,8 @@
 //! The journal: every change of the map in order, in a ring of 4 KiB blocks.
 //!
-//! A block is written once. One that is not full is written as it is when the host asks for
-//! durability, and the next record begins another. The ring keeps what the checkpoint that counts needs,
-//! and what the one before needs, until its slot is written again.
+//! A block is written once. A block that is not full is written as it is when the host asks for
+//! durability, and the next record begins another. The ring keeps the blocks that the checkpoint that
+//! counts needs, and those that the checkpoint before needs, until its slot is written again.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::served::DeviceError;
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;
 const RECORD: usize = 16;
-/// Records a block.
+/// The number of records in a block.
 pub(crate) const RECORDS: usize = (PAGE - HEADER) / RECORD;
 
 /// A change of the map.
@@ -66,24 +66,25 @@ pub(crate) struct Journal {
     start: u64,
     /// The number of the next block.
     next: u64,
-    /// Blocks before this one were on the medium when it was last synced, as was what they say.
+    /// The end of the blocks that were durable at the last sync, as were the changes that they note.
     durable: u64,
     /// The number of the next record.
     stamp: u64,
     pending: Vec<Record>,
-    /// The last block has records, and nothing on the medium says that they are durable.
+    /// `true` if the last block has records, and nothing on the medium says that they are durable.
     is_unvouched: bool,
 }
 
 impl Journal {
-    /// A journal whose blocks go on from number `next`, and its records from `stamp`. The checkpoint
-    /// that counts holds all before; that before it needs the blocks from `kept` on.
+    /// Returns a journal whose blocks go on from number `next`, and its records from `stamp`. The
+    /// checkpoint that counts holds every change before. The checkpoint before it needs the blocks from
+    /// `kept` on.
     pub(crate) fn new(tag: u32, (next, stamp): (u64, u64), kept: u64) -> Self {
         let pending = Vec::with_capacity(RECORDS);
         Self { tag, kept, start: next, next, durable: next, stamp, pending, is_unvouched: false }
     }
 
-    /// The number that the next record gets.
+    /// Returns the number that the next record gets.
     pub(crate) fn stamp(&self) -> u64 {
         self.stamp
     }
@@ -94,24 +95,24 @@ impl Journal {
         self.stamp - 1
     }
 
-    /// The number of the next block.
+    /// Returns the number of the next block.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Blocks since the checkpoint that counts began.
+    /// Returns the number of blocks since the checkpoint that counts began.
     pub(crate) fn since_checkpoint(&self) -> u64 {
         self.next - self.start
     }
 
-    /// Blocks that can be written before one that is needed is written over.
+    /// Returns the number of blocks that can be written before one that is needed is written over.
     pub(crate) fn room(&self, zones: &Zones) -> u64 {
         let kept = if mutants::on(Mutant::RoomFromStart) { self.start } else { self.kept };
         let blocks = zones.journal_blocks + u64::from(mutants::on(Mutant::RoomOneMore));
         blocks.saturating_sub(self.next - kept)
     }
 
-    /// Blocks written since the last sync.
+    /// Returns the number of blocks written since the last sync.
     pub(crate) fn unsynced(&self) -> u64 {
         self.next - self.durable
     }
@@ -122,14 +123,15 @@ impl Journal {
         self.is_unvouched
     }
 
-    /// Adds a record; whether its block is full now, and is to be written.
+    /// Adds a record. Returns `true` if its block is full now, and is to be written.
     pub(crate) fn append(&mut self, record: Record) -> bool {
         self.pending.push(record);
         self.stamp += 1;
         self.pending.len() == RECORDS + usize::from(mutants::on(Mutant::BlockTakesOneMore))
     }
 
-    /// Writes the block that has begun, if there is one. The pages that it names are written.
+    /// Writes the block that has begun, if there is one. The pages that it names must be written
+    /// already.
     pub(crate) fn write_out(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -137,7 +139,7 @@ impl Journal {
         self.write_block(media, zones)
     }
 
-    /// Writes a block without records, behind those that are durable. It says so of them.
+    /// Writes a block without records behind those that are durable, which says that they are.
     pub(crate) fn vouch(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         debug_assert!(self.pending.is_empty() && self.unsynced() == 0);
         self.write_block(media, zones)
@@ -176,14 +178,14 @@ impl Journal {
         Ok(())
     }
 
-    /// All blocks written so far are durable, as is what they say.
+    /// Notes that all blocks written so far are durable, as are the changes that they note.
     pub(crate) fn synced(&mut self) {
         if !mutants::on(Mutant::NeverDurable) {
             self.durable = self.next;
         }
     }
 
-    /// A checkpoint begins, in the slot of the one before the one that counts.
+    /// Begins a checkpoint in the older slot: its checkpoint's journal is not kept any more.
     pub(crate) fn begin_checkpoint(&mut self) {
         self.kept = match () {
             () if mutants::on(Mutant::BeginKeepsNothing) => self.next,
@@ -192,8 +194,8 @@ impl Journal {
         };
     }
 
-    /// A checkpoint that began at block `start` counts from now on.
-    /// The superblock that names it says that all blocks are durable.
+    /// Ends a checkpoint that began at block `start`, which counts from now on. The superblock that
+    /// names it says that all blocks are durable.
     pub(crate) fn end_checkpoint(&mut self, start: u64) {
         self.start = if mutants::on(Mutant::EndKeepsNothing) { self.next } else { start };
         self.is_unvouched = false;
@@ -205,7 +207,7 @@ pub(crate) struct Block {
     number: u64,
     /// The number of its first record.
     pub(crate) stamp: u64,
-    /// Blocks before this one were durable when it was written.
+    /// The end of the blocks that were durable when this one was written.
     durable: u64,
     pub(crate) records: Vec<Record>,
     pub(crate) bytes: [u8; PAGE],
@@ -246,7 +248,7 @@ pub(crate) struct Replay<'a> {
     start: u64,
     stamp: u64,
     end: u64,
-    /// Blocks before this one were durable for certain, as was what they say.
+    /// The end of the blocks that were durable for certain, as were the changes that they note.
     durable: u64,
 }
 
@@ -296,7 +298,7 @@ impl<'a> Replay<'a> {
         Ok(Self { media, zones, tag, start, stamp, end, durable })
     }
 
-    /// The numbers of the blocks that nothing says to be durable.
+    /// Returns the numbers of the blocks that nothing says to be durable.
     pub(crate) fn tail(&self) -> std::ops::Range<u64> {
         self.durable.clamp(self.start, self.end)..self.end
     }

@@ -1,4 +1,4 @@
-//! Where what lies in the file.
+//! The places of everything in the file of a drive.
 //!
 //! | zone | bytes |
 //! |---|---|
@@ -13,19 +13,19 @@ use flashgc_ftl::Geometry;
 
 use crate::mutants::{self, Mutant};
 
-/// Bytes of a page.
+/// The bytes of a page.
 pub const PAGE: usize = 4096;
 
-/// Copies of the superblock.
+/// The number of copies of the superblock.
 pub(crate) const COPIES: u64 = 4;
 
-/// Bytes of the configuration's zone.
+/// The bytes of the configuration's zone.
 pub(crate) const CONFIG_BYTES: u64 = 1 << 16;
 
-/// Bytes of an out-of-band record.
+/// The bytes of an out-of-band record.
 pub(crate) const OOB_BYTES: u64 = 32;
 
-/// From so many bytes of data on, they begin at a multiple of 2 MiB.
+/// The bytes of data from which on they begin at a multiple of 2 MiB.
 const LARGE: u64 = 64 << 20;
 
 /// The places of the zones of one drive.
@@ -34,21 +34,22 @@ pub(crate) struct Zones {
     pub(crate) geometry: Geometry,
     pub(crate) config: u64,
     checkpoint: u64,
-    /// Bytes of a checkpoint slot.
+    /// The bytes of a checkpoint slot.
     pub(crate) slot: u64,
     pub(crate) journal: u64,
     pub(crate) journal_blocks: u64,
     oob: u64,
     data: u64,
-    /// Bytes of the whole file.
+    /// The bytes of the whole file.
     pub(crate) len: u64,
 }
 
 impl Zones {
-    /// The configuration, in every drive.
+    /// The place of the configuration, in every drive.
     pub(crate) const CONFIG: u64 = COPIES * PAGE as u64;
 
-    /// Those of a drive of this shape; `None` where they are too large for numbers of 64 bits.
+    /// Returns the zones of a drive of this shape, or `None` if they are too large for numbers of
+    /// 64 bits.
     pub(crate) fn new(geometry: Geometry, slot: u64, journal_blocks: u64) -> Option<Self> {
         let page = PAGE as u64;
         let config = Self::CONFIG;
@@ -65,38 +66,38 @@ impl Zones {
         Some(Self { geometry, config, checkpoint, slot, journal, journal_blocks, oob, data, len })
     }
 
-    /// A copy of the superblock.
+    /// Returns the place of a copy of the superblock.
     pub(crate) fn superblock(copy: u64) -> u64 {
         copy * PAGE as u64
     }
 
-    /// Checkpoint slot 0 or 1.
+    /// Returns the place of checkpoint slot 0 or 1.
     pub(crate) fn checkpoint(&self, slot: u8) -> u64 {
         self.checkpoint + u64::from(slot) * self.slot
     }
 
-    /// The journal block with this sequence number.
+    /// Returns the place of the journal block with this sequence number.
     pub(crate) fn journal(&self, sequence: u64) -> u64 {
         let ring = self.journal_blocks - u64::from(mutants::on(Mutant::RingOneShort));
         self.journal + sequence % ring * PAGE as u64
     }
 
-    /// The data of a page.
+    /// Returns the place of the data of a page.
     pub(crate) fn data(&self, ppn: u32) -> u64 {
         self.data + self.index(ppn) * PAGE as u64
     }
 
-    /// The out-of-band record of a page.
+    /// Returns the place of the out-of-band record of a page.
     pub(crate) fn oob(&self, ppn: u32) -> u64 {
         self.oob + self.index(ppn) * OOB_BYTES
     }
 
-    /// The first ppn of a block.
+    /// Returns the first ppn of a block.
     pub(crate) fn first_ppn(&self, block: u32) -> u32 {
         self.geometry.ppn(block, 0)
     }
 
-    /// Bytes of data of a block.
+    /// Returns the bytes of data of a block.
     pub(crate) fn block_bytes(&self) -> u64 {
         u64::from(self.geometry.pages_per_block()) * PAGE as u64
     }

@@ -1,11 +1,11 @@
-//! How many pages have data, a group of pages at a time: what walks over a range skips groups that are
-//! all alike.
+//! Counts of the pages with data in each group of pages. A walk over a range skips groups that are all
+//! alike.
 
 use std::ops::Range;
 
 use flashgc_ftl::UNMAPPED;
 
-/// Pages of a group.
+/// The number of pages in a group.
 pub(crate) const GROUP: u32 = 4096;
 
 /// See the module's text.
@@ -16,12 +16,12 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// That of a drive of so many pages without data.
+    /// Returns the counts of a drive of `pages` pages without data.
     pub(crate) fn new(pages: u32) -> Self {
         Self { pages, counts: vec![0; pages.div_ceil(GROUP) as usize] }
     }
 
-    /// That of a map.
+    /// Returns the counts of a map.
     pub(crate) fn of(entries: &[u32]) -> Self {
         let mut mapped = Self::new(entries.len() as u32);
         for (first, entries) in (0..).step_by(GROUP as usize).zip(entries.chunks(GROUP as usize)) {
@@ -30,18 +30,18 @@ impl Mapped {
         mapped
     }
 
-    /// The entries of the group that begins with page `first`.
+    /// Counts the entries of the group that begins with page `first`.
     pub(crate) fn set(&mut self, first: u32, entries: &[u32]) {
         let count = entries.iter().filter(|&&ppn| ppn != UNMAPPED).count();
         self.counts[(first / GROUP) as usize] = count as u16;
     }
 
-    /// A page that had no data has some.
+    /// Notes that a page that had no data has some.
     pub(crate) fn add(&mut self, page: u32) {
         self.counts[(page / GROUP) as usize] += 1;
     }
 
-    /// A page that had data has none.
+    /// Notes that a page that had data has none.
     pub(crate) fn remove(&mut self, page: u32) {
         self.counts[(page / GROUP) as usize] -= 1;
     }
@@ -63,19 +63,20 @@ impl Mapped {
         Ok(())
     }
 
-    /// Whether no page of the group of `page` has data.
+    /// Returns `true` if no page of the group of `page` has data.
     pub(crate) fn is_empty(&self, page: u32) -> bool {
         self.counts[(page / GROUP) as usize] == 0
     }
 
-    /// Whether all pages of the group of `page` have data.
+    /// Returns `true` if all pages of the group of `page` have data.
     fn is_full(&self, page: u32) -> bool {
         let first = page / GROUP * GROUP;
         u32::from(self.counts[(page / GROUP) as usize]) == (self.pages - first).min(GROUP)
     }
 
-    /// The first page of `range` that has data, or none if `data` is false, by `has_data`; the end of
-    /// the range if there is none. Groups that cannot have one are not looked at.
+    /// Returns the first page of `range` that has data, or with `data` false the first that has none;
+    /// the end of the range if there is no such page. `has_data` is not asked about groups that cannot
+    /// have one.
     pub(crate) fn next(
         &self,
         range: Range<u32>,

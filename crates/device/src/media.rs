@@ -1,4 +1,5 @@
-//! What holds the bytes of a drive: a file, memory, and media for tests that crash or fail.
+//! The media that hold the bytes of a drive: a file, memory, and media for tests that crash or
+//! fail.
 
 mod crash;
 mod fault;
@@ -12,7 +13,7 @@ pub use memory::MemMedia;
 
 use std::io;
 
-/// A range of bytes of fixed length. What was written is durable once a `sync` that began later has
+/// A range of bytes of fixed length. A write is durable once a `sync` that began later has
 /// returned; until then any part of it may be lost.
 pub trait Media: Send {
     /// Fills `into` with the bytes from `at` on. Bytes never written are zeros.
@@ -27,7 +28,7 @@ pub trait Media: Send {
     /// Bytes beyond the end; those of the medium.
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes durable what was written. After an error it is unknown what is.
+    /// Makes every write so far durable. After an error it is unknown which of them are.
     ///
     /// # Errors
     /// Those of the medium.
@@ -42,22 +43,22 @@ pub trait Media: Send {
     /// Bytes beyond the end; [`io::ErrorKind::Unsupported`] where it cannot; those of the medium.
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Makes room for a range where room can run out, so that writes there do not meet its end.
+    /// Reserves room for a range where the medium can, so that writes there do not run out of it.
     ///
     /// # Errors
     /// No room; those of the medium.
     fn reserve(&mut self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Bytes that it holds.
+    /// Returns the number of bytes that the medium holds.
     fn len(&self) -> u64;
 
-    /// Whether it holds none.
+    /// Returns `true` if the medium holds no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The part of `all` from `at` on.
+/// Returns the range of `len` bytes from `at` on, if a medium of `all` bytes has it.
 fn part(all: usize, at: u64, len: usize) -> io::Result<std::ops::Range<usize>> {
     usize::try_from(at)
         .ok()

@@ -15,10 +15,10 @@ macro_rules! mutants {
 
         #[cfg(feature = "mutants")]
         impl Mutant {
-            /// Every one.
+            /// Every mutant.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The variant's name, and what is wrong.
+            /// Returns the variant's name, and the sentence on its fault.
             fn texts(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$variant => (stringify!($variant), concat!($($what),+)),)+
@@ -55,7 +55,7 @@ mutants! {
     OobSumNotChecked,
     /// An out-of-band record is not signed with its place.
     OobWithoutPlace,
-    /// Of pages that are read at once only the first is verified.
+    /// Only the first of the pages that are read at once is verified.
     NeighboursNotVerified,
     /// Pages that are read at once are those behind the first, wherever the map has them.
     NeighboursNotLocated,
@@ -84,7 +84,7 @@ mutants! {
     FailedDriveFlushes,
     /// A drive that failed takes writes.
     FailedDriveWrites,
-    /// A failure is told and not remembered.
+    /// A failure is reported and not remembered.
     FailureNotRemembered,
     /// A program goes on though the sync that it waited for failed.
     FailedWaitIgnored,
@@ -96,9 +96,9 @@ mutants! {
     NoteLeavesClean,
     /// Any number of journal blocks may wait for a sync.
     UnsyncedWithoutBound,
-    /// What a sync has made durable does not count as durable when blocks are used again.
+    /// A page that a sync has made durable does not count as durable when blocks are used again.
     BarrierStays,
-    /// What was written counts as durable when blocks are used again, though it was not synced.
+    /// A page that was written counts as durable when blocks are used again, though it was not synced.
     BarrierAtWriting,
     /// An idle drive does not vouch for what it did.
     NotVouched,
@@ -171,11 +171,11 @@ mutants! {
     RoomOneMore,
     /// The journal has no room kept for what the checkpoint before needs.
     RoomFromStart,
-    /// When a checkpoint begins, nothing before it is kept.
+    /// The begin of a checkpoint keeps nothing before it.
     BeginKeepsNothing,
-    /// When a checkpoint begins, no room is given back.
+    /// The begin of a checkpoint gives no room back.
     BeginFreesNothing,
-    /// When a checkpoint ends, the journal written since its begin is not kept.
+    /// The end of a checkpoint does not keep the journal written since its begin.
     EndKeepsNothing,
     /// After a sync, no journal block counts as durable.
     NeverDurable,
@@ -255,13 +255,13 @@ mutants! {
     OlderJournalNotKept,
     /// A recovery has the epoch of the drive before it.
     EpochNotRaised,
-    /// What recovery has read is not written again.
+    /// Recovery does not write again what it has read.
     NotRenewed,
-    /// What recovery has written again is not synced before other places are written.
+    /// Recovery does not sync what it has written again before it writes other places.
     RenewNotSynced,
     /// The live pages that the journal's end names are not written again.
     PagesNotRenewed,
-    /// Of the live pages that the journal's end names the out-of-band records are not written again.
+    /// The out-of-band records of the live pages that the journal's end names are not written again.
     RecordsNotRenewed,
     /// The journal's end is not written again.
     JournalNotRenewed,
@@ -269,7 +269,7 @@ mutants! {
     RenewedFromSecond,
     /// Records that were lost stay on the medium.
     SkippedNotScrubbed,
-    /// What lies ahead in open blocks stays on the medium.
+    /// Records that lie ahead in open blocks stay on the medium.
     AheadNotScrubbed,
     /// Recovery makes no room for collections.
     NoWayMade,
@@ -316,7 +316,7 @@ mutants! {
     PunchedOnePageMore,
     /// Media errors are not kept over checkpoints.
     MediaErrorsForgotten,
-    /// What hosts asked for is not kept over checkpoints.
+    /// The counts of the hosts' commands are not kept over checkpoints.
     UsageForgotten,
     /// The last sync of a drive that is closed is left out.
     CloseNotSynced,
@@ -370,7 +370,7 @@ mod chosen {
     use std::cell::Cell;
     use std::sync::LazyLock;
 
-    /// The one with which every thread begins.
+    /// The mutant with which every thread begins.
     static FIRST: LazyLock<Option<Mutant>> = LazyLock::new(|| {
         let name = std::env::var("FLASHGC_MUTANT").ok()?;
         Some(Mutant::named(&name).unwrap_or_else(|| panic!("FLASHGC_MUTANT: no mutant '{name}'")))
@@ -385,7 +385,7 @@ mod chosen {
         CHOSEN.replace(mutant)
     }
 
-    /// The way in which the drives of this thread are wrong.
+    /// Returns the way in which the drives of this thread are wrong, if they are.
     pub fn chosen() -> Option<Mutant> {
         CHOSEN.get()
     }
@@ -399,7 +399,7 @@ mod chosen {
 
 #[cfg(feature = "mutants")]
 impl Mutant {
-    /// The name that the command has for it.
+    /// Returns the name that the command has for it.
     pub fn name(self) -> String {
         let mut name = String::new();
         for letter in self.texts().0.chars() {
@@ -411,24 +411,24 @@ impl Mutant {
         name
     }
 
-    /// A sentence that says what is wrong.
+    /// Returns a sentence that says what is wrong.
     pub fn what(self) -> &'static str {
         self.texts().1.trim()
     }
 
-    /// Why no campaign can find it, if somebody has said so in `mutants.toml`.
+    /// Returns the reason why no campaign can find it, if `mutants.toml` gives one.
     pub fn justification(self) -> Option<String> {
         let reasons = reasons();
         reasons.get(&self.name()).and_then(|reason| reason.as_str()).map(String::from)
     }
 
-    /// The one of this name.
+    /// Returns the mutant of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
     }
 }
 
-/// The file with the reasons, a name and a sentence each.
+/// Returns the file with the reasons, a name and a sentence each.
 #[cfg(feature = "mutants")]
 fn reasons() -> toml_edit::DocumentMut {
     include_str!("../mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")

@@ -1,10 +1,11 @@
-//! The out-of-band record of a page: whose data lie there, since when, and their check sum.
+//! The out-of-band record of a physical page: the logical page in it, the data's age, and their
+//! check sum.
 
 use crate::codec::{Get, Put, crc};
 use crate::layout::OOB_BYTES;
 use crate::mutants::{self, Mutant};
 
-/// Bytes of a record.
+/// The bytes of a record.
 pub(crate) const BYTES: usize = OOB_BYTES as usize;
 
 /// See the module's text.
@@ -15,20 +16,20 @@ pub(crate) struct Oob {
     /// The class of the block.
     pub(crate) class: u8,
     pub(crate) is_copy: bool,
-    /// Erases of the block when the page was programmed, the lower 16 bits.
+    /// The lower 16 bits of the block's erase count when the page was programmed.
     pub(crate) generation: u16,
-    /// The number of its journal record: no other program has it.
+    /// The number of its journal record, which no other program has.
     pub(crate) stamp: u64,
-    /// Pages that the host had written when it had written this one; a copy keeps it.
+    /// The number of pages that the host had written when it had written this one; a copy keeps it.
     pub(crate) written_at: u64,
-    /// Check sum of the data.
+    /// The check sum of the data.
     pub(crate) data: u32,
 }
 
-/// What lies where a record is expected.
+/// The content of a record's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Nothing was ever written.
+    /// Nothing was written there, or the record was taken away.
     Blank,
     /// Bytes that are no record of this place: torn, damaged, or gone astray.
     Torn,
@@ -37,7 +38,8 @@ pub(crate) enum Slot {
 }
 
 impl Oob {
-    /// The record as bytes, signed for the place `ppn`: elsewhere it is none.
+    /// Returns the record as bytes, signed for the place `ppn`: at any other place they are no
+    /// record.
     pub(crate) fn encode(&self, tag: u32, ppn: u32) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         Put::new(&mut bytes)
@@ -55,7 +57,7 @@ impl Oob {
 }
 
 impl Slot {
-    /// What these bytes are at the place `ppn`.
+    /// Returns the content that these bytes are at the place `ppn`.
     pub(crate) fn decode(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> Self {
         if bytes.iter().all(|&byte| byte == 0) {
             return Self::Blank;
@@ -73,7 +75,7 @@ impl Slot {
     }
 }
 
-/// The check sum of a record at the place `ppn`.
+/// Returns the check sum of a record at the place `ppn`.
 fn signed(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> u32 {
     let place = if mutants::on(Mutant::OobWithoutPlace) { 0 } else { ppn };
     crc(crc(tag, &place.to_le_bytes()), &bytes[..BYTES - 4])

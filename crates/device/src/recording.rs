@@ -1,5 +1,5 @@
-//! Recording what a drive is asked, as a trace: replayed on a drive of the same settings that
-//! counts, it leads to the same decisions.
+//! Records the requests of a drive as a trace. Replayed on a counting drive of the same settings, the
+//! trace leads to the same decisions.
 
 use std::path::Path;
 use std::slice;
@@ -20,17 +20,18 @@ use crate::layout::PAGE;
 pub struct Recording {
     writer: TraceWriter,
     began: Instant,
-    /// When what comes next arrived; `None` is now.
+    /// The arrival time of the requests that follow; `None` is now.
     arrived: Option<Instant>,
-    /// Of the last request. Threads that submit at the same moment may be executed in the other order.
+    /// The time of the last request. Threads that submit at the same moment may be executed in the other
+    /// order.
     last_ns: u64,
     failed: Option<TraceError>,
 }
 
 impl Recording {
-    /// Begins a recording at `path` of a drive of so many logical `pages`, in the native format,
-    /// compressed where its name says so. The file appears under its name when the recording ends, and is
-    /// for its owner alone.
+    /// Begins a recording at `path` of a drive of `pages` logical pages, in the native format, compressed
+    /// if its name says so. The file appears under its name when the recording ends, and is for its owner
+    /// alone.
     ///
     /// # Errors
     /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
@@ -58,7 +59,7 @@ impl Recording {
         })
     }
 
-    /// What comes next arrived at `at`; `None` is now.
+    /// Sets the arrival time of the requests that follow; `None` is now.
     pub(crate) fn arrived(&mut self, at: Option<Instant>) {
         self.arrived = at;
     }
@@ -88,7 +89,7 @@ impl Recording {
         self.failed = self.writer.write(slice::from_ref(&request)).err();
     }
 
-    /// Ends the recording: the file is complete. Returns how many requests it has.
+    /// Ends the recording: the file is complete. Returns the number of its requests.
     ///
     /// # Errors
     /// The first error of writing it; there is no file then.
@@ -100,8 +101,8 @@ impl Recording {
     }
 }
 
-/// The error of a folder in which this process may not write: a server has another user than root, who
-/// asks for the recording.
+/// Explains the error of a folder in which this process may not write: root asks for the recording, and
+/// the server may have another user.
 fn explained(path: &Path, error: TraceError) -> TraceError {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -1,5 +1,5 @@
-//! What a drive holds, from its file: checkpoint and journal are the authority; the out-of-band
-//! records are a second way to the same map. Nothing here writes.
+//! The contents of a drive, read from its file. Checkpoint and journal are the authority; the
+//! out-of-band records are a second way to the same map. Nothing here writes.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};
 
-/// What was found.
+/// The contents that were found.
 pub(crate) struct Found {
     /// The page store: as it was where `is_restored`, otherwise new, with the map in its entries.
     pub(crate) store: Box<dyn Stepwise>,
@@ -29,19 +29,19 @@ pub(crate) struct Found {
     pub(crate) blocks: Vec<BlockInfo>,
     pub(crate) counters: Counters,
     pub(crate) horizons: Vec<Horizon>,
-    /// The checkpoint that all this is from.
+    /// The checkpoint from which everything else was read.
     pub(crate) checkpoint: Named,
-    /// The drive was closed, and that checkpoint is all that there is.
+    /// `true` if the drive was closed, and that checkpoint holds everything.
     pub(crate) is_clean: bool,
-    /// Pages of records that were not durable, and that did not verify.
+    /// The places of records that were not durable, and whose pages did not verify.
     pub(crate) skipped: Vec<u32>,
-    /// Journal records behind the checkpoint.
+    /// The number of journal records behind the checkpoint.
     pub(crate) records: u64,
-    /// Journal blocks of which nothing says that they are durable.
+    /// The journal blocks that nothing says to be durable.
     pub(crate) tail: Range<u64>,
 }
 
-/// What a drive is read from.
+/// The sources from which a drive is read.
 #[derive(Clone, Copy)]
 pub(crate) struct Drive<'a> {
     pub(crate) media: &'a dyn Media,
@@ -50,8 +50,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) settings: &'a Settings,
 }
 
-/// Reads checkpoint and journal; where the checkpoint that counts is damaged, the one before and the
-/// journal from its begin on. The page store is restored where it can be and `restores` says so.
+/// Reads checkpoint and journal. If the checkpoint that counts is damaged, it reads the one before and
+/// the journal from that one's begin on. With `restores` the page store is restored, where it can be.
 ///
 /// # Errors
 /// Damage to either that leaves the map unknown; those of the medium.
@@ -241,8 +241,8 @@ impl Found {
         Ok(())
     }
 
-    /// A block that was erased, but from which a copy was lost, is as it was before: nothing was
-    /// programmed there since, as that would have waited for a sync.
+    /// Takes back the erase of blocks from which a copy was lost. Nothing was programmed there since,
+    /// as that would have waited for a sync.
     fn undo_erases(
         &mut self,
         before: &[Option<BlockInfo>],
@@ -263,7 +263,7 @@ impl Found {
         Ok(())
     }
 
-    /// The offset behind the last live page of each block, and how many live pages it has.
+    /// Returns the offset behind the last live page of each block, and the number of its live pages.
     pub(crate) fn ends(&mut self, zones: &Zones) -> Vec<(u16, u16)> {
         let mut ends = vec![(0, 0); self.blocks.len()];
         for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
@@ -274,7 +274,7 @@ impl Found {
         ends
     }
 
-    /// Blocks that were open go on behind their last live page; what lies there is lost or dead. Those
+    /// Puts open blocks back behind their last live page: what lies there is lost or dead. Those
     /// without a live page are erased.
     fn settle(&mut self, zones: &Zones) {
         let b = zones.geometry.pages_per_block();
@@ -311,7 +311,7 @@ impl Found {
         let info = |block: BlockId| &self.blocks[block as usize];
         let mut unfinished = in_order(&|info| info.is_written && u32::from(info.next) < b);
         unfinished.sort_by_key(|&block| std::cmp::Reverse(info(block).opened));
-        // Of each class the block opened last.
+        // The block of each class that was opened last.
         let mut open: Vec<OpenBlock> = Vec::new();
         for block in unfinished {
             let &BlockInfo { class, next, .. } = info(block);
@@ -338,9 +338,9 @@ impl Found {
     }
 }
 
-/// The map from out-of-band records alone: of each page the one programmed last. Records beyond a
-/// horizon and those `skipped` were lost in a crash. A discarded page may be found here: TRIMs leave
-/// no such record.
+/// Returns the map by the out-of-band records alone: for each page, the place programmed last. Records
+/// beyond a horizon and those `skipped` were lost in a crash. A discarded page may be found here, as
+/// TRIMs leave no such record.
 ///
 /// # Errors
 /// Those of the medium.

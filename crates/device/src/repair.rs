@@ -1,6 +1,6 @@
-//! What recovery writes before its checkpoint: first what it has read, which may be in the host's memory
-//! alone. Once that is durable, places without a live page may be written. A crash leaves the old
-//! superblock, and the same map.
+//! The writes of recovery before its checkpoint. First it writes again what it has read, which may be in
+//! the host's memory alone. Once that is durable, it may write places without a live page. A crash
+//! leaves the old superblock, and the same map.
 
 use flashgc_ftl::UNMAPPED;
 
@@ -16,11 +16,11 @@ use crate::verify::{Damage, Expected, Pages};
 
 /// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable
 /// what recovery found, also where the host's memory has it and an earlier sync failed: the system takes
-/// such pages for written, and no later sync writes them. What lies before is vouched for on the medium:
-/// a sync that covered it has succeeded.
+/// such pages for written, and no later sync writes them. Blocks before the end are vouched for on the
+/// medium: a sync that covered them has succeeded.
 ///
 /// # Errors
-/// Those of the medium; pages that are others than a moment ago.
+/// Those of the medium; pages that have changed since they were read.
 pub(crate) fn renew(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
@@ -62,8 +62,8 @@ pub(crate) fn renew(
     Ok(())
 }
 
-/// Makes the medium what recovery has found: records that were lost are taken away, and there is room
-/// for collections.
+/// Makes the medium agree with what recovery has found: takes lost records away, and makes room for
+/// collections.
 ///
 /// # Errors
 /// Those of the medium. What was found holds all the same, also if this is done again.
@@ -86,8 +86,8 @@ pub(crate) fn repair(
     }
 }
 
-/// Takes away the out-of-band records of places: none of them is ever taken for what is programmed
-/// there later.
+/// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later
+/// program.
 fn scrub(
     media: &mut dyn Media,
     zones: &Zones,
@@ -99,7 +99,7 @@ fn scrub(
     Ok(())
 }
 
-/// The places that will be programmed without an erase before.
+/// Returns the places that will be programmed without an erase before.
 fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 'a {
     let b = zones.geometry.pages_per_block();
     let written = (0..).zip(&found.blocks).filter(|(_, info)| info.is_written);
@@ -108,8 +108,8 @@ fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 
     })
 }
 
-/// Where a crash has left fewer erased blocks than a collection may need, the live pages of the
-/// blocks that have fewest move behind those of others.
+/// Makes room where a crash has left fewer erased blocks than a collection may need: the live pages of
+/// the blocks that have fewest move behind those of others.
 ///
 /// Lost copies take room that the page store had planned with, and a block from which one was lost is
 /// not erased after all.

@@ -1,4 +1,4 @@
-//! A drive that does again what another one was asked.
+//! A drive that repeats the requests of another one.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,9 +11,10 @@ use crate::engine::Drive;
 use crate::layout::PAGE;
 use crate::served::{DeviceError, Served};
 
-/// Does the writes, discards and flushes of the recording at `trace` on `drive`. Every page is written
-/// with the bytes that the file `data` has in its place: those that the recorded drive had in the end.
-/// So the drive ends with these data and with the history of the other, under its own policies.
+/// Repeats the writes, discards, flushes and hints of the recording at `trace` on `drive`. Every page
+/// is written with the bytes that the file `data` has in its place: those that the recorded drive had
+/// in the end. So the drive ends with these data and with the history of the other, under its own
+/// policies.
 ///
 /// # Errors
 /// A trace or data that cannot be read, and what the drive refuses.

@@ -1,4 +1,4 @@
-//! A drive as front ends see it, and why it cannot do what it was asked.
+//! A drive as front ends see it, and the errors of its commands.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use crate::usage::Usage;
 
 /// A drive as front ends see it. Pages are 4096 bytes.
 pub trait Served: Send {
-    /// Pages of the logical space.
+    /// Returns the number of pages of the logical space.
     fn pages(&self) -> u64;
 
     /// Reads whole pages from `page` on; pages without data are zeros.
@@ -28,53 +28,54 @@ pub trait Served: Send {
     /// Those of [`Served::write`].
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
-    /// All that was completed before is durable when this returns.
+    /// Makes every command completed before durable.
     ///
     /// # Errors
     /// A drive that is read-only with data that are not durable, or becomes so.
     fn flush(&mut self) -> Result<(), DeviceError>;
 
-    /// Now: how many pages the host has written since the drive was made.
+    /// Returns the present moment: the number of pages that the host has written since the drive was made.
     fn moment(&self) -> u64;
 
-    /// The host will write these pages soon, as it knew at `moment`; `None` is now. Of pages that it
-    /// has written since, nothing is to be said any more: how many there are. Pages without data are
-    /// passed over.
+    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is now. Returns the
+    /// number of pages that it has written since, on which nothing is hinted. Pages without data are passed
+    /// over.
     ///
     /// # Errors
     /// Pages beyond the drive, a moment that has not come, an error of the medium.
     fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError>;
 
-    /// The host takes hints on these pages back, whatever their moment.
+    /// Takes hints on these pages back, whatever their moment.
     ///
     /// # Errors
     /// Pages beyond the drive.
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
-    /// Of `count` pages from `page` on: how many follow that all have data, or all have none, and which.
+    /// Returns how many of `count` pages from `page` on follow one another that all have data, or all have
+    /// none, and `true` if they have some.
     ///
     /// # Errors
     /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
 
-    /// What comes next, until this is called again, arrived at `at`; `None` is now. A command may have waited
-    /// before it is executed.
+    /// Sets the arrival time of the commands that follow, until this is called again; `None` is now. A
+    /// command may have waited before it is executed.
     fn arrived(&mut self, at: Option<Instant>) {
         let _ = at;
     }
 
-    /// What hosts have asked for since the last call: the drive adds it to its own counts.
+    /// Adds the hosts' use since the last call to the drive's own counts.
     fn account(&mut self, usage: &Usage) {
         let _ = usage;
     }
 
-    /// The stored drive that it is; `None` of others.
+    /// Returns the stored drive that it is, or `None` if it is another kind.
     fn as_drive(&mut self) -> Option<&mut Drive> {
         None
     }
 }
 
-/// Why a drive cannot do what it was asked.
+/// The errors of a drive's commands.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     /// The drive takes no writes any more; its data can be read.
@@ -83,14 +84,14 @@ pub enum DeviceError {
     /// Data are damaged, or the medium failed.
     #[error("media error: {0}")]
     Media(String),
-    /// A command addresses pages that the drive does not have, or no whole pages.
+    /// A command addresses pages that the drive does not have, or parts of pages.
     #[error("pages {page} to {} are not all among the drive's {pages} pages", page.saturating_add(*count))]
     OutOfRange {
         /// The first page addressed.
         page: u64,
-        /// How many pages.
+        /// The number of pages addressed.
         count: u64,
-        /// Pages of the drive.
+        /// The number of pages of the drive.
         pages: u64,
     },
     /// A hint is from a moment that has not come.
@@ -100,7 +101,7 @@ pub enum DeviceError {
     Moment {
         /// The moment named.
         moment: u64,
-        /// Pages that the host has written.
+        /// The number of pages that the host has written.
         now: u64,
     },
     /// Collecting garbage frees nothing.

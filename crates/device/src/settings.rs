@@ -1,4 +1,4 @@
-//! From what a drive is made.
+//! The settings from which a drive is made.
 
 mod text;
 
@@ -13,7 +13,7 @@ use crate::checkpoint::slot_bytes;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
 use crate::served::DeviceError;
 
-/// What a drive survives.
+/// The failure that a drive survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// A loss of power: what is flushed is on the disk.
@@ -26,7 +26,7 @@ pub enum Durability {
     None,
 }
 
-/// Smallest number of blocks of a journal.
+/// The smallest number of blocks in a journal.
 pub const LEAST_JOURNAL_BLOCKS: u64 = 8;
 
 /// See the module's text.
@@ -35,21 +35,22 @@ pub struct Settings {
     /// Shape and policies. The frontier is a pool, the drive is empty at first, a page of the map is a
     /// flash page.
     pub layout: Layout,
-    /// Who picks the blocks to collect.
+    /// The policy that picks the blocks to collect.
     pub victim: Victim,
-    /// 4 KiB blocks of the journal, at least [`LEAST_JOURNAL_BLOCKS`].
+    /// The number of 4 KiB blocks in the journal, at least [`LEAST_JOURNAL_BLOCKS`].
     pub journal_blocks: u64,
-    /// What the drive survives.
+    /// The failure that the drive survives.
     pub durability: Durability,
     /// The streams of writes by address; `None` for no streams.
     pub streams: Option<Arc<StreamRanges>>,
 }
 
 impl Settings {
-    /// The journal's blocks that nobody chose: 64 MiB.
+    /// The number of journal blocks where nobody chose another: 64 MiB.
     pub const JOURNAL_BLOCKS: u64 = 1 << 14;
 
-    /// Erased blocks at which collections begin: the frontier's mark, and what copies may need beyond one.
+    /// Returns the number of erased blocks at which collections begin: the frontier's mark, and what
+    /// copies may need beyond one.
     ///
     /// # Errors
     /// A layout that a stored drive cannot have.
@@ -93,16 +94,16 @@ impl Settings {
         Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
     }
 
-    /// The page store, empty.
+    /// Returns the page store, empty.
     pub(crate) fn build(&self) -> Result<Box<dyn Stepwise>, DeviceError> {
         self.low()?;
         let made = self.victim.build_stepwise(PlaneLayout::one(self.layout.clone()));
         made.map_err(|error| invalid(error.to_string()))
     }
 
-    /// The zones of a new drive.
+    /// Returns the zones of a new drive.
     pub(crate) fn zones(&self) -> Result<Zones, DeviceError> {
-        /// What a policy's lists may grow by, for each block and once.
+        /// The bytes by which a policy's lists may grow, for each block and once.
         const PER_BLOCK: u64 = 64;
         const ONCE: u64 = 1 << 16;
         self.low()?;
@@ -115,7 +116,7 @@ impl Settings {
             .ok_or_else(|| invalid("the drive is too large for a file".to_string()))
     }
 
-    /// Bytes of the file of a new drive. Most of it are holes.
+    /// Returns the size of the file of a new drive in bytes. Most of it is holes.
     ///
     /// # Errors
     /// A layout that a stored drive cannot have; parts of it that do not go together.

@@ -1,4 +1,4 @@
-//! The superblock: what the drive is, and which checkpoint and journal say what it holds.
+//! The superblock: the drive's identity and shape, and the checkpoint and journal that hold its contents.
 //!
 //! There are four copies. A new generation is written to the two copies that do not hold the present
 //! one. The highest generation counts, also where one copy of it is left: what it names was durable
@@ -17,11 +17,11 @@ use crate::served::DeviceError;
 use crate::usage::Usage;
 
 const MAGIC: [u8; 8] = *b"FLASHGC\n";
-/// Of the whole file's format. Another one is refused.
+/// The version of the whole file's format. Another one is refused.
 const VERSION: u32 = 1;
-/// Where the check sum is.
+/// The place of the check sum in a copy.
 const CRC_AT: usize = 12;
-/// Where the two checkpoints are named, and in how many bytes each.
+/// The place in a copy at which the two checkpoints are named, and the bytes of each name.
 const NAMED_AT: usize = 512;
 const NAMED: usize = 40;
 
@@ -34,29 +34,30 @@ pub(crate) struct Superblock {
     pub(crate) logical_pages: u32,
     pub(crate) config_bytes: u32,
     pub(crate) config_crc: u32,
-    /// Bytes of a checkpoint slot.
+    /// The bytes of a checkpoint slot.
     pub(crate) slot_bytes: u64,
     pub(crate) journal_blocks: u64,
-    /// One more with every superblock written.
+    /// The number of this superblock: one more with every superblock written.
     pub(crate) generation: u64,
-    /// One more with every recovery. It begins the numbers of journal blocks and of records.
+    /// The number of the recovery: one more with each. It begins the numbers of journal blocks and of
+    /// records.
     pub(crate) epoch: u32,
     pub(crate) is_clean: bool,
-    /// The drive's life is over.
+    /// `true` once the drive's life is over.
     pub(crate) has_ended: bool,
     /// The checkpoint that counts.
     pub(crate) checkpoint: Named,
-    /// The one before, in the other slot, until that is written again.
+    /// The checkpoint before, in the other slot, until that is written again.
     pub(crate) before: Option<Named>,
-    /// Journal blocks before this one were durable when this was written.
+    /// The end of the journal blocks that were durable when this was written.
     pub(crate) durable: u64,
     pub(crate) power_cycles: u64,
     pub(crate) unsafe_shutdowns: u64,
     pub(crate) media_errors: u64,
-    /// What hosts have asked for.
+    /// The hosts' use of the drive.
     pub(crate) usage: Usage,
-    /// The drive synced its medium for each of its promises: what it says of durability held on the
-    /// disk, and not only with the operating system.
+    /// `true` if the drive synced its medium for each of its promises: they held on the disk, and not only
+    /// with the operating system.
     pub(crate) is_synced: bool,
 }
 
@@ -110,7 +111,7 @@ impl Superblock {
         Self::decode(&bytes).ok()
     }
 
-    /// A copy; why it is none, otherwise.
+    /// Returns the superblock in these bytes, or the reason why there is none.
     fn decode(bytes: &[u8; PAGE]) -> Result<Self, Bad> {
         let mut get = Get::new(bytes);
         if get.array() != MAGIC {
@@ -155,28 +156,28 @@ impl Superblock {
         })
     }
 
-    /// What the drive's structures are signed with.
+    /// Returns the tag with which the drive's structures are signed.
     pub(crate) fn tag(&self) -> u32 {
         crc(0, &self.uuid)
     }
 
-    /// The first number of this epoch, of journal blocks and of records.
+    /// Returns the first number of this epoch, for journal blocks and for records.
     pub(crate) fn base(&self) -> u64 {
         u64::from(self.epoch) << EPOCH_SHIFT
     }
 }
 
-/// Where the epoch is in a number of a record or of a journal block.
+/// The lowest bit of the epoch in the number of a record or of a journal block.
 pub(crate) const EPOCH_SHIFT: u32 = 40;
 
-/// Why a copy is none.
+/// The reason why a copy holds no superblock.
 enum Bad {
     Magic,
     Crc,
     Version(u32),
 }
 
-/// The superblock that counts, and where the next one goes.
+/// The superblock that counts, and the place of the next one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copies {
     pub(crate) now: Superblock,
@@ -196,7 +197,7 @@ impl Copies {
         Ok(Self { now: first, next: 0, highest: first.generation })
     }
 
-    /// The newest superblock.
+    /// Reads the newest superblock.
     ///
     /// # Errors
     /// None, another version, an error of the medium.
@@ -249,7 +250,7 @@ impl Copies {
     }
 
     /// Writes the superblock that counts once more to the copies that hold it. It was read from the host's
-    /// memory, which may have it and not the disk: a failed sync leaves pages that no later sync writes.
+    /// memory, and may not be on the disk: a failed sync leaves pages that no later sync writes.
     pub(crate) fn confirm(&self, media: &mut dyn Media) -> io::Result<()> {
         let bytes = self.now.encode();
         if mutants::on(Mutant::NotConfirmed) {

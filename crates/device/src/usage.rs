@@ -1,4 +1,4 @@
-//! What hosts asked of a drive, since it was made: the file keeps it, as the SMART log of a real drive.
+//! The hosts' use of a drive since it was made. The file keeps it, like the SMART log of a real drive.
 //!
 //! It is written with the superblock, so a crash loses the counts since the last one.
 
@@ -14,7 +14,7 @@ macro_rules! counts {
         pub struct $name { $( $(#[$doc])* pub $count: u64, )* }
 
         impl $name {
-            /// All counts of both.
+            /// Returns the sums of both.
             pub fn plus(&self, other: &Self) -> Self {
                 Self { $( $count: self.$count.saturating_add(other.$count), )* }
             }
@@ -31,30 +31,31 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Commands of hosts and their bytes, as they were asked for. Nothing here decides anything.
+    /// The commands of hosts and their bytes, in the sizes that the hosts gave. No decision depends on
+    /// them.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Usage {
-        /// Read commands.
+        /// The number of read commands.
         pub reads,
-        /// Bytes that they asked for.
+        /// The bytes that read commands asked for.
         pub read_bytes,
-        /// Write commands, those of zeros among them.
+        /// The number of write commands, those of zeros among them.
         pub writes,
-        /// Bytes that they wrote.
+        /// The bytes that write commands wrote.
         pub written_bytes,
-        /// Discards.
+        /// The number of discards.
         pub trims,
-        /// Bytes that they named.
+        /// The bytes that discards named.
         pub trimmed_bytes,
-        /// Flush commands.
+        /// The number of flush commands.
         pub flushes,
-        /// Commands that began or ended within a page.
+        /// The number of commands that began or ended within a page.
         pub unaligned,
-        /// Hints and hints taken back.
+        /// The number of hints and of hints taken back.
         pub hints,
-        /// Nanoseconds in which commands were executed.
+        /// The nanoseconds in which commands were executed.
         pub busy_ns,
-        /// Nanoseconds in which the drive was open.
+        /// The nanoseconds in which the drive was open.
         pub open_ns,
     }
 }

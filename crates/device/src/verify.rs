@@ -1,4 +1,4 @@
-//! Reading a page back, and whether it is the one expected: damage is found, not returned.
+//! Reads a page back, and checks that it is the one expected. Damage is an error.
 
 use std::fmt;
 use std::io;
@@ -9,16 +9,16 @@ use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 
-/// What a page must be.
+/// The marks that a page must have.
 pub(crate) struct Expected<'a> {
     pub(crate) page: u32,
     pub(crate) ppn: u32,
     pub(crate) block: &'a BlockInfo,
-    /// The number and check sum of its record, where that is at hand.
+    /// The number and the check sum of its journal record, if that is at hand.
     pub(crate) record: Option<(u64, u32)>,
 }
 
-/// Why a page is not the one expected.
+/// The reason why a page is not the one expected.
 #[derive(Debug)]
 pub(crate) enum Damage {
     NoRecord,
@@ -40,7 +40,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// The part of a drive that reading a page takes.
+/// The parts of a drive that are needed to read a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Pages<'a> {
     pub(crate) media: &'a dyn Media,
@@ -49,14 +49,15 @@ pub(crate) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The out-of-band record of a page.
+    /// Returns the out-of-band record of a page.
     pub(crate) fn slot(&self, ppn: u32) -> io::Result<Slot> {
         let mut bytes = [0; oob::BYTES];
         self.media.read_at(self.zones.oob(ppn), &mut bytes)?;
         Ok(Slot::decode(self.tag, ppn, &bytes))
     }
 
-    /// Reads the page that is expected into `into`, which afterwards holds what was found. Its record.
+    /// Reads the expected page into `into`, which afterwards holds the bytes that were found. Returns
+    /// its record.
     pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<Oob, Damage> {
         self.media.read_at(self.zones.data(expected.ppn), into).map_err(|error| {
             into.fill(0);
@@ -66,7 +67,7 @@ impl Pages<'_> {
         self.verify(expected, slot, into)
     }
 
-    /// Whether these bytes with this record are the page expected. Returns the record.
+    /// Checks that these bytes with this record are the page expected. Returns the record.
     pub(crate) fn verify(
         &self,
         expected: &Expected<'_>,

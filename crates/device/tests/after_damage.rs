@@ -1,4 +1,4 @@
-//! What a reader finds behind damage, and where an open block goes on behind a crash.
+//! A reader's data behind damage, and the place at which an open block goes on behind a crash.
 
 use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::{DeviceError, PAGE, Served};

@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// What a read that leaves out holes comes to.
+/// Returns the whole data of a read that leaves out holes.
 fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
     let (extents, data) = drive.read_sparse(at, bytes).unwrap();
     let (mut whole, mut rest) = (Vec::new(), data.into_iter());
@@ -103,12 +103,12 @@ fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
     whole
 }
 
-/// Pages of which the range has at least a byte.
+/// Returns the pages of which the range has at least a byte.
 fn touched(range: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     if range.is_empty() { 0..0 } else { range.start / 4096..range.end.div_ceil(4096) }
 }
 
-/// Pages of which the range has every byte.
+/// Returns the pages of which the range has every byte.
 fn whole(range: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     range.start.div_ceil(4096)..range.end / 4096
 }
@@ -142,7 +142,7 @@ fn extents_begin_and_end_with_the_range_and_are_as_many_as_asked() {
     drive.extents(u64::MAX, 2, 1).unwrap_err();
 }
 
-/// A drive that tells extents page by page, as a drive may that looks no further.
+/// A drive that reports extents page by page, as a drive may that looks no further.
 struct Pages;
 
 impl Served for Pages {

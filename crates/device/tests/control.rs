@@ -1,4 +1,4 @@
-//! The control socket: what every request does, and what a server bears.
+//! The control socket: the effect of every request, and the faults that a server bears.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,10 +16,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 const PAGES: u64 = 20_000;
-/// Longer than a working client needs on a slow machine, shorter than anyone likes to wait.
+/// A time longer than a working client needs on a slow machine, and shorter than anyone likes to
+/// wait.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Says what it was asked. Its map has more bytes than a socket keeps.
+/// A keeper that logs its calls. Its map has more bytes than a socket keeps.
 #[derive(Default)]
 struct Told {
     recorded: Mutex<Vec<Option<PathBuf>>>,
@@ -76,7 +77,7 @@ impl Setup {
         assert_eq!(self.engine.queue().call(write), Ok(Answer::Done));
     }
 
-    /// A connection that does not know the protocol.
+    /// Returns a connection that does not know the protocol.
     fn raw(&self) -> UnixStream {
         let socket = UnixStream::connect(&self.path).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -107,7 +108,7 @@ fn hello() -> Vec<u8> {
     whole(1, b"flashgc\0\x01\0\0\0")
 }
 
-/// Statuses of all answers until the server closes the connection.
+/// Returns the statuses of all answers until the server closes the connection.
 fn answers(mut socket: UnixStream) -> Vec<u16> {
     let mut bytes = Vec::new();
     if let Err(error) = socket.read_to_end(&mut bytes) {
@@ -171,7 +172,7 @@ fn a_flush_flushes_and_the_keeper_is_asked_for_the_rest() {
     let here = std::path::absolute("a.trace").unwrap();
     assert_eq!(*setup.keeper.recorded.lock().unwrap(), [Some(here), Some("/bad".into())]);
     client.stop().unwrap();
-    // It is told after the answer.
+    // The keeper hears of it after the answer.
     client.moment().unwrap();
     assert!(setup.keeper.stopped.load(SeqCst));
     // A keeper that panics.
@@ -209,7 +210,7 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
     let setup = Setup::new();
     let greeted = |bytes: Vec<u8>| ([hello(), bytes, whole(2, &[])].concat(), vec![0, 1]);
     let cases = [
-        // Not HELLO at first, a wrong name, another version.
+        // No HELLO at first, a wrong name, another version.
         (whole(2, &[]), vec![1]),
         (whole(1, b"flashgcX\x01\0\0\0"), vec![1]),
         ([whole(1, b"flashgc\0\x02\0\0\0"), whole(2, &[])].concat(), vec![2]),
@@ -232,7 +233,7 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
         let mut socket = setup.raw();
         let _ = socket.write_all(&bytes); // the server may have closed it already
         let found = answers(socket);
-        // What a server leaves unread may take its last answer along.
+        // Bytes that a server leaves unread may take its last answer along.
         assert!(found == expected || found.len() < expected.len(), "{bytes:?}: {found:?}");
     }
     setup.client().flush().unwrap();
@@ -247,7 +248,7 @@ fn half_a_frame_is_given_up_and_holds_up_nobody() {
     half.write_all(&hello()[..3]).unwrap();
     let mut body = setup.raw();
     body.write_all(&[hello(), frame(16, 4, 0, &[1; 8])].concat()).unwrap();
-    // One that sends a byte now and then would be as good as one that hangs.
+    // A client that sends a byte now and then would be as good as one that hangs.
     let mut drop_by_drop = setup.raw();
     let started = Instant::now();
     let begun = std::thread::spawn(move || {
@@ -265,7 +266,7 @@ fn half_a_frame_is_given_up_and_holds_up_nobody() {
     begun.join().unwrap();
     let waited = started.elapsed();
     assert!(waited >= PATIENCE && waited < PATIENCE * 10, "{waited:?}");
-    // Who has said HELLO may be silent for as long as he likes.
+    // A client that has said HELLO may be silent for as long as it likes.
     idle.flush().unwrap();
 }
 
@@ -348,7 +349,7 @@ fn the_socket_is_its_owners_and_has_one_server() {
     assert!(!deep.join("s").exists());
 }
 
-/// Of servers that find the same abandoned socket at once, one takes its place.
+/// Several servers find the same abandoned socket at once: one takes its place.
 #[test]
 fn an_abandoned_socket_is_replaced_by_one_server() {
     let folder = tempfile::tempdir().unwrap();
@@ -370,7 +371,7 @@ fn an_abandoned_socket_is_replaced_by_one_server() {
     }
 }
 
-/// Bytes that are nearly requests.
+/// Draws bytes that are nearly requests.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let body = prop_oneof![
         vec(any::<u8>(), 0..100),

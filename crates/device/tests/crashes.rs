@@ -34,7 +34,7 @@ fn no_fault_of_the_medium_is_read_as_data() {
     assert!(tally.lies > 5 && tally.ended > 10 && tally.went_back > 0, "{tally:?}");
 }
 
-/// The promise that breaks without a rule, in the sweep.
+/// Returns the promise that breaks without a rule, in the sweep.
 fn broken_without(rule: Mutant) -> Broken {
     choose(Some(rule));
     let swept = sweep(1, 20_000, &Pace::default());

@@ -1,5 +1,5 @@
-//! Files that are damaged, mixed up or in use: an error that says what it is, or the data; never wrong
-//! data.
+//! Files that are damaged, mixed up or in use: they give an error that says so, or the data, and never
+//! wrong data.
 
 use crate::common;
 use crate::common::{UUID, commands, compare, full, open, page_of, plain, settings, work};
@@ -141,7 +141,7 @@ fn a_file_has_one_opener_and_takes_the_room_of_its_data() {
         compare(&mut drive, &held);
         assert!(FileMedia::open(&path).is_err());
     }
-    // The journal has its room, so that it does not run out of it.
+    // The journal's room is reserved, so that writes to it do not run out of room.
     let used = std::fs::metadata(&path).unwrap().blocks() * 512 - (64 << 20);
     assert!(used < 20 << 20 && bytes > 250 << 20, "{used} of {bytes}");
     let mut drive = open(FileMedia::open(&path).unwrap(), &settings);
@@ -149,7 +149,8 @@ fn a_file_has_one_opener_and_takes_the_room_of_its_data() {
     compare(&mut drive, &held);
 }
 
-/// The same places from the out-of-band records, also where both checkpoints are gone.
+/// The places of the pages come from the out-of-band records alone, also where both checkpoints are
+/// gone.
 #[test]
 fn the_map_survives_the_loss_of_journal_and_checkpoints() {
     let settings = plain();
@@ -186,7 +187,7 @@ fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
     held[9] = Some(60_000);
     drive.flush().unwrap();
     drive.write(5, &page_of(70_000), false).unwrap();
-    // Until its stripe is whole, and on the medium.
+    // The data wait until their stripe is whole, and then lie on the medium.
     for page in 20.. {
         if media.image().chunks(PAGE).any(|bytes| bytes == page_of(70_000)) {
             break;
@@ -212,8 +213,8 @@ fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
     assert!(matches!(read, Err(DeviceError::Media(_))), "{read:?}");
 }
 
-/// Every place of the data, with a bit turned: an error that is counted, and collections do not make
-/// the data look whole.
+/// Every place of the data, with a bit turned: a read is an error that is counted, and collections do
+/// not make the data look whole.
 #[test]
 fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     let settings = plain();
@@ -247,7 +248,7 @@ fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     assert!(first.len() > 5, "{first:?}");
     assert_eq!(drive.stat().media_errors, first.len() as u64);
     assert_eq!(flashgc_device::check::check(&media, &settings).unwrap().damaged.len(), first.len());
-    // Everything else is written anew, so that all is moved.
+    // Every other page is written anew, so that all pages are moved.
     for number in 0..6000 {
         let page = u64::from(rng.below(held.len() as u32));
         if !first.contains(&page) {

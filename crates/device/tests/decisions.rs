@@ -71,7 +71,7 @@ fn stream_of(page: u32) -> StreamId {
     }
 }
 
-/// Streams come from the address, also after a crash: the data of a page are of its stream.
+/// Streams come from the address, also after a crash: the data of a page keep its stream.
 #[test]
 fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
     for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {
@@ -105,7 +105,7 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
         drop(drive); // Not closed.
         let mut drive = open(media, &settings);
         assert!(drive.stat().recovery.is_some());
-        // Nothing is written to the ranges any more; what is copied of them is of their streams.
+        // The host writes no more to the ranges; copies of their pages keep their streams.
         for (page, _) in commands(3000, pages - 300, 9) {
             drive.write(300 + page, &common::page_of(page), false).unwrap();
         }

@@ -1,5 +1,5 @@
-//! Syncs that fail, the end of the process, and losses of power, one behind the other: a system takes the
-//! pages of a failed sync for written, so what reads give and what the disk holds differ from then on.
+//! Syncs that fail, the end of the process, and losses of power, one behind the other. A system takes the
+//! pages of a failed sync for written, so reads and the disk differ from then on.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -9,15 +9,16 @@ use flashgc_base::rng::Stream;
 use flashgc_device::media::Media;
 use flashgc_device::{DeviceError, Drive, Durability, PAGE, Served, Settings};
 
-/// What reads give, what a loss of power leaves, and the writes between both.
+/// The bytes that reads give, those that a loss of power leaves, and the writes between both.
 #[derive(Default)]
 struct Images {
     visible: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<(usize, Vec<u8>)>,
-    /// The n-th sync from now on fails, once; 0 is the next one. So many of four writes reach the disk.
+    /// The countdown to a sync that fails, once (0: the next one), and the number of four writes that
+    /// reach the disk.
     fails_in: Option<(u32, u32)>,
-    /// The power goes with the n-th write from now on.
+    /// The countdown to the write with which the power goes.
     ends_in: Option<u32>,
     rng: Option<Stream>,
     takes_room_back: bool,
@@ -46,7 +47,7 @@ impl Disk {
         self.with(|images| (images.fails_in, images.ends_in) = (None, None));
     }
 
-    /// The power goes: of what was not synced `keeps` says what had reached the disk.
+    /// Takes the power away. `keeps` says which of the writes that were not synced had reached the disk.
     fn lose_power(&self, mut keeps: impl FnMut() -> bool) {
         self.with(|images| {
             for (at, bytes) in std::mem::take(&mut images.unsynced) {
@@ -306,7 +307,7 @@ fn an_idle_drive_vouches_for_its_journal() {
     assert_eq!((refused, kept), (3, 3), "damage to the write's block, and to the other one");
 }
 
-/// Where the host's file system takes no room back, the drive works on, and says so.
+/// The host's file system takes no room back: the drive works on, and says so.
 #[test]
 fn a_medium_that_takes_no_room_back_is_no_reason_to_stop() {
     let disk = new_disk(&plain());

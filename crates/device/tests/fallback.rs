@@ -5,12 +5,12 @@ use crate::common::{compare, full, open, page_of, plain};
 use flashgc_device::media::MemMedia;
 use flashgc_device::{Drive, PAGE, Served, Settings};
 
-/// The places in an image of structures that begin with this word.
+/// Returns the places in an image of structures that begin with this word.
 fn places_of(image: &[u8], magic: &[u8]) -> Vec<usize> {
     (0..image.len()).step_by(PAGE).filter(|&at| image[at..].starts_with(magic)).collect()
 }
 
-/// A drive that was not closed, all of whose data are flushed, and a number of its pages.
+/// Returns a drive that was not closed, all of whose data are flushed, and the contents of its pages.
 fn crashed(settings: &Settings) -> (Vec<u8>, Vec<Option<u64>>) {
     let (mut drive, media, _, mut held) = full(settings);
     for number in 0..20 {
@@ -40,7 +40,7 @@ fn damage_within_the_journal_is_reported_and_not_cut_off() {
             assert!(text.contains("journal block") && text.contains("--from-oob"), "{text}");
         }
     }
-    // The last one is as if it had never been written: nothing says that it was.
+    // The last one is taken for one that was never written: nothing says that it was.
     let mut torn = image.clone();
     torn[last + 9] ^= 16;
     let mut drive = open(MemMedia::of(torn), &settings);
@@ -84,7 +84,7 @@ fn the_checkpoint_before_takes_the_place_of_one_that_is_damaged() {
     }
 }
 
-/// The same for a drive that was closed: it opens, and its policies begin anew.
+/// The last checkpoint of a drive that was closed is damaged: it opens, and its policies begin anew.
 #[test]
 fn a_closed_drive_opens_without_its_last_checkpoint() {
     let settings = plain();

@@ -28,7 +28,7 @@ fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() 
                     };
                     match done {
                         Ok(()) => held[*page as usize] = (!is_trim).then_some(number),
-                        // It may have done what it could not note.
+                        // The drive may have made a change that it could not note.
                         Err(ref error) => {
                             assert!(matches!(error, DeviceError::ReadOnly(_)), "{error}");
                             let mut bytes = vec![0; PAGE];
@@ -52,7 +52,7 @@ fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() 
             assert!(is_read_only(drive.write(page, &page_of(1), false)));
             assert!(is_read_only(drive.trim(page, 1)) && is_read_only(drive.flush()));
             assert!(is_read_only(drive.close()));
-            // What was flushed is there after a restart, or something later.
+            // Flushed data are there after a restart, or later data.
             let mut drive = open(media, &plain());
             assert_eq!(drive.stat().unsafe_shutdowns, 1);
             let mut bytes = vec![0; PAGE];
@@ -196,7 +196,8 @@ fn a_drive_that_cannot_be_repaired_opens_read_only_with_its_data() {
     }
 }
 
-/// The policy with the fewest valid pages, written outside: it cannot be saved.
+/// Returns the settings with a policy that picks the fewest valid pages, written outside: it cannot be
+/// saved.
 fn external(settings: Settings) -> Settings {
     let make = |_: &mut _| {
         let pick: ExternalPick = Box::new(|blocks, _| {

@@ -73,7 +73,7 @@ fn a_full_host_disk_loses_nothing_and_room_makes_the_drive_writable_again() {
     assert!(drive.stat().read_only.is_some(), "8 MiB hold {pages} pages");
     compare(&mut drive, &held);
     assert!(is_read_only(drive.close()));
-    // What was flushed, or what came later.
+    // The page holds the flushed data, or later ones.
     let check = |drive: &mut Drive| {
         let mut bytes = vec![0; PAGE];
         for (page, flushed) in (0..).zip(&flushed) {

@@ -21,7 +21,8 @@ use rustix::mount::UnmountFlags;
 const PAGES: u64 = 64;
 const SIZE: u64 = PAGES * 4096;
 
-/// Fields are dropped from the first to the last: the mount goes before the drive and the folder.
+/// A drive that is mounted. Fields are dropped from the first to the last: the mount goes before
+/// the drive and the folder.
 struct Setup<S: Served + 'static> {
     mount: Mount,
     engine: Engine<S>,
@@ -49,8 +50,8 @@ fn errno<T>(result: io::Result<T>) -> Option<i32> {
     result.err().and_then(|error| error.raw_os_error())
 }
 
-/// Unmounts. A process that another test starts has a copy of every open file until it executes its
-/// program, and a loop device goes a moment after it is told to.
+/// Unmounts the drive. A process that another test starts has a copy of every open file until it
+/// executes its program, and a loop device goes a moment after the request.
 fn unmount(mount: &mut Mount) {
     let until = Instant::now() + Duration::from_secs(5);
     while let Err(error) = mount.unmount() {
@@ -79,11 +80,11 @@ fn the_file_is_the_drive() {
     let file = open(&setup.mount.disk());
     file.write_all_at(b"across pages", 4090).unwrap();
     assert_eq!(read(&file, 4089, 14), b"\0across pages\0");
-    // What another host writes is read at once, since nothing is kept by the kernel.
+    // Another host's writes are read at once, since the kernel keeps nothing.
     let write = Command::Write { at: 4090, data: b"by others".into(), fua: false };
     assert_eq!(setup.engine.queue().call(write), Ok(Answer::Done));
     assert_eq!(read(&file, 4090, 12), b"by othersges");
-    // And as a whole, by requests larger than the kernel's.
+    // So are whole reads, by requests larger than the kernel's.
     let all: Vec<u8> = (0..SIZE).map(|byte| (byte % 251) as u8).collect();
     file.write_all_at(&all, 0).unwrap();
     assert_eq!(std::fs::read(setup.mount.disk()).unwrap(), all);
@@ -202,7 +203,7 @@ fn seeking_finds_data_and_holes() {
     assert_eq!(data(1 << 62), Err(Errno::NXIO));
 }
 
-/// Each page has a fault of its own.
+/// A drive on which each page has a fault of its own.
 struct Faulty;
 
 impl Served for Faulty {
@@ -269,7 +270,7 @@ fn a_mount_in_use_stays_and_one_that_is_dropped_goes_when_it_can() {
     file.write_all_at(b"still here", 0).unwrap();
     drop(setup.mount);
     assert!(!is_mounted(&folder));
-    // Who has it open may go on.
+    // A process that has the file open may go on.
     assert_eq!(read(&file, 0, 10), b"still here");
     drop(file);
 

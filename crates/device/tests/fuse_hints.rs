@@ -15,7 +15,7 @@ use rustix::io::Errno;
 const PAGES: u64 = 64;
 const SIZE: u64 = PAGES * 4096;
 
-/// `ioctl` on a file, with a structure that it reads and writes.
+/// Calls `ioctl` on a file, with a structure that it reads and writes.
 fn ioctl<const NUMBER: u32, T>(file: &File, data: &mut T) -> Result<(), Errno> {
     // SAFETY: the number says that the kernel reads and writes no more than the structure.
     unsafe {

@@ -1,4 +1,4 @@
-//! Hints that name a moment: those of pages written since do nothing, and no others are lost.
+//! Hints that name a moment: hints on pages written since do nothing, and no others are lost.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,8 @@ use flashgc_base::rng::Stream;
 use flashgc_device::{DeviceError, Drive, PAGE, Served};
 use flashgc_ftl::Translation;
 
-/// The counting drive, told only what holds, by someone who knows when each page was written last.
+/// The counting drive, given only hints that hold, by someone who knows when each page was written
+/// last.
 struct Model {
     counting: Box<dyn Translation>,
     written: Vec<u64>,
@@ -29,7 +30,7 @@ impl Model {
         }
     }
 
-    /// How many pages were written since.
+    /// Gives a hint. Returns the number of pages written since.
     fn hint(&mut self, first: u64, count: u64, moment: u64) -> u64 {
         let (late, good): (Vec<u32>, Vec<u32>) = (first as u32..(first + count) as u32)
             .partition(|&page| self.written[page as usize] > moment);
@@ -99,7 +100,7 @@ fn a_moment_that_has_not_come_is_refused() {
     assert_eq!(drive.hint(3, 1, Some(0)).unwrap(), 1);
     let refused = drive.hint(3, 1, Some(2)).unwrap_err();
     assert!(matches!(refused, DeviceError::Moment { moment: 2, now: 1 }), "{refused}");
-    // Of several pages in one write each is a moment.
+    // Each page of a write of several pages has a moment of its own.
     drive.write(8, &[page_of(2), page_of(3), page_of(4)].concat(), false).unwrap();
     assert_eq!(drive.hint(0, 20, Some(2)).unwrap(), 2);
 }

@@ -23,7 +23,7 @@ fn settings() -> Settings {
     Settings { layout, journal_blocks: 256, durability: Durability::Process, ..small }
 }
 
-/// What the other process does: not a test by itself.
+/// Serves a drive in the other process. It is not a test by itself.
 #[test]
 fn serve_until_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };

@@ -4,7 +4,7 @@ use flashgc_device::campaign::Pace;
 use flashgc_device::campaign::mutants::hunt;
 use flashgc_device::mutants::{Mutant, chosen};
 
-/// One of each part of the drive that breaks a promise within the first round.
+/// One mutant for each part of the drive, which breaks a promise within the first round.
 const QUICK: [Mutant; 19] = [
     Mutant::TailNotVerified,
     Mutant::ReuseWithoutSync,

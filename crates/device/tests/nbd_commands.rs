@@ -37,7 +37,7 @@ fn flushes(counts: &Counts) -> u64 {
     counts.flushes.load(Ordering::SeqCst)
 }
 
-/// Both kinds of replies.
+/// Returns a client for each kind of replies.
 fn clients<S: Served>(setup: &Setup<S>) -> [Client; 2] {
     [false, true].map(|structured| Client::ready(setup.server.address(), structured))
 }

@@ -1,4 +1,4 @@
-//! Clients that go, that listen to nothing or that send garbage; connections and where they come from.
+//! Clients that go, that read nothing or that send garbage; connections and their addresses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,7 +93,7 @@ fn a_client_that_reads_no_replies_holds_up_nobody() {
         other.write(0, &[1; 4096]).unwrap();
         other.read(0, 4096).unwrap();
     }
-    // Nothing more is read for it than what may be under way.
+    // The server reads no more for it than may be under way.
     let read = || counts.read.load(Ordering::SeqCst);
     let until = Instant::now() + Duration::from_secs(5);
     while read() < 32 << 8 && Instant::now() < until {
@@ -179,7 +179,7 @@ fn clients_that_never_asked_give_their_places_to_new_ones() {
     let limits = Limits { connections: 4, newcomer: ms(100), idle: ms(100), ..Limits::default() };
     let setup = serve_with(Ram::new(PAGES), limits);
     let address = setup.server.address();
-    // It has been silent for longest, but it has asked for something.
+    // It has been silent for longest, but has asked for something.
     let mut user = Client::ready(address, true);
     user.read(0, 1).unwrap();
     std::thread::sleep(ms(20));
@@ -251,7 +251,7 @@ fn a_client_that_takes_nothing_or_sends_half_a_request_is_closed() {
     let after = Instant::now();
     assert!(trickle.is_closed() && after.elapsed() < ms(200), "closed while it trickled");
     for mut client in [deaf, head, body] {
-        // What the kernel holds already still comes.
+        // Bytes that the kernel holds already still come.
         assert!(client.is_closed());
     }
     assert!(before.elapsed() < ms(3000));

@@ -1,4 +1,4 @@
-//! Every option of the negotiation, and what is none.
+//! Every option of the negotiation, and bytes that are no option.
 
 use crate::client;
 use crate::client::{Client, contexts, go};
@@ -13,8 +13,8 @@ const INVALID: u32 = 0x8000_0003;
 const UNKNOWN: u32 = 0x8000_0006;
 const TOO_BIG: u32 = 0x8000_0009;
 
-/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `CAN_MULTI_CONN`,
-/// `SEND_CACHE`.
+/// The flags `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`,
+/// `CAN_MULTI_CONN` and `SEND_CACHE`.
 const FLAGS: u16 = 0b101_0110_1101;
 const DF: u16 = 1 << 7;
 const READ_ONLY: u16 = 1 << 1;
@@ -181,7 +181,7 @@ fn what_is_not_nbd_is_closed() {
         client.send(garbage);
         assert!(client.is_closed());
     }
-    // A client that says half of something and goes.
+    // A client that sends half of a message and goes.
     for length in 0..long.len() {
         served.client().send(&long[..length]);
     }

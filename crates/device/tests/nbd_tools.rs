@@ -10,7 +10,7 @@ use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::Engine;
 use flashgc_device::front::ram::{Counts, Ram};
 
-/// 16 MiB.
+/// The pages of the drive: 16 MiB.
 const PAGES: u64 = 4 << 10;
 const SIZE: usize = 16 << 20;
 
@@ -41,7 +41,7 @@ impl Setup {
         self.server.address().to_string()
     }
 
-    /// A file of the drive's size: data, a hole, data.
+    /// Writes a file of the drive's size: data, a hole, data. Returns its path and its bytes.
     fn image(&self) -> (PathBuf, Vec<u8>) {
         let mut data: Vec<u8> = (0..SIZE as u32)
             .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())

@@ -1,4 +1,4 @@
-//! Answers that leave when a simulated drive says.
+//! Answers that leave at the times that a simulated drive gives.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::channel;
@@ -23,7 +23,7 @@ struct Steady {
     asked: Asked,
 }
 
-/// Kind, first byte and bytes of each request.
+/// The kind, the first byte and the bytes of each request.
 type Asked = Arc<Mutex<Vec<(Op, u64, u64)>>>;
 
 const BROKEN: u64 = 40 * 4096;
@@ -86,7 +86,7 @@ fn answers_leave_at_their_simulated_times_and_not_before() {
         let took = began.elapsed();
         assert!(took >= Duration::from_millis(ms), "they left after {took:?}");
         assert_eq!(queue.call(Command::Flush), Ok(Answer::Done));
-        // What is read is what was written, long before that was answered.
+        // A read gives the data written, long before that write was answered.
         let read = Command::Read { at: 4096, bytes: 4096 };
         assert_eq!(queue.call(read), Ok(Answer::Data(vec![7; 4096])));
         let paced = queue.paced().unwrap();

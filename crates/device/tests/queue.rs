@@ -1,4 +1,4 @@
-//! Commands for one drive: who executes them, order, group commit, failures, stopping.
+//! Commands for one drive: the thread that executes them, order, group commit, failures, stopping.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +10,7 @@ use flashgc_device::front::queue::{Answer, Command, Engine, Queue};
 use flashgc_device::front::ram::Ram;
 use flashgc_device::{DeviceError, Served};
 
-/// What a [`Told`] drive was asked.
+/// A call to a [`Told`] drive.
 #[derive(Debug, PartialEq, Eq)]
 enum Call {
     Read(u64),
@@ -18,7 +18,7 @@ enum Call {
     Flush,
 }
 
-/// A drive that tells its calls. Reads of page 0 wait at the gate, so that commands queue up.
+/// A drive that reports its calls. Reads of page 0 wait at the gate, so that commands queue up.
 struct Told {
     calls: Sender<Call>,
     gate: Arc<Barrier>,
@@ -39,7 +39,7 @@ impl Served for Told {
     }
     fn read(&mut self, page: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         if page == 0 {
-            // Once to say that the drive is here, once to be let go.
+            // Once to say that the drive is here, and once to let it go.
             self.gate.wait();
             self.gate.wait();
         }
@@ -88,7 +88,8 @@ fn wait_at_the_gate(queue: &Queue, gate: &Barrier) {
     gate.wait();
 }
 
-/// Submits commands while the drive waits at its gate; their outcomes in the order of the answers.
+/// Submits commands while the drive waits at its gate. Returns their outcomes in the order of the
+/// answers.
 fn batch(queue: &Queue, gate: &Barrier, commands: Vec<Command>) -> Vec<(usize, Outcome)> {
     let (answer, answers) = channel();
     wait_at_the_gate(queue, gate);
@@ -110,7 +111,7 @@ fn one_flush_serves_all_that_wait_and_comes_after_what_was_before_them() {
     let commands =
         vec![write(1, false), Command::Flush, write(2, true), write(3, false), Command::Flush];
     let answers = batch(&engine.queue(), &gate, commands);
-    // What need not be durable is answered first, then all the rest in order.
+    // Commands that need not be durable are answered first, then all the rest in order.
     assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), [0, 3, 1, 2, 4]);
     assert!(answers.iter().all(|answer| answer.1 == Ok(Answer::Done)));
     let (_, flushed) = engine.stop();
@@ -121,7 +122,7 @@ fn one_flush_serves_all_that_wait_and_comes_after_what_was_before_them() {
     assert_eq!(calls, [Read(0), Write(1), Write(2), Write(3), Flush, Flush]);
 }
 
-/// The thread on which a command was answered.
+/// Returns the thread on which a command was answered.
 fn answered_by(queue: &Queue, command: Command) -> ThreadId {
     let (answer, answers) = channel();
     queue.submit(command, move |_| answer.send(std::thread::current().id()).unwrap());

@@ -1,4 +1,4 @@
-//! What the file says of itself, and what a recording of a drive leads to.
+//! A drive's own configuration and counts in its file, and the replay of a recording of it.
 
 use std::path::Path;
 use std::sync::mpsc::{channel, sync_channel};
@@ -65,7 +65,7 @@ fn a_text_that_is_no_configuration_says_where() {
     assert_eq!(loaded.text(), outside);
 }
 
-/// The requests of a recording, flushes among them.
+/// Returns the requests of a recording, flushes among them.
 fn requests_of(path: &Path) -> Vec<Request> {
     let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
     let mut reader = TraceReader::open(path, &options).unwrap();
@@ -76,7 +76,7 @@ fn requests_of(path: &Path) -> Vec<Request> {
     requests
 }
 
-/// Requests of the recording, as the drive was asked.
+/// A recording has the requests of the drive, in order.
 #[test]
 fn a_recording_holds_what_was_asked_in_order() {
     let folder = tempfile::tempdir().unwrap();

@@ -188,7 +188,7 @@ fn a_virtqueue_that_is_stopped_has_nothing_under_way() {
             .collect();
         driver.kick();
         let taken = driver.stop();
-        // What was taken is answered; what was not stays in the queue.
+        // Requests that were taken are answered; the others stay in the queue.
         assert_eq!(driver.answered(), taken);
         driver.start(taken);
         driver.kick();

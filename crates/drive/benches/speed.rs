@@ -1,5 +1,5 @@
-//! How fast the counting drive is, against the speed of light: a bare loop that does only the
-//! memory accesses that no page-mapped simulator can avoid, measured in the same run.
+//! The speed of the counting drive, against the speed of light: a bare loop that does only the memory
+//! accesses that no page-mapped simulator can avoid, measured in the same run.
 //!
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
 //! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block) and
@@ -24,13 +24,13 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 
-/// Logical over physical pages for 28% over-provisioning.
+/// The spare factor for 28% over-provisioning.
 const SPARE: f64 = 1.0 - 1.0 / 1.28;
 const BATCH: usize = Batch::DEFAULT_LEN;
 
 /// The policies whose speed is compared with the bare loop.
 const USUAL: &[&str] = &["d-choices:d=10", "d-choices:d=9,c=1", "greedy", "fifo"];
-/// Those that weigh age and wear, beside greedy.
+/// The policies that weigh age and wear, beside greedy.
 const AGED: &[&str] = &[
     "greedy",
     "cost-benefit",
@@ -188,8 +188,8 @@ fn engine(
     })
 }
 
-/// A trace of uniform writes, and with `Kinds::All` as many reads between them, decoded before the
-/// clock runs, on a drive with d-choices:d=10.
+/// Returns a replay of a trace on a drive with d-choices:d=10. The trace has uniform writes, with
+/// `Kinds::All` as many reads between them, and is decoded before the clock runs.
 fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> (u64, f64, u64)> {
     let pages = geometry.logical_pages();
     let path = std::env::temp_dir().join(format!("flashgc-speed-{}.fgt", std::process::id()));

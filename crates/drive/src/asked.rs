@@ -1,20 +1,20 @@
-//! What the host asked of a drive, where the counts of the layer do not tell.
+//! Counts of the host's commands that the counts of the translation layer do not show.
 
 use std::fmt;
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
-/// What the host has asked for so far, beside the pages that it wrote.
+/// Counts of the host's commands so far, beside the pages that it wrote.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Pages read.
+    /// The number of pages read.
     pub reads: u64,
-    /// Writes of less than a page: each reads the page that it changes.
+    /// The number of writes of less than a page. Each reads the page that it changes.
     pub short_writes: u64,
-    /// Bytes of written pages that the host did not write.
+    /// The bytes of written pages that the host did not write.
     pub missing_bytes: u64,
-    /// Bytes that the host wrote and overwrote while they waited in the drive's write cache.
+    /// The bytes that the host wrote and overwrote while they waited in the drive's write cache.
     pub merged_bytes: u64,
 }
 
@@ -22,7 +22,7 @@ impl Value for Asked {
     value!(reads, short_writes, missing_bytes, merged_bytes);
 }
 
-/// The reads alone where all writes are of whole pages: results digest the text.
+/// Writes the reads alone if all writes are of whole pages: results digest the text.
 impl fmt::Debug for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -35,18 +35,18 @@ impl fmt::Debug for Asked {
 }
 
 impl Asked {
-    /// Bytes that the host wrote in `pages` pages of `unit` bytes.
+    /// Returns the bytes that the host wrote in `pages` pages of `unit` bytes.
     pub fn host_bytes(&self, pages: u64, unit: u32) -> u64 {
         pages * u64::from(unit) + self.merged_bytes - self.missing_bytes
     }
 
-    /// What was asked for since `earlier`.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.joined(earlier, |now, then| now - then)
     }
 
-    /// The sum of two.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.joined(other, |one, other| one + other)

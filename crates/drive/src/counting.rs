@@ -16,26 +16,27 @@ use crate::swapping::Swapping;
 
 /// A drive that a run steps to exact positions.
 pub trait Drive: State + Send {
-    /// The translation layer.
+    /// Returns the translation layer.
     fn layer(&self) -> &dyn Translation;
 
-    /// What the host has asked for beside the pages that it wrote.
+    /// Returns the counts of the host's commands, beside the pages that it wrote.
     fn asked(&self) -> Asked;
 
-    /// Whether the drive's life is over.
+    /// Returns `true` if the drive's life is over.
     fn has_ended(&self) -> bool;
 
-    /// When the first block wore out, and what the host had asked for until then.
+    /// Returns the moment at which the first block wore out, and the counts of the host's commands until
+    /// then.
     fn first_failure(&self) -> Option<(Moment, Asked)>;
 
-    /// The swap traffic; `None` without a page cache.
+    /// Returns the swap traffic, or `None` without a page cache.
     fn swapping(&self) -> Option<Swapping>;
 
-    /// How far the drive has come, in `unit`.
+    /// Returns the drive's position in its workload, in `unit`.
     fn position(&self, unit: Unit) -> u64;
 
-    /// Executes commands up to one batch, and not beyond `target`. Returns false when there is
-    /// nothing more to do.
+    /// Executes commands up to one batch, and not beyond `target`. Returns `false` when there is nothing
+    /// more to do.
     fn step(&mut self, target: Extent) -> Result<bool, DriveError>;
 }
 
@@ -74,22 +75,22 @@ pub struct CountingDrive {
     layer: Box<dyn Translation>,
     workload: Box<dyn Workload>,
     batch: Batch,
-    /// Commands of `batch` that are done.
+    /// The number of commands of `batch` that are done.
     done: usize,
-    /// Hints of `batch` that have been passed on.
+    /// The number of hints of `batch` that have been passed on.
     hinted: usize,
-    /// Writes of less than a page of `batch` that are counted.
+    /// The number of writes of less than a page of `batch` that are counted.
     shortened: usize,
-    /// Flush commands of `batch` that are done.
+    /// The number of flush commands of `batch` that are done.
     flushed: usize,
     batch_len: usize,
-    /// Page commands executed.
+    /// The number of page commands executed.
     requests: u64,
     asked: Asked,
-    /// The same before the first failure, once there is one.
+    /// The counts of the host's commands before the first failure, once there is one.
     asked_at_first_failure: Option<Asked>,
     writes: Vec<u32>,
-    /// The streams of `writes`; empty where they have none.
+    /// The streams of `writes`; empty if they have none.
     named: Vec<StreamId>,
     told: Vec<u32>,
 }
@@ -104,7 +105,7 @@ impl State for CountingDrive {
     }
 }
 
-/// Whether the rest of `batch`, of which so many commands are done, makes sense.
+/// Checks that the rest of `batch`, of which `done` commands are done, makes sense.
 pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let commands = batch.pages.len();
     let in_order = batch.hints.is_sorted_by_key(|hint| hint.before)
@@ -119,7 +120,7 @@ pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
 }
 
 impl CountingDrive {
-    /// A drive at the beginning of `workload`, which it asks for `batch_len` commands at a time.
+    /// Returns a drive at the beginning of `workload`, which it asks for `batch_len` commands at a time.
     /// Results do not depend on `batch_len`.
     pub fn new(layer: Box<dyn Translation>, workload: Box<dyn Workload>, batch_len: usize) -> Self {
         Self {
@@ -150,27 +151,28 @@ impl CountingDrive {
         self.layer.audit().map_err(Fault)
     }
 
-    /// The translation layer.
+    /// Returns the translation layer.
     pub fn layer(&self) -> &dyn Translation {
         &*self.layer
     }
 
-    /// What the host has asked for beside the pages that it wrote.
+    /// Returns the counts of the host's commands, beside the pages that it wrote.
     pub fn asked(&self) -> Asked {
         self.asked
     }
 
-    /// Whether the drive's life is over.
+    /// Returns `true` if the drive's life is over.
     pub fn has_ended(&self) -> bool {
         self.layer.has_ended()
     }
 
-    /// When the first block wore out, and what the host had asked for until then.
+    /// Returns the moment at which the first block wore out, and the counts of the host's commands until
+    /// then.
     pub fn first_failure(&self) -> Option<(Moment, Asked)> {
         Some((self.layer.wear()?.first_failure()?, self.asked_at_first_failure?))
     }
 
-    /// How far the drive has come, in `unit`.
+    /// Returns the drive's position in its workload, in `unit`.
     pub fn position(&self, unit: Unit) -> u64 {
         match unit {
             Unit::Writes => self.layer.counters().host_pages,
@@ -179,8 +181,8 @@ impl CountingDrive {
         }
     }
 
-    /// Executes commands up to one batch, and not beyond `target` (a position, not a distance).
-    /// Returns false when the target is reached, or the workload or the drive's life has ended.
+    /// Executes commands up to one batch, and not beyond `target` (a position, not a distance). Returns
+    /// `false` when the target is reached, or the workload or the drive's life has ended.
     pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         let mut went_on = false;
         while self.step_to_word(target)? {
@@ -194,7 +196,7 @@ impl CountingDrive {
         Ok(went_on)
     }
 
-    /// The same, up to the next hint or flush command.
+    /// Executes commands as [`Self::step`] does, up to the next hint or flush command.
     fn step_to_word(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.position(target.unit));
         // With a target in collections the drive goes on until a write needs one more: where it
@@ -237,14 +239,15 @@ impl CountingDrive {
         Ok(self.done > before)
     }
 
-    /// The failure of the first block, if it is not noted when that was.
+    /// Returns the failure of the first block, if the host's commands until then are not noted yet.
     fn unnoted_failure(&self) -> Option<Moment> {
         let first = self.layer.wear().and_then(Wear::first_failure);
         first.filter(|_| self.asked_at_first_failure.is_none())
     }
 
-    /// What the host has asked for when the commands before number `end` of the batch are done, reads
-    /// left out; and how many of its writes of less than a page are counted then.
+    /// Returns the counts of the host's commands, without reads, when the commands before number `end`
+    /// of the batch are done. Also returns the number of writes of less than a page that are counted
+    /// then.
     #[inline]
     fn asked_until(&self, end: usize) -> (Asked, usize) {
         let (mut asked, mut shortened) = (self.asked, self.shortened);
@@ -258,8 +261,8 @@ impl CountingDrive {
         (asked, shortened)
     }
 
-    /// Does the flush commands that come before the next command; returns before which command the
-    /// next one comes.
+    /// Executes the flush commands that come before the next command. Returns the number of the command
+    /// that the next flush comes before.
     #[inline]
     fn flush(&mut self) -> usize {
         let is_due = |&&before: &&u32| before as usize <= self.done;
@@ -272,8 +275,8 @@ impl CountingDrive {
         next.map_or(self.batch.pages.len(), |&before| before as usize)
     }
 
-    /// Tells the layer of the hints that come before the next command, and of those taken back, in their
-    /// order; returns before which command the next ones come.
+    /// Passes on the hints that come before the next command, and those taken back, in their order.
+    /// Returns the number of the command that the next ones come before.
     fn pass_on_hints(&mut self) -> Result<usize, DriveError> {
         let rest = &self.batch.hints[self.hinted..];
         if rest.is_empty() {
@@ -297,8 +300,8 @@ impl CountingDrive {
         Ok(next.unwrap_or(self.batch.pages.len()))
     }
 
-    /// Commands up to `end`: runs between TRIMs go to the layer as one batch of writes, since a
-    /// read changes nothing; a layer that follows reads hears of each.
+    /// Executes commands up to `end`. Runs between TRIMs go to the layer as one batch of writes, since a
+    /// read changes nothing. A layer that follows reads gets each of them.
     fn execute_mixed(
         &mut self,
         end: usize,
@@ -333,8 +336,8 @@ impl CountingDrive {
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
             if let Some(first) = self.unnoted_failure() {
-                // It came with the write after those done by then: what is before that, and is no
-                // write, is a read.
+                // The failure came with the write after the `done` ones. Commands before it that are no
+                // writes are reads.
                 let done = (first.counters.host_pages - host_pages) as usize;
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
                 let (until, _) = self.asked_until(self.done + before);
@@ -361,7 +364,7 @@ impl CountingDrive {
     }
 }
 
-/// How many of `ops` come before the first TRIM; looks at many at once, since TRIMs are rare.
+/// Returns the number of `ops` before the first TRIM. Looks at many at once, since TRIMs are rare.
 fn before_trim(ops: &[Op]) -> usize {
     const MANY: usize = 64;
     let has_trim = |ops: &[Op]| ops.iter().fold(false, |found, &op| found | (op == Op::Trim));
@@ -369,7 +372,7 @@ fn before_trim(ops: &[Op]) -> usize {
     start + ops[start..].iter().take_while(|&&op| op != Op::Trim).count()
 }
 
-/// Puts the pages that are written into `writes`. Without a branch: reads and writes alternate
+/// Puts the pages that are written into `writes`. It has no branch, as reads and writes alternate
 /// unpredictably.
 fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
     writes.resize(pages.len(), 0);
@@ -381,8 +384,8 @@ fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
     writes.truncate(kept);
 }
 
-/// Names the streams of `pages`, which the layer writes next; returns of how many: less than all where a
-/// page comes twice in different streams.
+/// Names the streams of `pages`, which the layer writes next. Returns the number of pages named: less
+/// than all if a page comes twice in different streams.
 fn name(
     layer: &mut dyn Translation,
     pages: &[u32],
@@ -400,7 +403,7 @@ fn keep_streams(streams: &[StreamId], run: Range<usize>, ops: &[Op], named: &mut
     }
 }
 
-/// How many of `ops` there are up to and including the `count`-th write.
+/// Returns the number of `ops` up to and including the `count`-th write.
 fn after_write(ops: &[Op], count: usize) -> usize {
     let mut writes = ops.iter().enumerate().filter(|(_, op)| **op == Op::Write);
     writes.nth(count - 1).map_or(ops.len(), |(index, _)| index + 1)

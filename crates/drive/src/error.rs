@@ -3,18 +3,18 @@
 use flashgc_ftl::FtlError;
 use flashgc_workload::WorkloadError;
 
-/// Why a drive could not go on. One pointer, like [`FtlError`].
+/// The error of a drive that could not go on. One pointer, like [`FtlError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct DriveError(Box<DriveErrorKind>);
 
 impl DriveError {
-    /// The kind of the fault.
+    /// Returns the kind of the fault.
     pub fn kind(&self) -> &DriveErrorKind {
         &self.0
     }
 
-    /// A fault of a checkpoint.
+    /// Returns a fault of a checkpoint.
     pub fn checkpoint(why: impl Into<String>) -> Self {
         DriveErrorKind::Checkpoint(why.into()).into()
     }
@@ -36,7 +36,7 @@ pub enum DriveErrorKind {
     /// The workload could not go on.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A checkpoint could not be begun, or cannot be gone on from.
+    /// A checkpoint could not be begun, or a run cannot go on from it.
     #[error("{0}")]
     Checkpoint(String),
 }

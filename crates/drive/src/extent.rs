@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::passes::Rule;
 
-/// Intervals that the measured part is cut into.
+/// The number of intervals that the measured part is cut into.
 pub const INTERVALS: u64 = 120;
 
 /// The unit of a length.
@@ -25,38 +25,39 @@ pub enum Unit {
 pub struct Extent {
     /// The unit.
     pub unit: Unit,
-    /// How many.
+    /// The number of units.
     pub amount: u64,
 }
 
-/// How long a run is, as typed.
+/// The length of a run, as typed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// `20x` drive writes (the logical capacity so many times), or a number of pages.
+    /// A number of drive writes such as `20x`, multiples of the logical capacity, or a number of
+    /// pages.
     Writes(String),
-    /// Calls of the victim policy.
+    /// A number of calls of the victim policy.
     Collections(u64),
-    /// Page commands, reads included; a trace is replayed until it has given as many.
+    /// A number of page commands, reads included; a trace is replayed until it has given as many.
     Requests(u64),
-    /// Replays of a trace.
+    /// A number of replays of a trace.
     Passes(u64),
-    /// Replays of a trace until amplification pass by pass has settled, and so many at most.
+    /// Replays of a trace until amplification pass by pass has settled, but at most this number.
     Settled(u64),
-    /// Until `first-failure` or `system-failure`, whatever that takes.
+    /// A run until `first-failure` or `system-failure`, however long it takes.
     Until(String),
 }
 
-/// How much of a run is warm-up.
+/// The part of a run that is warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Warmup {
     /// This share of the run's length.
     Share(f64),
-    /// So many drive writes before the run's length begins.
+    /// This number of drive writes before the run's length begins.
     DriveWrites(f64),
-    /// So many page writes before the run's length begins.
+    /// This number of page writes before the run's length begins.
     Pages(u64),
-    /// Found afterwards from the run itself (MSER), at most its first half.
+    /// A length found afterwards from the run itself (MSER), at most its first half.
     Auto,
 }
 
@@ -96,28 +97,28 @@ impl Warmup {
 /// One replay of a trace on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// Page commands of any kind.
+    /// The number of page commands of any kind.
     pub commands: u64,
-    /// Page writes among them.
+    /// The number of page writes among them.
     pub writes: u64,
 }
 
 /// The warm-up and the measured part of a run, in units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Run first and not measured.
+    /// The extent that runs first and is not measured.
     pub warmup: Extent,
-    /// Measured; of a trace that is replayed until it has settled, one pass.
+    /// The extent that is measured; for a trace that is replayed until it has settled, one pass.
     pub measured: Extent,
-    /// Whole passes that are measured, of a trace.
+    /// The number of whole passes that are measured, for a trace.
     pub passes: Option<u64>,
-    /// When a trace has been replayed often enough, unless its length is given.
+    /// The rule that ends the replays of a trace, unless its length is given.
     pub rule: Option<Rule>,
 }
 
 impl Plan {
-    /// The extents of `warmup` and `length` on a drive of `logical_pages`, for a workload that
-    /// gives `pass` page commands a replay (`None` if it has no end).
+    /// Returns the extents of `warmup` and `length` on a drive of `logical_pages`, for a workload
+    /// that gives `pass` page commands a replay (`None` if it has no end).
     pub fn new(
         warmup: Warmup,
         length: &Length,
@@ -167,7 +168,7 @@ impl Plan {
             }
         };
         let before = match warmup {
-            // Of the passes that it takes, whole ones will be warm-up.
+            // Whole ones of the passes that the run takes will be warm-up.
             Warmup::Share(_) | Warmup::Auto if matches!(length, Length::Settled(_)) => {
                 Extent { unit: Unit::Requests, amount: 0 }
             }
@@ -208,12 +209,12 @@ impl Plan {
         Ok(Self { warmup: before, measured, passes, rule })
     }
 
-    /// The measured part of a drive whose course is not that of a trace's passes.
+    /// Returns the plan of a drive that is not measured in the passes of a trace.
     pub fn of(warmup: Extent, measured: Extent) -> Self {
         Self { warmup, measured, passes: None, rule: None }
     }
 
-    /// Intervals that the measured part is cut into: as many to each pass.
+    /// Returns the number of intervals that the measured part is cut into: as many for each pass.
     pub fn intervals(&self) -> u64 {
         match (self.rule, self.passes) {
             (Some(_), _) => 1,
@@ -222,27 +223,27 @@ impl Plan {
         }
     }
 
-    /// Intervals of a pass, where the measured part is whole ones.
+    /// Returns the number of intervals of a pass, if the measured part is whole passes.
     pub fn intervals_of_a_pass(&self) -> Option<usize> {
         self.passes.map(|passes| (self.intervals() / passes) as usize)
     }
 }
 
-/// How a trace is replayed until it has settled.
+/// Returns the rule by which a trace is replayed until it has settled.
 fn rule(warmup: Warmup, pass: Pass, most: u64, logical_pages: u32) -> Rule {
     let share = match warmup {
         Warmup::Share(share) => share,
         Warmup::Auto => 1.0 / 3.0,
-        // These come before the passes.
+        // These writes come before the passes.
         Warmup::DriveWrites(_) | Warmup::Pages(_) => 0.0,
     };
-    // Until the warm-up has written the drive once, most of it is as it was at first.
+    // Until the warm-up has written the drive once, most of the drive is as it was at first.
     let once = u64::from(logical_pages).div_ceil(pass.writes.max(1));
     let fewest = if share > 0.0 { (once as f64 / share).ceil() as u64 } else { once };
     Rule { warmup: share, fewest: fewest.min(most), most }
 }
 
-/// A share of `amount`; of a trace in whole passes, as long as one is left.
+/// Returns a share of `amount`; for a trace in whole passes, as long as one is left.
 fn share_of(share: f64, amount: u64, pass: Option<u64>) -> u64 {
     match pass {
         Some(pass) if amount >= 2 * pass => {
@@ -258,7 +259,7 @@ fn positive(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
 }
 
-/// A whole number; `1e6` and `1_000_000` are fine, `1.5` is not.
+/// Returns a whole number; `1e6` and `1_000_000` are fine, `1.5` is not.
 fn whole(text: &str) -> Option<u64> {
     let text = text.trim().replace('_', "");
     text.parse().ok().or_else(|| {

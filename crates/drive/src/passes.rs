@@ -1,31 +1,31 @@
-//! When a trace has been replayed often enough, and how exact its amplification then is.
+//! The rule that ends the replays of a trace, and the precision of its amplification then.
 //!
 //! Every pass of a trace has the same writes, so that amplification pass by pass shows the drive alone:
 //! how it settles at first, and how much it varies afterwards. A trace is replayed until that has
-//! settled. How often this rule errs was measured: `scripts/steadiness.py`, `docs/validation.md`.
+//! settled. The rate of errors of this rule was measured: `scripts/steadiness.py`, `docs/validation.md`.
 
 use crate::stats::{half_width95, mean};
 
-/// Passes after which a trace is first looked at.
+/// The number of passes after which a trace is first looked at.
 const FIRST_LOOK: u64 = 20;
-/// Fewest passes that tell whether amplification has settled: the first look less its warm-up.
+/// The fewest passes that tell whether amplification has settled: the first look less its warm-up.
 const FEWEST: usize = 12;
-/// Fewest passes with an interval.
+/// The fewest passes with an interval.
 const FEWEST_WITH_INTERVAL: usize = 4;
-/// Numbers of batches that passes are put into: the widest interval of all counts, as neighbouring
-/// passes may be alike or take turns.
+/// The numbers of batches that passes are put into. The widest interval of all of them counts, as
+/// neighbouring passes may be alike or take turns.
 const BATCHES: [usize; 3] = [20, 10, 5];
-/// Half an interval, as a share of the mean, that is exact enough.
+/// Half of an interval that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.01;
-/// How far a mean is off per drift between its halves where a transient that falls by e in as many
-/// passes as are measured is in it: (1 + u) / (2 (1 - u)) with u = e^(-1/2). Less where it falls faster.
+/// The error of a mean per drift between its halves, for a transient that falls by e in as many passes as
+/// are measured: (1 + u) / (2 (1 - u)) with u = e^(-1/2). It is less where the transient falls faster.
 const TRANSIENT: f64 = 2.04;
-/// A drift below this share of the mean is not worth another pass.
+/// The share of the mean below which a drift is not worth another pass.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
-/// A trace is replayed so often at most, unless somebody says how often.
+/// The most replays of a trace, unless somebody says another number.
 pub const MOST: u64 = 100;
 
-/// The mean of a figure over passes, and what is known of it.
+/// The mean of a figure over passes, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// The mean.
@@ -33,13 +33,13 @@ pub struct Level {
     /// Half the 95% interval of the level that the figure settles at: the spread of the passes, and
     /// their drift.
     pub half: f64,
-    /// The second half of the passes minus the first.
+    /// The mean of the second half of the passes minus that of the first.
     pub drift: f64,
-    /// A drift beyond this is no chance.
+    /// The drift beyond which chance is no explanation.
     pub drift_half: f64,
 }
 
-/// What passes say of a level.
+/// The judgement of passes on a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// It has settled, and is known to within 1%.
@@ -53,7 +53,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// How far from steady it is.
+    /// Returns the distance from steady, as a rank.
     pub fn rank(self) -> u8 {
         match self {
             Self::Steady => 0,
@@ -64,14 +64,14 @@ impl Verdict {
     }
 }
 
-/// The level of a figure over consecutive passes; `None` of fewer than four.
+/// Returns the level of a figure over consecutive passes, or `None` for fewer than four.
 pub fn level(values: &[f64]) -> Option<Level> {
     if values.len() < FEWEST_WITH_INTERVAL {
         return None;
     }
     let (first, second) = values.split_at(values.len() / 2);
     let (before, after) = (mean(first), mean(second));
-    // What each half varies by itself: a drift is no spread that could hide it.
+    // The variation within each half: a drift is no spread that could hide it.
     let own = first.iter().map(|value| value - before);
     let own: Vec<f64> = own.chain(second.iter().map(|value| value - after)).collect();
     let drift = after - before;
@@ -84,21 +84,21 @@ pub fn level(values: &[f64]) -> Option<Level> {
     })
 }
 
-/// Half the interval of a mean over passes by what they vary: the widest of all batches.
+/// Returns half the interval of a mean over passes, by their variation: the widest of all batches.
 fn spread(values: &[f64]) -> f64 {
     let counts = std::iter::once(values.len()).chain(BATCHES);
     counts.filter_map(|count| batched(values, count)).fold(0.0, f64::max)
 }
 
-/// Half the interval of the mean over `count` batches of consecutive passes; `None` where they do not
-/// fill so many. What does not fill a batch is left out at the front.
+/// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if there
+/// are not enough passes for them. Passes that do not fill a batch are left out at the front.
 fn batched(values: &[f64], count: usize) -> Option<f64> {
     let size = values.len().checked_div(count).filter(|&size| size > 0)?;
     let batches: Vec<f64> = values[values.len() % size..].chunks_exact(size).map(mean).collect();
     (batches.len() >= FEWEST_WITH_INTERVAL).then(|| half_width95(&batches))
 }
 
-/// What the measured passes of a run say of its amplification.
+/// Returns the judgement of a run's measured passes on its amplification.
 pub fn verdict(values: &[f64]) -> Verdict {
     let Some(level) = level(values).filter(|_| values.len() >= FEWEST) else {
         return Verdict::TooFew;
@@ -112,27 +112,27 @@ pub fn verdict(values: &[f64]) -> Verdict {
     }
 }
 
-/// How a trace is replayed until its amplification has settled.
+/// The rule by which a trace is replayed until its amplification has settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Share of the passes that is warm-up.
+    /// The share of the passes that is warm-up.
     pub warmup: f64,
-    /// Fewest passes: those whose warm-up writes the drive once.
+    /// The fewest passes, chosen so that the warm-up writes the drive once.
     pub fewest: u64,
-    /// Most passes.
+    /// The most passes.
     pub most: u64,
 }
 
 impl Rule {
-    /// Passes that most runs take: those of two looks.
+    /// The number of passes that most runs take: that of two looks.
     pub const USUAL: u64 = FIRST_LOOK + FIRST_LOOK / 4;
 
-    /// Passes of a run of `passes` that are warm-up: whole ones, and never all.
+    /// Returns how many of `passes` passes are warm-up: whole ones, and never all.
     pub fn warmup_of(&self, passes: usize) -> usize {
         ((passes as f64 * self.warmup).ceil() as usize).min(passes.saturating_sub(1))
     }
 
-    /// The numbers of passes after which a run is looked at: each a quarter above the one before.
+    /// Returns the numbers of passes after which a run is looked at: each a quarter above the one before.
     fn looks(&self) -> impl Iterator<Item = u64> {
         let first = FIRST_LOOK.max(self.fewest);
         let most = self.most;
@@ -140,8 +140,8 @@ impl Rule {
             .take_while(move |&look| look < most)
     }
 
-    /// Whether what was settled at the look before was so at this one too: chance alone makes one
-    /// look calm more easily than two.
+    /// Returns `true` if the figures were settled at the look before and are at this one: chance alone
+    /// makes one look calm more easily than two.
     pub fn has_settled(&self, values: &[f64]) -> bool {
         let steady = |passes: u64| {
             let values = &values[..passes as usize];
@@ -152,7 +152,7 @@ impl Rule {
         before.is_some_and(|before| steady(before) && steady(passes))
     }
 
-    /// Whether a run whose passes had these figures needs another.
+    /// Returns `true` if a run whose passes had these figures needs another.
     pub fn goes_on(&self, values: &[f64]) -> bool {
         let passes = values.len() as u64;
         let looked_at = self.looks().any(|look| look == passes);
@@ -166,7 +166,7 @@ mod tests {
 
     const RULE: Rule = Rule { warmup: 1.0 / 3.0, fewest: 0, most: MOST };
 
-    /// Passes until the rule is content with `figure` of each.
+    /// Returns the number of passes until the rule is content with `figure` of each.
     fn passes(rule: Rule, figure: impl Fn(usize) -> f64) -> usize {
         let mut values = vec![figure(0)];
         while rule.goes_on(&values) {

@@ -1,4 +1,4 @@
-//! Where a run's commands come from, whatever they are: generators and traces behind one face.
+//! The sources of a run's commands: generators and traces behind one trait.
 
 use std::path::{Path, PathBuf};
 
@@ -13,28 +13,28 @@ use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 use crate::extent::Pass;
 
-/// A workload that can be opened once a run.
+/// A workload that can be opened once for each run.
 pub trait Source: Send + Sync {
-    /// The workload in full, as results record it.
+    /// Returns the workload in full, as results record it.
     fn canonical(&self) -> String;
 
-    /// The number of logical pages it addresses, where it fixes that itself, in whole blocks of
+    /// Returns the number of logical pages that it addresses, if it fixes that itself, in whole blocks of
     /// `pages_per_block`.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
 
-    /// The pages that it names by their numbers on the drive, which then says how many it has; `None`
-    /// where their numbers are the workload's own.
+    /// Returns the pages that it names by their numbers on the drive, which then says how many it has;
+    /// `None` if their numbers are the workload's own.
     fn given(&self) -> Option<&GivenPages> {
         None
     }
 
-    /// How the pages of the trace that it is are numbered, where that must be said: not where those of an
-    /// ordinary trace are numbered by address.
+    /// Returns the numbering of a trace's pages, if it must be given: an ordinary trace, with pages
+    /// numbered by address, does not need it.
     fn numbering(&self) -> Option<Numbering> {
         None
     }
 
-    /// Whether it can have requests of the size that `space` says, which is not that of its pages.
+    /// Checks that it can have requests of the size that `space` says, which is not that of its pages.
     ///
     /// # Errors
     /// A workload with sizes of its own; a size that does not fit the pages.
@@ -49,44 +49,44 @@ pub trait Source: Send + Sync {
         ))
     }
 
-    /// Whether it suits pages of so many bytes.
+    /// Checks that it suits pages of `bytes` bytes.
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         let _ = bytes;
         Ok(())
     }
 
-    /// Whether any of its writes have a stream.
+    /// Returns `true` if any of its writes have a stream.
     fn has_streams(&self) -> bool {
         false
     }
 
-    /// One replay, or `None` if it has no end.
+    /// Returns the counts of one replay, or `None` if it has no end.
     fn pass(&self) -> Option<Pass>;
 
-    /// Statistics of the trace that it is; `None` of generators.
+    /// Returns the statistics of the trace that it is, or `None` for a generator.
     fn stat(&self) -> Option<&TraceStat> {
         None
     }
 
-    /// The commands of one run, endless, on a drive that offers `space`.
+    /// Returns the commands of one run, endless, on a drive that offers `space`.
     fn open(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
 
-    /// The files that it is read from.
+    /// Returns the files that it is read from.
     fn files(&self) -> Vec<PathBuf>;
 
-    /// The same workload as requests with times, for a drive with a clock.
+    /// Returns the same workload as requests with times, for a drive with a clock.
     fn requests(&self) -> Option<&Requests> {
         None
     }
 
-    /// The workload of each tenant, where several share the drive.
+    /// Returns the workload of each tenant, if several share the drive.
     fn tenants(&self) -> &[Requests] {
         &[]
     }
 }
 
-/// Whether `workload` is the path of a trace: it is no generator's spec, and there is such a file
-/// or it looks like a path.
+/// Returns `true` if `workload` is the path of a trace: it is no generator's spec, and there is such a
+/// file or it looks like a path.
 pub fn is_trace(workload: &str) -> bool {
     let name = workload.split(':').next().unwrap_or_default().trim();
     let mut names = generators().iter().map(|info| info.name);
@@ -96,7 +96,7 @@ pub fn is_trace(workload: &str) -> bool {
     !is_generator && (Path::new(workload).exists() || workload.contains(['/', '.', '\\']))
 }
 
-/// Whether `workload` is a workload of a drive that counts: a generator, a mixture, or a path.
+/// Checks that `workload` is a workload of a drive that counts: a generator, a mixture, or a path.
 ///
 /// # Errors
 /// An unknown generator or parameter.
@@ -104,7 +104,7 @@ pub fn check(workload: &str) -> Result<(), SpecError> {
     if is_trace(workload) { Ok(()) } else { GeneratorSpec::parse(workload).map(drop) }
 }
 
-/// Whether `workload` is a workload of a drive with a clock.
+/// Checks that `workload` is a workload of a drive with a clock.
 ///
 /// # Errors
 /// An unknown generator or parameter.
@@ -150,12 +150,12 @@ impl Source for GeneratorSpec {
 /// A trace, replayed without end on a drive with blocks of a certain size.
 pub struct TraceReplay {
     path: PathBuf,
-    /// What results record.
+    /// The name that results record.
     name: String,
     source: TraceSource,
-    /// One replay: commands on pages that the drive leaves out do not count.
+    /// The counts of one replay; commands on pages that the drive leaves out do not count.
     pass: Pass,
-    /// What the drive leaves out, in words.
+    /// The part of the trace that the drive leaves out, in words.
     left_out: Option<String>,
 }
 
@@ -210,23 +210,23 @@ impl TraceReplay {
         Ok(Self { path: path.to_owned(), name, source, pass: one, left_out })
     }
 
-    /// The same, which results record as `name`.
+    /// Names the replay: results record it as `name`.
     #[must_use]
     pub fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Whether its requests are references to memory, not a host's to a drive.
+    /// Returns `true` if its requests are references to memory, not a host's to a drive.
     pub fn has_references(&self) -> bool {
         self.source.stat().has_references()
     }
 
-    /// Whether it marks the dirty pages in its host's cache.
+    /// Returns `true` if it marks the dirty pages in its host's cache.
     pub fn has_dirty(&self) -> bool {
         self.source.stat().dirty > 0
     }
 
-    /// Notes for the user on how the trace was read.
+    /// Returns notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();
         let mut notes = stat.notes.clone();
@@ -281,7 +281,7 @@ impl Source for TraceReplay {
     }
 }
 
-/// `numbering`, unless the pages of an ordinary trace are numbered by address.
+/// Returns `numbering`, but `None` for an ordinary trace whose pages are numbered by address.
 fn unusual(numbering: Numbering, stat: &TraceStat) -> Option<Numbering> {
     let is_recorded = stat.address_space_bytes.is_some();
     Some(numbering).filter(|&numbering| is_recorded || numbering != Numbering::Address)
@@ -294,7 +294,7 @@ pub struct TimedSource {
 }
 
 impl TimedSource {
-    /// `requests`, which results record as `name`.
+    /// Returns the source of `requests`, which results record as `name`.
     pub fn new(name: String, requests: Requests) -> Self {
         Self { name, requests }
     }

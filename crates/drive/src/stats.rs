@@ -4,13 +4,13 @@ use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The arithmetic mean; NaN of nothing.
+/// Returns the arithmetic mean; NaN for no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Half the width of the 95% confidence interval of the mean of independent values (Student's t).
-/// Infinite for fewer than two values.
+/// Returns half the width of the 95% confidence interval of the mean of independent values
+/// (Student's t). It is infinite for fewer than two values.
 pub fn half_width95(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     if values.len() < 2 {
@@ -21,12 +21,13 @@ pub fn half_width95(values: &[f64]) -> f64 {
     quantile95(n - 1.0) * (variance / n).sqrt()
 }
 
-/// Whether there are several values and all are the same to the last bit: copies of one, not draws.
+/// Returns `true` if there are several values and all are equal to the last bit: copies of one, not
+/// draws.
 pub fn all_equal(values: &[f64]) -> bool {
     values.len() > 1 && values.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits())
 }
 
-/// The two-sided 95% quantile of Student's t with `freedom` degrees of freedom.
+/// Returns the two-sided 95% quantile of Student's t with `freedom` degrees of freedom.
 fn quantile95(freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(t) => t.inverse_cdf(0.975),
@@ -34,14 +35,14 @@ fn quantile95(freedom: f64) -> f64 {
     }
 }
 
-/// What one interval of a run wrote.
+/// The writes of one interval of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// Pages written by the host.
+    /// The number of pages written by the host.
     pub host_pages: u64,
-    /// Bytes that the host wrote.
+    /// The bytes that the host wrote.
     pub host_bytes: u64,
-    /// Bytes programmed, copies and padding included.
+    /// The bytes programmed, copies and padding included.
     pub programmed_bytes: u64,
 }
 
@@ -50,39 +51,40 @@ impl Value for Interval {
 }
 
 impl Interval {
-    /// Write amplification over several intervals together; NaN if the host wrote nothing.
+    /// Returns write amplification over several intervals together; NaN if the host wrote nothing.
     pub fn amplification(intervals: &[Self]) -> f64 {
         let host: u64 = intervals.iter().map(|interval| interval.host_bytes).sum();
         let programmed: u64 = intervals.iter().map(|interval| interval.programmed_bytes).sum();
         programmed as f64 / host as f64
     }
 
-    /// An interval in which the host wrote `host` whole pages and `programs` were programmed.
+    /// Returns an interval in which the host wrote `host` whole pages and `programs` were
+    /// programmed.
     pub fn of_pages(host: u64, programs: u64) -> Self {
         Self { host_pages: host, host_bytes: host, programmed_bytes: programs }
     }
 }
 
-/// Write amplification of each interval.
+/// Returns the write amplification of each interval.
 pub fn amplifications(intervals: &[Interval]) -> Vec<f64> {
     intervals.iter().map(|interval| Interval::amplification(&[*interval])).collect()
 }
 
-/// Write amplification of `count` batches of equal numbers of consecutive intervals: nearly
-/// independent where a batch is long against the drive's memory. Batches without host writes are
-/// left out.
+/// Returns the write amplification of `count` batches of equal numbers of consecutive intervals.
+/// They are nearly independent if a batch is long against the drive's memory. Batches without host
+/// writes are left out.
 pub fn batch_means(intervals: &[Interval], count: usize) -> Vec<f64> {
     let size = (intervals.len() / count).max(1);
-    // What does not fill a batch is left out at the front, where the run is least settled.
+    // Intervals that do not fill a batch are left out at the front, where the run is least settled.
     let rest =
         intervals.len() % size.max(1) + (intervals.len() / size).saturating_sub(count) * size;
     let batches = intervals[rest.min(intervals.len())..].chunks_exact(size);
     batches.map(Interval::amplification).filter(|value| value.is_finite()).collect()
 }
 
-/// Where the warm-up ends by the MSER rule (White 1997): the cut that minimises the squared
-/// standard error of what follows, sought in the first half. `None` if the best cut is the last
-/// one allowed, that is, if the run never settled.
+/// Returns the end of the warm-up by the MSER rule (White 1997): the cut that minimises the squared
+/// standard error of the values behind it, sought in the first half. `None` if the best cut is the
+/// last one allowed, that is, if the run never settled.
 pub fn mser(intervals: &[Interval]) -> Option<usize> {
     let values = amplifications(intervals);
     if values.len() < 4 || values.iter().any(|value| !value.is_finite()) {
@@ -99,21 +101,21 @@ pub fn mser(intervals: &[Interval]) -> Option<usize> {
     (best < last).then_some(best)
 }
 
-/// A drift between the halves of the measured part below this share is not worth a warning.
+/// The share below which a drift between the halves of the measured part is not worth a warning.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
-/// Whether what was measured drifts; `None` where it is too little to tell.
+/// Returns `true` if the measured part drifts, or `None` if it is too short to tell.
 pub fn is_drifting(runs: &[Vec<Interval>]) -> Option<bool> {
     drift(runs).map(exceeds_chance)
 }
 
-/// Whether a drift, of which half the interval is given too, is more than chance.
+/// Returns `true` if a drift, given with half its interval, is more than chance.
 pub fn exceeds_chance((drift, half): (f64, f64)) -> bool {
     drift.abs() > half.max(DRIFT_WORTH_SAYING)
 }
 
-/// The drift of write amplification between the first and the second half of what was measured,
-/// relative to its mean, with half its 95% interval. `runs` holds the intervals of each run.
+/// Returns the drift of write amplification between the first and the second half of the measured
+/// part, relative to its mean, with half its 95% interval. `runs` holds the intervals of each run.
 pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {
     let halves: Vec<(f64, f64)> = runs
         .iter()

@@ -16,21 +16,21 @@ use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
 use crate::swapping::Swapping;
 
-/// The host's memory.
+/// The host's memory, as typed.
 #[derive(Clone)]
 pub struct SwapSpec {
     /// The page cache.
     pub cache: PageCacheSpec,
-    /// Its pages.
+    /// The number of pages in the cache.
     pub cache_pages: u32,
-    /// What collections do with pages that are in it.
+    /// The treatment by collections of pages that are in the cache.
     pub scheme: Scheme,
     /// The costs that the scheme weighs.
     pub costs: Costs,
 }
 
 impl SwapSpec {
-    /// Whether it goes with a drive of `logical_pages` with this mapping, whose run is `plan`.
+    /// Checks that it goes with a drive of `logical_pages` with this mapping, whose run is `plan`.
     ///
     /// # Errors
     /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page writes.
@@ -41,7 +41,7 @@ impl SwapSpec {
         plan: &Plan,
     ) -> Result<(), SpecError> {
         mapping.check_scheme(self.scheme)?;
-        // A page cache as large as its drive: made once more than needed, to fail before any run.
+        // A page cache as large as its drive is built once more than needed, to fail before any run.
         self.cache.build(logical_pages, self.cache_pages)?;
         if plan.warmup.unit != Unit::Requests && plan.warmup.amount > 0
             || plan.measured.unit != Unit::Requests
@@ -55,7 +55,7 @@ impl SwapSpec {
         Ok(())
     }
 
-    /// A drive at the beginning of `workload`, with an empty page cache.
+    /// Returns a drive at the beginning of `workload`, with an empty page cache.
     pub fn drive(
         &self,
         mut layer: Box<dyn Translation>,
@@ -88,7 +88,7 @@ pub struct SwapDrive {
     cache: Box<dyn PageCache>,
     workload: Box<dyn Workload>,
     batch: Batch,
-    /// References of `batch` that are done.
+    /// The number of references of `batch` that are done.
     done: usize,
     counts: Swapping,
 }
@@ -108,12 +108,12 @@ impl SwapDrive {
         self.audit().map_err(Fault)
     }
 
-    /// The page cache.
+    /// Returns the page cache.
     pub fn cache(&self) -> &dyn PageCache {
         &*self.cache
     }
 
-    /// Whether the layer's invariants hold, and every clean page in memory is on flash.
+    /// Checks that the layer's invariants hold, and that every clean page in memory is on flash.
     pub fn audit(&mut self) -> Result<(), String> {
         match self.layer.memory() {
             Some(shares) => shares.audit_beside(memory(&mut *self.cache))?,
@@ -128,7 +128,7 @@ impl SwapDrive {
         Ok(())
     }
 
-    /// The host touches a page.
+    /// Touches a page, as the host does.
     #[inline]
     fn refer(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
         self.counts.references += 1;
@@ -140,7 +140,7 @@ impl SwapDrive {
         self.fault(page, write)
     }
 
-    /// The page is not in memory: one leaves, it comes.
+    /// Brings in a page that is not in memory; another leaves if there is no room.
     fn fault(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
         match self.cache.make_room() {
             Some(Evicted { page, dirty: true }) => {
@@ -162,12 +162,12 @@ impl SwapDrive {
         } else {
             self.counts.first_touches += 1;
         }
-        // A page that flash has not is lost if it leaves unwritten: it is dirty from the first.
+        // A page that is not on flash is lost if it leaves unwritten: it is dirty from the first.
         self.cache.insert(page, write || !on_flash);
         Ok(())
     }
 
-    /// The host gives a page up. One in memory is in use, and stays.
+    /// Discards a page that the host gives up. A page in memory is in use, and stays.
     fn discard(&mut self, page: u32) -> Result<(), FtlError> {
         match self.cache.lookup(page) {
             None => self.layer.trim(&[page]),
@@ -201,7 +201,7 @@ impl Drive for SwapDrive {
         self.counts.references
     }
 
-    /// References up to one batch, and not beyond `target`, which is in requests.
+    /// Executes references up to one batch, and not beyond `target`, which is in requests.
     fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.counts.references);
         if left == 0 {

@@ -1,4 +1,4 @@
-//! Swap traffic, counted.
+//! Counts of swap traffic.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
@@ -7,19 +7,19 @@ use flashgc_ftl::Duplicates;
 /// The traffic between memory and flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swapping {
-    /// Pages touched by the host.
+    /// The number of pages touched by the host.
     pub references: u64,
-    /// Those of them that it wrote.
+    /// The number of touches that were writes.
     pub writes: u64,
-    /// References to pages in the cache.
+    /// The number of references to pages in the cache.
     pub hits: u64,
-    /// Pages read from flash.
+    /// The number of pages read from flash.
     pub swap_ins: u64,
-    /// Pages that came into the cache and were not on flash.
+    /// The number of pages that came into the cache and were not on flash.
     pub first_touches: u64,
-    /// Dirty pages that left the cache and were written to flash.
+    /// The number of dirty pages that left the cache and were written to flash.
     pub swap_outs: u64,
-    /// Clean pages that left it.
+    /// The number of clean pages that left the cache.
     pub clean_evictions: u64,
     /// The actions of collections on pages in the cache.
     pub duplicates: Duplicates,
@@ -39,7 +39,7 @@ impl Value for Swapping {
 }
 
 impl Swapping {
-    /// The counts since `earlier`.
+    /// Returns the counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             references: self.references - earlier.references,

@@ -1,5 +1,5 @@
-//! A drive behind a host: what it decides does not depend on how commands and hints are batched, and
-//! what a hint buys shows.
+//! A drive behind a host: its decisions do not depend on the batches of commands and hints, and the
+//! gain from a hint shows.
 
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};

@@ -1,4 +1,4 @@
-//! Streams of writes on the drive that counts: each write is of its own stream, however commands are
+//! Streams of writes on the drive that counts: each write has its own stream, however commands are
 //! batched.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn layout(placement: &str) -> Layout {
     }
 }
 
-/// Decisions and counts of a drive that is asked for so many commands at a time.
+/// Returns the decisions and counts of a drive that is asked for `batch` commands at a time.
 fn driven(workload: &str, placement: &str, batch: usize) -> (u64, StreamTotals) {
     let layer = VictimSpec::parse("greedy").unwrap().build(layout(placement)).unwrap();
     let source = GeneratorSpec::parse(workload).unwrap();
@@ -40,7 +40,7 @@ fn driven(workload: &str, placement: &str, batch: usize) -> (u64, StreamTotals) 
     (drive.layer().decisions(), drive.layer().stream_totals().unwrap().clone())
 }
 
-/// The same, command by command.
+/// Returns the decisions and counts of the same commands, executed one by one.
 fn one_by_one(workload: &str, placement: &str) -> (u64, StreamTotals) {
     let mut layer = VictimSpec::parse("greedy").unwrap().build(layout(placement)).unwrap();
     let source = GeneratorSpec::parse(workload).unwrap();

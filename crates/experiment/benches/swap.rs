@@ -1,5 +1,5 @@
-//! How many page references a second go through a page cache and the translation layer below it, on
-//! one core.
+//! The page references a second that go through a page cache and the translation layer below it, on one
+//! core.
 //!
 //! `cargo bench -p flashgc-experiment --bench swap` runs it; `-- --smoke` runs a size that takes a second.
 
@@ -16,11 +16,11 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::requests::Space;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// References made before the clock runs, and given again and again.
+/// The number of references made before the clock runs; they are given again and again.
 const RECORDED: usize = 1 << 20;
-/// Pages of a working set.
+/// The pages of a working set.
 const WORKING_SET: u32 = 2400;
-/// References before the working set moves on by an eighth.
+/// The references before the working set moves on by an eighth.
 const PHASE: u32 = 50_000;
 
 /// The references of a program with a working set that moves, or uniform ones.
@@ -38,7 +38,8 @@ impl Recorded {
             if !local {
                 return rng.below(pages);
             }
-            // Two draws, the smaller one: pages early in the working set are touched more often.
+            // Of two random places the smaller one is taken: pages early in the working set are touched
+            // more often.
             let place = rng.below(WORKING_SET).min(rng.below(WORKING_SET));
             (index / PHASE * (WORKING_SET / 8) + place * 7) % pages
         };

@@ -1,4 +1,5 @@
-//! The writes to come, for a placement that must know them: the workload once more, ahead of the drive.
+//! The writes to come, for a placement that must know them: the workload is read a second time, ahead
+//! of the drive.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -12,7 +13,7 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// From the beginning of `workload` on.
+    /// Returns a reading of `workload` from its beginning.
     pub(crate) fn new(workload: Box<dyn Workload>) -> Self {
         Self { workload, batch: Batch::default() }
     }

@@ -1,4 +1,4 @@
-//! Write amplification in bytes: what was programmed for what the host wrote, and why.
+//! Write amplification in bytes: the bytes programmed for those that the host wrote, by cause.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
@@ -7,12 +7,13 @@ use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Counters, Packing};
 use serde::{Deserialize, Serialize};
 
-/// Pages written until a moment, and what the host asked for: bytes follow from their differences.
+/// Counts up to a moment: the pages written, and the host's commands. Bytes follow from their
+/// differences.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
     asked: Asked,
-    /// Pages programmed, padding included.
+    /// The pages programmed, padding included.
     programs: u64,
 }
 
@@ -26,7 +27,7 @@ impl Written {
         Self { host_pages: counters.host_pages, asked, programs }
     }
 
-    /// What was written since `earlier`, in pages of `unit` bytes.
+    /// Returns the bytes written since `earlier`, in pages of `unit` bytes.
     pub(crate) fn since(&self, earlier: &Self, unit: u32) -> Interval {
         let host_pages = self.host_pages - earlier.host_pages;
         Interval {
@@ -41,17 +42,18 @@ impl Written {
 /// `rounding` + `padding` + `copies`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Written by the host.
+    /// The bytes written by the host.
     pub host: u64,
-    /// Overwritten in the drive's write cache before they were programmed.
+    /// The bytes overwritten in the drive's write cache before they were programmed.
     pub merged: u64,
-    /// Programmed beside them because a write changes whole mapping units.
+    /// The bytes programmed beside them because a write changes whole mapping units.
     pub rounding: u64,
-    /// Programmed without data, in flash pages that were not full when they had to be programmed.
+    /// The bytes programmed without data, in flash pages that were not full when they had to be
+    /// programmed.
     pub padding: u64,
-    /// Copied by collections, and by a map on flash.
+    /// The bytes copied by collections, and by a map on flash.
     pub copies: u64,
-    /// All that was programmed.
+    /// All bytes that were programmed.
     pub programmed: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Ranking of results that share a workload: who writes least (with a page cache: whose flash is
-//! busy for the shortest time; with a clock: whose requests are answered first), by how much, and
-//! whether the difference is more than noise.
+//! The ranking of results that share a workload: the least figure first, with its distance to the
+//! others, and marked if the difference may be noise. The figure is what was written; with a
+//! page cache the time that the flash was busy; with a clock the response time.
 
 use flashgc_drive::passes::level;
 use flashgc_drive::stats::{all_equal, half_width95};
@@ -8,40 +8,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::RunResult;
 
-/// What the interval of a difference is of.
+/// The origin of the interval of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Nothing to be uncertain of: the same finite writes, and no random numbers.
+    /// Nothing is uncertain: the runs made the same finite writes, and used no random numbers.
     Exact,
-    /// Differences run by run: run i of both saw the same workload.
+    /// The differences run by run: run i of both had the same workload.
     Runs,
-    /// Differences pass by pass of a trace.
+    /// The differences pass by pass of a trace.
     Passes,
-    /// Differences batch by batch of the same writes.
+    /// The differences batch by batch of the same writes.
     Batches,
     /// The intervals of the two figures, which are independent.
     Apart,
-    /// There is none.
+    /// There is no interval.
     None,
 }
 
 /// One result's place among those it was compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
-    /// Index into the results compared.
+    /// The index into the results compared.
     pub index: usize,
-    /// 1 for the least figure ([`RunResult::figure`]).
+    /// The place in the order; 1 has the least figure ([`RunResult::figure`]).
     pub place: usize,
-    /// The figure over the least one's: "1.21x more writes". NaN without a figure.
+    /// The figure divided by the least one: "1.21x more writes". NaN without a figure.
     pub ratio: f64,
-    /// The figure minus the least one's. NaN without a figure.
+    /// The figure minus the least one. NaN without a figure.
     pub difference: f64,
     /// Half the 95% interval of the difference; `None` where it cannot be told.
     pub difference_ci95: Option<f64>,
-    /// What that interval is of.
+    /// The origin of that interval.
     pub basis: Basis,
-    /// Whether the difference is inside its interval; never without one, or where it is exact.
+    /// `true` if the difference is inside its interval; never without one, or if the difference is
+    /// exact.
     pub inside_noise: bool,
 }
 
@@ -77,7 +78,7 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     ranked.collect()
 }
 
-/// Half the interval of the difference between two results, and what it is of.
+/// Returns half the interval of the difference between two results, and the origin of the interval.
 fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     let whole = !result.interrupted && !best.interrupted;
     let same =
@@ -87,15 +88,16 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     }
     let (values, others) = (result.figures(), best.figures());
     let (alike, others_alike) = (all_equal(values), all_equal(others));
-    // With a clock, runs that are alike served the same requests to the end, without a draw.
+    // With a clock, runs that are alike served the same requests to the end, without random
+    // numbers.
     if whole && result.timed.is_some() && alike && others_alike {
         return (Some(0.0), Basis::Exact);
     }
-    // Interrupted results may lack different runs; runs that are all alike are one run.
+    // Interrupted results may lack different runs; runs that are all alike count as one run.
     if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
         return (Some(half_width95(&differences(values, others))), Basis::Runs);
     }
-    // Samples are of the first run: they tell of figures that are of as many runs.
+    // Samples are of the first run: they stand for figures of an equal number of runs.
     let same = same && values.len() == others.len();
     let (values, others) = (&result.samples.values, &best.samples.values);
     if same && values.len() == others.len() && result.samples.passes == best.samples.passes {
@@ -108,7 +110,7 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
             return (Some(half), basis);
         }
     }
-    // Independent intervals: the half widths add in squares.
+    // The intervals are independent: the squares of the half widths add up.
     match result.figure_ci95().zip(best.figure_ci95()) {
         Some((half, other)) => (Some(half.hypot(other)), Basis::Apart),
         None => (None, Basis::None),

@@ -1,4 +1,4 @@
-//! The resolved configuration of a run: everything in it is checked and worked out.
+//! The resolved configuration of a run, checked and worked out.
 
 use std::sync::Arc;
 
@@ -21,59 +21,60 @@ use crate::clocked::Timed;
 use crate::options::RunConfig;
 use crate::times::Times;
 
-/// The policies of a drive that come from outside, in place of those that the configuration names.
+/// The policies of a drive that come from outside and replace those that the configuration names.
 #[derive(Clone, Default)]
 pub struct Outside {
-    /// The name of the victim policy, and what makes it.
+    /// The name of the victim policy, and the function that makes it.
     pub victim: Option<(String, MakePick)>,
     /// The placement.
     pub placement: Option<ExternalPlacement>,
 }
 
-/// A configuration with everything in it checked and worked out.
+/// A configuration that is checked and worked out.
 #[derive(Clone)]
 pub struct Resolved {
-    /// The configuration, every spec written out in full.
+    /// The configuration, with every spec written out in full.
     pub config: RunConfig,
     /// The drive's shape.
     pub geometry: Geometry,
-    /// Blocks that were asked for, or that the pages of a trace need, where the planes take more.
+    /// The blocks that were asked for, or that the pages of a trace need, if the planes take more.
     pub blocks_asked: Option<u32>,
     /// The runs' warm-up and measured part.
     pub plan: Plan,
-    /// Whether the warm-up is found from the run itself.
+    /// `true` if the warm-up is found from the run itself.
     pub auto_warmup: bool,
-    /// Where commands come from.
+    /// The source of the commands.
     pub source: Arc<dyn Source>,
-    /// The streams of writes by address, where the workload does not say them.
+    /// The streams of writes by address, if the workload does not name streams itself.
     pub streams: Option<Arc<StreamRanges>>,
-    /// How long operations keep the flash busy, where that is asked for.
+    /// The times for which operations keep the flash busy, if they are given.
     pub times: Option<Times>,
-    /// Whether the runs go on until a failure rather than for a length.
+    /// `true` if the runs go on until a failure instead of for a length.
     pub until_failure: bool,
     /// The host between the workload and the drive.
     pub host: Option<HostSpec>,
     /// The settings of a drive with a clock; `None` without one.
     pub(crate) timed: Option<Timed>,
-    /// The page cache of a virtual memory system in front of the drive, where there is one.
+    /// The page cache of a virtual memory system in front of the drive, if there is one.
     pub swap: Option<SwapSpec>,
     pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
-    /// The victim policy; `None` where the mapping has a way of its own.
+    /// The victim policy; `None` if the mapping chooses in its own way.
     pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
     pub(crate) allocation: Allocation,
     pub(crate) levelling: Option<Levelling>,
     pub(crate) placement: PlacementSpec,
     pub(crate) fill: Fill,
-    /// How mapping units are gathered in flash pages.
+    /// The way in which mapping units are gathered in flash pages.
     pub(crate) buffer: PageBuffer,
-    /// Bytes of memory of one layer.
+    /// The bytes of memory of one layer.
     pub(crate) bytes: u64,
 }
 
 impl Resolved {
-    /// Bytes of memory of one layer; also finds faults that only the making of one shows.
+    /// Returns the bytes of memory of one layer, and finds faults that only show when a layer is
+    /// made.
     pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
         let layout = self.layout(0);
         match &self.victim {
@@ -82,10 +83,10 @@ impl Resolved {
         }
     }
 
-    /// The translation layer of run number `run`, counted from 0.
+    /// Makes the translation layer of run number `run`, counted from 0.
     ///
     /// # Errors
-    /// Those of the layer, and of the workload where the placement must know it.
+    /// Returns the errors of the layer, and those of the workload if the placement must know it.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
         let mut layout = self.layout(run);
         if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {
@@ -95,11 +96,11 @@ impl Resolved {
         Ok(self.mapping.build(layout, &|layout| self.victim()?.build(layout))?)
     }
 
-    /// What the drive is asked for in run number `run`, by the host's cache where there is one, whose
-    /// counts are watched.
+    /// Opens the commands that the drive gets in run number `run`, after the host's cache if there is
+    /// one; the counts of the cache are watched.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Returns the errors of the source.
     pub(crate) fn workload(
         &self,
         run: u32,
@@ -117,10 +118,11 @@ impl Resolved {
         self.mapping.info().name == Mapping::default().info().name
     }
 
-    /// The layout and the victim policy of a drive that is not run but kept: that of the first run.
+    /// Returns the layout and the victim policy of a drive that is kept instead of run: those of the
+    /// first run.
     ///
     /// # Errors
-    /// A mapping other than by pages; a placement that must know what the host will write.
+    /// Fails if the mapping is not by pages, or if the placement must know the host's future writes.
     pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
         if !self.maps_pages() {
             return Err(SpecError::new(
@@ -148,7 +150,8 @@ impl Resolved {
         }
     }
 
-    /// What the drive offers the workload, and the size of requests that generators make.
+    /// Returns the capacity that the drive offers the workload, and the size of requests that
+    /// generators make.
     pub(crate) fn space(&self) -> Space {
         let page_size = self.config.unit();
         Space {
@@ -158,10 +161,10 @@ impl Resolved {
         }
     }
 
-    /// The page commands of run number `run`.
+    /// Opens the page commands of run number `run`.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Returns the errors of the source.
     pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
         let mut commands = self.source.open(&self.space(), self.seed(run))?;
         if let Some(ranges) = &self.streams {
@@ -173,7 +176,7 @@ impl Resolved {
         })
     }
 
-    /// A page map over planes, for a drive with a clock.
+    /// Makes a page map over planes, for a drive with a clock.
     pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
         self.victim()?.build_stepwise(layout)
     }
@@ -183,29 +186,29 @@ impl Resolved {
         self.victim.as_ref().ok_or_else(missing)
     }
 
-    /// Whether the host tells the drive anything, and whether that heeds it.
+    /// Returns two flags: the host gives the drive hints, and the drive uses them.
     pub fn hints(&self) -> (bool, bool) {
         let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
         let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);
         (told, asks || self.placement.asks_for_zombies())
     }
 
-    /// Whether writes have streams, which the drive then keeps.
+    /// Returns `true` if writes have streams; the drive then keeps them.
     pub(crate) fn has_streams(&self) -> bool {
         self.streams.is_some() || self.source.has_streams()
     }
 
-    /// The placement handles of a drive with flexible data placement; `None` of another.
+    /// Returns the placement handles of a drive with flexible data placement; `None` for another.
     pub(crate) fn handles(&self) -> Option<Handles> {
         self.placement.handles()
     }
 
-    /// The seed of run number `run`.
+    /// Returns the seed of run number `run`.
     pub fn seed(&self, run: u32) -> u64 {
         self.config.seed.wrapping_add(u64::from(run))
     }
 
-    /// Whether a policy comes from outside and must stay on the calling thread.
+    /// Returns `true` if a policy comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
         self.has_external_victim() || self.placement.is_external()
     }
@@ -214,7 +217,7 @@ impl Resolved {
         matches!(self.victim, Some(Victim::External(..)))
     }
 
-    /// Why its runs cannot be saved; `None` if they can.
+    /// Returns the reason why its runs cannot be saved; `None` if they can be.
     pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
         if self.has_external_victim() {
             return Some(
@@ -239,7 +242,7 @@ impl Resolved {
         )
     }
 
-    /// Finds faults that only the making of a layer shows, before any long run begins.
+    /// Finds faults that only show when a layer is made, before any long run begins.
     pub(crate) fn check_frontier(&self) -> Result<(), FtlError> {
         self.mapping.check(&self.layout(0))?;
         if !self.mapping.info().has_victims {

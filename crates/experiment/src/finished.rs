@@ -15,47 +15,47 @@ use crate::worn::{Erases, Worn};
 
 /// The remains of a run when its drive is gone.
 pub(crate) struct Finished {
-    /// Passes of a trace that was replayed until it had settled; else 0.
+    /// The passes of a trace that was replayed until it had settled; otherwise 0.
     pub(crate) passes: u64,
-    /// Counted in the measured part.
+    /// The counts of the map in the measured part.
     pub(crate) counters: Counters,
-    /// What the host asked for beside that, in the measured part.
+    /// The counts of the host's other commands in the measured part.
     pub(crate) asked: Asked,
-    /// The counts of the page buffer in the measured part, where units are gathered.
+    /// The counts of the page buffer in the measured part, if units are gathered.
     pub(crate) packing: Option<Packing>,
     /// The cost of wear levelling in the measured part; `None` without it.
     pub(crate) levelled: Option<Levelled>,
-    /// The counts of zombies in the measured part, where any are kept.
+    /// The counts of zombies in the measured part, if any are kept.
     pub(crate) zombies: Option<ZombieCounts>,
-    /// The counts of streams in the measured part, where writes name any.
+    /// The counts of streams in the measured part, if writes name any.
     pub(crate) streams: Option<StreamTotals>,
-    /// The counts of the host in the measured part, where there is one.
+    /// The counts of the host in the measured part, if there is one.
     pub(crate) host: Option<HostCounts>,
-    /// How log blocks were merged in the measured part, where there are any.
+    /// The counts of merges of log blocks in the measured part, if there are log blocks.
     pub(crate) merges: Option<Merges>,
-    /// The traffic of a map on flash in the measured part, where it is there.
+    /// The traffic of a map on flash in the measured part, if the map is there.
     pub(crate) map_traffic: Option<MapTraffic>,
-    /// The swap traffic in the measured part, where there is a page cache.
+    /// The swap traffic in the measured part, if there is a page cache.
     pub(crate) swapping: Option<Swapping>,
-    /// Bytes that a controller needs for the map.
+    /// The bytes that a controller needs for the map.
     pub(crate) map_bytes: u64,
-    /// Pages programmed since the run began.
+    /// The pages programmed since the run began.
     pub(crate) programs: u64,
     /// A digest of everything the run decided.
     pub(crate) decisions: u64,
-    /// How often its blocks were erased.
+    /// The figures of the erase counts of its blocks.
     pub(crate) erases: Erases,
-    /// Each number of erases, and its blocks.
+    /// The number of blocks with each number of erases.
     pub(crate) tally: Vec<(u32, u64)>,
-    /// How long the drive lived, where blocks wear out.
+    /// The moments of the drive's life, if blocks wear out.
     pub(crate) life: Option<Life>,
-    /// Host pages written when each of its bad blocks wore out.
+    /// The host pages written when each of its bad blocks wore out.
     pub(crate) failures: Vec<u64>,
-    /// How worn its blocks were after each interval.
+    /// The wear of its blocks after each interval.
     pub(crate) wearing: Vec<Worn>,
-    /// Intervals of the warm-up.
+    /// The intervals of the warm-up.
     pub(crate) settling: Vec<Interval>,
-    /// Intervals measured.
+    /// The intervals measured.
     pub(crate) measured: Vec<Interval>,
     pub(crate) elapsed: Duration,
 }
@@ -92,16 +92,16 @@ impl Value for Life {
 }
 
 impl Finished {
-    /// Whether the drive failed.
+    /// Returns `true` if the drive failed.
     pub(crate) fn has_ended(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.system_failure.is_some())
     }
 }
 
-/// The moments of one drive's life, each with what the host had asked for until then.
+/// The moments of one drive's life, each with the counts of the host's commands up to it.
 #[derive(Debug)]
 pub(crate) struct Life {
-    /// Blocks that may be bad.
+    /// The number of blocks that may be bad.
     pub(crate) reserve: u32,
     pub(crate) first_failure: Option<(Moment, Asked)>,
     pub(crate) system_failure: Option<((Moment, Asked), Cause)>,

@@ -1,4 +1,4 @@
-//! The counts of a host in front of the drive, and of its hints on the drive.
+//! The counts of a host in front of the drive, and of the effect of its hints on the drive.
 
 use flashgc_ftl::ZombieCounts;
 use flashgc_host::HostCounts;
@@ -9,45 +9,46 @@ use crate::finished::Finished;
 /// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
-    /// Read by the application.
+    /// The pages read by the application.
     pub reads: u64,
-    /// Written by the application.
+    /// The pages written by the application.
     pub writes: u64,
-    /// That the drive was asked to read: misses of the cache.
+    /// The pages that the drive was asked to read: misses of the cache.
     pub drive_reads: u64,
-    /// That the drive was asked to write.
+    /// The pages that the drive was asked to write.
     pub drive_writes: u64,
-    /// Dirty in the cache, on average over the requests; on a drive with a clock over the time.
+    /// The pages dirty in the cache, on average over the requests; on a drive with a clock on
+    /// average over the time.
     pub mean_dirty_pages: f64,
-    /// Dirty, and the drive had a hint of it, on the same average.
+    /// The dirty pages of which the drive had a hint, on the same average.
     pub mean_known_pages: f64,
-    /// The second of these by the first; `None` if nothing was ever dirty.
+    /// The share of known pages among the dirty ones; `None` if nothing was ever dirty.
     pub known_share: Option<f64>,
     /// The counts of hints.
     pub hints: Hints,
 }
 
-/// The counts of hints in the measured parts, in pages unless it says otherwise.
+/// The counts of hints in the measured parts, in pages unless a field names another unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hints {
-    /// That became dirty, so there was a hint to send.
+    /// The pages that became dirty: there was a hint to send.
     pub due: u64,
-    /// That came to the drive.
+    /// The hints that came to the drive.
     pub sent: u64,
-    /// Dropped, because the page was written before they could leave.
+    /// The hints dropped because the page was written before they could leave.
     pub overtaken: u64,
-    /// That never came.
+    /// The hints that never came.
     pub lost: u64,
-    /// That came after their page was written.
+    /// The hints that came after their page was written.
     pub late: u64,
-    /// That came and named a page that was not dirty.
+    /// The hints that came and named a page that was not dirty.
     pub wrong: u64,
-    /// Commands made for hints alone.
+    /// The commands made for hints alone.
     pub commands: u64,
 }
 
 impl HostResult {
-    /// `None` without a host.
+    /// Returns the sum over the runs; `None` without a host.
     pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
         let all = runs.iter().filter_map(|run| run.host);
         let sum = all.reduce(|sum, host| sum.plus(&host))?;
@@ -78,20 +79,20 @@ impl HostResult {
 /// The counts of zombies in the measured parts of all runs, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZombieResult {
-    /// That a hint made zombies.
+    /// The pages that a hint made zombies.
     pub marked: u64,
-    /// That the host overwrote: their hints came true.
+    /// The zombies that the host overwrote: their hints came true.
     pub overwritten: u64,
-    /// That a TRIM discarded.
+    /// The zombies that a TRIM discarded.
     pub trimmed: u64,
-    /// That collections copied.
+    /// The zombies that collections copied.
     pub copied: u64,
-    /// Zombies among the pages copied; `None` if none were copied.
+    /// The share of zombies among the pages copied; `None` if none were copied.
     pub share_of_copies: Option<f64>,
 }
 
 impl ZombieResult {
-    /// `None` where neither policy nor placement asks.
+    /// Returns the sum over the runs; `None` if neither policy nor placement asks for zombies.
     pub(crate) fn new(runs: &[Finished], copied_pages: u64) -> Option<Self> {
         let all = runs.iter().filter_map(|run| run.zombies);
         let sum = all.reduce(|sum, zombies| sum.plus(&zombies))?;

@@ -1,4 +1,4 @@
-//! Experiments: what is asked for, the runs, and what came of them.
+//! Experiments: the options of a configuration, its runs, and their result.
 //!
 //! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
 //! there.

@@ -1,5 +1,5 @@
-//! Whether the drives of all runs fit the machine's memory, asked before any is made: a process
-//! that takes too much is killed without a word. An estimate; it measures nothing.
+//! The memory that the drives of all runs need, compared with the machine's before any is made: a
+//! process that takes too much is killed without a word. It is an estimate, nothing is measured.
 
 use std::fs;
 use std::path::Path;
@@ -10,20 +10,21 @@ use crate::config::Resolved;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Drives that are in memory together, and how many of them run side by side at most.
+/// Drives that are in memory together, and the most threads that may each hold such drives.
 struct Group {
-    /// Bytes of all that must be in memory for one thread to go on.
+    /// The bytes of all that must be in memory for one thread to go on.
     bytes: u64,
-    /// Threads that may each hold so much.
+    /// The number of threads that may each hold as much.
     threads: u64,
-    /// Runs that `bytes` are for.
+    /// The number of runs that `bytes` are for.
     runs: u64,
 }
 
-/// How many of `threads` threads the memory allows; where it cannot be told, all.
+/// Returns the number of threads that the memory allows, at most `threads`; all of them if the
+/// system does not tell.
 ///
 /// # Errors
-/// Not even one.
+/// Fails if the memory is too small for one.
 pub(crate) fn threads_that_fit(
     configurations: &[Resolved],
     threads: usize,
@@ -40,7 +41,7 @@ fn group(resolved: &Resolved) -> Group {
     let runs = u64::from(resolved.config.runs);
     match resolved.config.precision {
         None => Group { bytes, threads: runs, runs: 1 },
-        // All runs stay, as they may have to be lengthened together.
+        // All runs stay in memory, as they may have to be lengthened together.
         Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1, runs },
     }
 }
@@ -81,13 +82,13 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
     Ok(threads)
 }
 
-/// Bytes that can be had without swapping, and no more than a container may have; `None` where the
-/// system does not tell.
+/// Returns the bytes that can be had without swapping, at most those that a container may have;
+/// `None` if the system does not tell.
 fn available() -> Option<u64> {
     available_below(Path::new("/"))
 }
 
-/// The same of the system whose files lie below `root`.
+/// Returns the available bytes of the system whose files lie below `root`.
 fn available_below(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -96,8 +97,8 @@ fn available_below(root: &Path) -> Option<u64> {
     Some(groups.lines().filter_map(|line| limit(root, line)).fold(kib * 1024, u64::min))
 }
 
-/// The least limit of the control groups that `line` of `/proc/self/cgroup` names: the process's own
-/// and all those around it. `None` if it is not of memory, or there is no limit.
+/// Returns the least limit of the control groups that `line` of `/proc/self/cgroup` names: the
+/// process's own and all those around it. `None` if the line is not of memory, or there is no limit.
 ///
 /// Version 2 writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path may be the host's;
 /// the folders that are not there have no limit, and the walk ends at the container's own.
@@ -145,7 +146,7 @@ mod tests {
         );
     }
 
-    /// What can be had of a system with 8 GiB available and these files.
+    /// Returns the bytes available on a system with 8 GiB available and these files.
     fn available_of(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let meminfo = "MemTotal: 16777216 kB\nMemAvailable:    8388608 kB\n";

@@ -1,4 +1,5 @@
-//! What a result says of the trace that was replayed, and what comparisons pair.
+//! The part of a result that is about the trace that was replayed, and the samples that comparisons
+//! pair.
 
 use std::path::Path;
 
@@ -12,23 +13,23 @@ use crate::config::Resolved;
 use crate::finished::Finished;
 use crate::measured::BATCHES;
 
-/// A trace, and how often it was replayed.
+/// A trace, and the number of its replays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replayed {
-    /// Distinct pages read or written.
+    /// The distinct pages read or written.
     pub pages: u64,
-    /// Distinct pages written.
+    /// The distinct pages written.
     pub pages_written: u64,
-    /// Page writes of a pass.
+    /// The page writes of a pass.
     pub page_writes: u64,
     /// The trace's own overwrite factor: page writes over distinct pages written.
     pub overwrite: f64,
-    /// Page writes of a pass over the pages of flash. Up to 1, a drive that begins empty takes the
-    /// trace without a collection.
+    /// The page writes of a pass divided by the pages of flash. Up to 1, a drive that begins empty
+    /// takes the trace without a collection.
     pub flash_writes: f64,
-    /// Passes measured in the first run, where they are whole.
+    /// The passes measured in the first run; `None` unless they are whole.
     pub passes: Option<u64>,
-    /// Passes of its warm-up, where they are whole.
+    /// The passes of its warm-up; `None` unless they are whole.
     pub warmup_passes: Option<u64>,
 }
 
@@ -61,7 +62,7 @@ impl Replayed {
         })
     }
 
-    /// What to say of a trace that a drive of this size takes once without a collection.
+    /// Returns the warning of a trace that a drive of this size takes once without a collection.
     pub(crate) fn only_by_replays(&self) -> Option<String> {
         (self.flash_writes <= 1.0).then(|| {
             format!(
@@ -73,18 +74,18 @@ impl Replayed {
     }
 }
 
-/// Amplification of parts of the first run that another run on the same writes has too.
+/// The amplification of parts of the first run; another run on the same writes has the same parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// Digest of what was written: results that agree in it were measured on the same writes. `None`
-    /// where other runs do not write the same.
+    /// The digest of the writes: results with an equal one were measured on the same writes. `None`
+    /// if other runs do not write the same.
     pub(crate) writes: Option<String>,
-    /// Amplification of each pass of a trace, or of each of 20 batches.
+    /// The amplification of each pass of a trace, or of each of 20 batches.
     pub(crate) values: Vec<f64>,
-    /// Whether they are passes.
+    /// `true` if they are passes.
     pub(crate) passes: bool,
-    /// Whether the run is one of a kind: a trace replayed so often as was asked for, by policies that
-    /// draw no random numbers.
+    /// `true` if the run cannot come out otherwise: a trace is replayed a given number of times, by
+    /// policies that use no random numbers.
     pub(crate) exact: bool,
 }
 
@@ -111,8 +112,9 @@ impl Samples {
 }
 
 impl Resolved {
-    /// Digest of what a run writes. A trace is known by its file's name and its statistics, wherever
-    /// it lies; of one that is replayed until it has settled, every pass has the same writes.
+    /// Returns the digest of the writes of a run. A trace is identified by its file's name and its
+    /// statistics, in any folder. If it is replayed until it has settled, every pass has the same
+    /// writes.
     fn writes(&self) -> String {
         let (config, pages) = (&self.config, self.geometry.logical_pages());
         let what = match self.source.stat() {
@@ -123,19 +125,20 @@ impl Resolved {
         format!("{:016x}", xxh3_64(text.as_bytes()))
     }
 
-    /// Whether passes of a trace tell how settled the drive is: not under a page cache, where a trace
-    /// is a program's run, nor until a failure.
+    /// Returns `true` if the passes of a trace show how settled the drive is. They do not under a
+    /// page cache, where a trace is the run of a program, nor in a run until a failure.
     pub(crate) fn is_trace_in_passes(&self) -> bool {
         self.source.pass().is_some() && self.swap.is_none() && !self.until_failure
     }
 
-    /// Amplification of each pass of what was measured; `None` where that is not whole passes.
+    /// Returns the amplification of each measured pass; `None` unless whole passes are measured.
     pub(crate) fn passes_of(&self, measured: &[Interval]) -> Option<Vec<f64>> {
         let size = self.plan.intervals_of_a_pass().filter(|_| self.is_trace_in_passes())?;
         Some(measured.chunks_exact(size).map(Interval::amplification).collect())
     }
 
-    /// Whether each of [`BATCHES`] batches holds all that a trace is: smaller ones are of its parts.
+    /// Returns `true` if each of [`BATCHES`] batches holds the whole trace: smaller ones differ as
+    /// its parts do.
     pub(crate) fn has_whole_batches(&self, measured: &[Interval]) -> bool {
         let Some(pass) = self.source.pass().filter(|_| self.is_trace_in_passes()) else {
             return true;
@@ -144,7 +147,7 @@ impl Resolved {
         written >= BATCHES as u64 * pass.writes
     }
 
-    /// Whether anything between the workload and the flash draws random numbers.
+    /// Returns `true` if anything between the workload and the flash draws random numbers.
     fn draws(&self) -> bool {
         self.victim.as_ref().is_some_and(Victim::draws)
             || self.allocation.draws()

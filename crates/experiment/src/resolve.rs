@@ -1,6 +1,7 @@
-//! From a configuration to runs that can be made: every spec read, the drive's shape, the course.
+//! The way from a configuration to runs that can be made: every spec read, the drive's shape, the
+//! length of the runs.
 //!
-//! One path for drives with and without a clock. What only a clock needs is in
+//! Drives with and without a clock share it. The part that only a clock needs is in
 //! [`clocked::resolve`](crate::clocked::resolve).
 
 use std::sync::Arc;
@@ -26,10 +27,10 @@ use crate::streams;
 use crate::times::Times;
 
 impl Resolved {
-    /// Checks `config`; what comes from `outside` replaces the policies that it names.
+    /// Checks `config`; the policies of `outside` replace those that it names.
     ///
     /// # Errors
-    /// An option or a combination that makes no sense, in one line.
+    /// Fails if an option or a combination makes no sense, in one line.
     pub fn new(
         config: &RunConfig,
         source: Arc<dyn Source>,
@@ -120,7 +121,7 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// The configuration, every spec written out in full.
+    /// Returns the configuration with every spec written out in full.
     fn canonical(&self) -> RunConfig {
         let config = &self.config;
         let physical = self.geometry.physical_pages() * u64::from(config.unit());
@@ -206,7 +207,7 @@ impl Specs {
     }
 }
 
-/// How long the runs are, and which part of them is measured.
+/// The length of the runs, and the part of them that is measured.
 struct Course {
     plan: Plan,
     auto_warmup: bool,
@@ -214,7 +215,7 @@ struct Course {
 }
 
 impl Course {
-    /// Of a drive without a clock.
+    /// Returns the course of a drive without a clock.
     fn new(
         config: &RunConfig,
         lifespan: Option<Lifespan>,
@@ -229,7 +230,7 @@ impl Course {
         };
         Ok(Self {
             plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
-            // The rule finds it otherwise.
+            // Otherwise the rule finds it.
             auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,
         })
@@ -249,7 +250,7 @@ fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
     }
 }
 
-/// Whether the page buffer goes with the rest of the drive.
+/// Checks that the page buffer fits the rest of the drive.
 fn check_buffer(
     config: &RunConfig,
     buffer: PageBuffer,
@@ -319,7 +320,7 @@ fn check_buffer(
     Ok(())
 }
 
-/// Whether the sizes of requests and the flush commands that are asked for go with the workload.
+/// Checks that the sizes of requests and the flush commands that are asked for fit the workload.
 fn check_requests(
     config: &RunConfig,
     buffer: PageBuffer,
@@ -353,7 +354,7 @@ fn check_requests(
     Ok(())
 }
 
-/// The cache of the host, if there is one.
+/// Returns the cache of the host, if there is one.
 fn host(
     config: &RunConfig,
     mapping: &Mapping,
@@ -380,7 +381,8 @@ fn host(
     Ok(Some(host))
 }
 
-/// The wear in `config`: a drive lives until it fails, or until the failure it is run to.
+/// Returns the wear in `config`: a drive lives until it fails, or until the failure that the run
+/// ends with.
 fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     let ends_at = match &config.length {
         Length::Until(end) => EndOfLife::parse(end)?,
@@ -390,8 +392,8 @@ fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
 }
 
-/// The length of a run until a failure, in collections: as many as the blocks bear together. More
-/// are run where that is not enough.
+/// Returns the length of a run until a failure, in collections: as many as the blocks bear
+/// together. More are run if that is not enough.
 fn until_failure_of(
     lifespan: Lifespan,
     warmup: Warmup,
@@ -407,7 +409,7 @@ fn until_failure_of(
     Ok(Length::Collections(erases.ceil() as u64))
 }
 
-/// The page cache of a virtual memory system, if there is one.
+/// Returns the page cache of a virtual memory system, if there is one.
 fn swap(
     config: &RunConfig,
     specs: &Specs,

@@ -1,5 +1,5 @@
-//! The result of a run: write amplification with its interval, counts, and everything needed to
-//! make it again.
+//! The result of a run: write amplification with its interval, counts, and all that is needed to make
+//! it again.
 
 use flashgc_base::spec::count;
 use flashgc_drive::asked::Asked;
@@ -26,87 +26,87 @@ use crate::swap_results::{MapCounts, MergeCounts, Swap};
 use crate::times::{Busy, Work};
 use crate::wear::{Levelling, Lifetime, Wear};
 
-/// A measured part below this share of a drive write says nothing of a steady state.
+/// The share of a drive write below which a measured part does not show a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
 
-/// A warm-up given as a number of pages below this share of a drive write is likely a slip.
+/// The share of a drive write below which a warm-up given as a number of pages is likely a slip.
 const SHORTEST_WARMUP: f64 = 0.01;
 
 /// The result of all runs of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Bytes programmed per byte written by the host, mean over the runs.
+    /// The bytes programmed per byte written by the host, as the mean over the runs.
     #[serde(deserialize_with = "number")]
     pub write_amplification: f64,
-    /// Half the width of its 95% confidence interval: over the runs (Student's t); where there is one
-    /// or all are alike, over the passes of a trace, or 20 batches of another workload. `None` where
-    /// it cannot be told.
+    /// Half the width of its 95% confidence interval, over the runs (Student's t). With one run, or if
+    /// all are alike, it is over the passes of a trace, or over 20 batches of another workload. `None`
+    /// if there is not enough to tell it from.
     pub write_amplification_ci95: Option<f64>,
-    /// The interval itself, from least to most. It begins at 1 where half its width would reach
-    /// further, as amplification is never below; at 0 where a write cache merges writes.
+    /// The interval itself, from least to most. It begins at 1 if half its width would reach further,
+    /// as amplification is never below; or at 0 if a write cache merges writes.
     #[serde(default)]
     pub write_amplification_interval: Option<(f64, f64)>,
-    /// Write amplification of each run that came to its measured part.
+    /// The write amplification of each run that came to its measured part.
     pub run_values: Vec<f64>,
     /// The bytes written in the measured parts of all runs, by cause.
     #[serde(default)]
     pub bytes: Bytes,
-    /// Writes of less than a mapping unit, likewise.
+    /// The writes of less than a mapping unit in the measured parts of all runs.
     #[serde(default)]
     pub short_writes: u64,
-    /// Mapping units written by the host in the measured parts of all runs. All counts of pages are in
-    /// mapping units.
+    /// The mapping units written by the host in the measured parts of all runs. All counts of pages
+    /// are in mapping units, and all counts below are of those parts, unless they name others.
     pub host_pages: u64,
-    /// Pages copied by collections, likewise.
+    /// The pages copied by collections.
     pub copied_pages: u64,
-    /// Blocks erased, likewise.
+    /// The blocks erased.
     pub erases: u64,
-    /// Blocks collected, likewise: picked by the victim policy, or to level wear.
+    /// The blocks collected: picked by the victim policy, or to level wear.
     pub collections: u64,
-    /// Pages that a TRIM found mapped, likewise.
+    /// The pages that a TRIM found mapped.
     pub trimmed_pages: u64,
-    /// Pages read by the host, likewise.
+    /// The pages read by the host.
     pub reads: u64,
-    /// The cost of wear levelling, likewise; the counts above include it. `None` without it.
+    /// The cost of wear levelling, which the counts above include; `None` without it.
     #[serde(default)]
     pub levelling: Option<Levelling>,
-    /// How often blocks were erased since the drives were made, and how evenly; `None` if no run
-    /// began.
+    /// The number and the evenness of the erases of blocks since the drives were made; `None` if no
+    /// run began.
     pub wear: Option<Wear>,
-    /// How long the drives lived; `None` where blocks bear any number of erases.
+    /// The lifetime of the drives; `None` if blocks bear any number of erases.
     #[serde(default)]
     pub lifetime: Option<Lifetime>,
     /// The counts of the host; `None` without one.
     #[serde(default)]
     pub host: Option<HostResult>,
-    /// The counts of zombies; `None` where neither policy nor placement asks.
+    /// The counts of zombies; `None` if neither policy nor placement asks for them.
     #[serde(default)]
     pub zombies: Option<ZombieResult>,
-    /// What each stream cost; `None` where writes name none.
+    /// The cost of each stream; `None` if writes name none.
     #[serde(default)]
     pub streams: Option<Vec<StreamResult>>,
     /// The log of flexible data placement; `None` without it.
     #[serde(default)]
     pub fdp: Option<FdpResult>,
-    /// How the trace was replayed; `None` of generators.
+    /// The trace and its replays; `None` for generators.
     #[serde(default)]
     pub trace: Option<Replayed>,
-    /// How long the flash was busy; `None` without times.
+    /// The time that the flash was busy; `None` without times.
     #[serde(default)]
     pub busy: Option<Busy>,
-    /// Response times and all else that only a drive with a clock has; `None` without one.
+    /// The response times and all else that only a drive with a clock has; `None` without one.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedResult>,
-    /// Single operations, where they were asked for; the document has them not.
+    /// The single operations, if they were asked for; the document does not have them.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
-    /// What comparisons pair.
+    /// The samples that comparisons pair.
     #[serde(default)]
     pub samples: Samples,
-    /// Bytes that a controller needs in its memory for the map; 0 if no run began.
+    /// The bytes that a controller needs in its memory for the map; 0 if no run began.
     #[serde(default)]
     pub map_bytes: u64,
-    /// How log blocks were merged; `None` for a mapping that has none.
+    /// The counts of merges of log blocks; `None` for a mapping that has none.
     #[serde(default)]
     pub merges: Option<MergeCounts>,
     /// The traffic of a map on flash; `None` for a map in memory.
@@ -115,45 +115,47 @@ pub struct RunResult {
     /// The swap traffic; `None` without a page cache.
     #[serde(default)]
     pub swap: Option<Swap>,
-    /// Pages programmed a second of one core, warm-up included: the one figure here that differs
-    /// from machine to machine.
+    /// The pages programmed a second of one core, warm-up included. Only this figure differs from
+    /// machine to machine.
     pub page_programs_per_second: f64,
-    /// Whether write amplification had stopped moving in the measured part.
+    /// `true` if write amplification had stopped moving in the measured part.
     pub steady: bool,
-    /// Whether the runs were stopped before their end.
+    /// `true` if the runs were stopped before their end.
     pub interrupted: bool,
-    /// Warnings that a reader should know before using the figure.
+    /// The warnings that a reader should know before using the figure.
     pub warnings: Vec<String>,
-    /// How the first run went: drive writes done, and write amplification of the interval.
+    /// The course of the first run: the drive writes done, and the write amplification of the
+    /// interval.
     pub series: Vec<(f64, f64)>,
-    /// Drive writes of the first run before its measured part.
+    /// The drive writes of the first run before its measured part.
     #[serde(default)]
     pub measured_from: f64,
-    /// Seed of the first run.
+    /// The seed of the first run.
     pub seed: u64,
-    /// Digest of the configuration as it is recorded here, every decision and every count: equal
-    /// digests, equal runs. Names count: a trace under another path or in another compression, and a
-    /// policy in Python beside its built-in twin, decide alike and have other digests.
+    /// The digest of the configuration as it is recorded here, of every decision and of every count:
+    /// runs with equal digests are equal. It includes names: a trace under another path or in another
+    /// compression decides alike but has another digest, and so does a policy in Python beside its
+    /// built-in twin.
     pub digest: String,
-    /// Blocks that were asked for, or that the pages of a trace need, where the drive has more: it has
-    /// as many on every plane.
+    /// The blocks that were asked for, or that the pages of a trace need, if the drive has more so
+    /// that every plane has an equal number.
     #[serde(default)]
     pub blocks_asked: Option<u32>,
     /// The configuration in full.
     pub config: FullConfig,
-    /// Version of flashgc.
+    /// The version of flashgc.
     pub version: String,
 }
 
-/// A number of a document, where null stands for one that is none.
+/// Reads a number of a document; null stands for one that is not a number.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 impl RunResult {
-    /// The figure that ranks results; less is better. It is write amplification; with a page cache
-    /// the time that flash spends on I/O; with a clock the mean response time in microseconds. NaN
-    /// where there is no figure.
+    /// Returns the figure that ranks results; less is better. It is write amplification; with a page
+    /// cache the time that flash spends on I/O; with a clock the mean response time in microseconds.
+    /// NaN if there is no figure.
     pub fn figure(&self) -> f64 {
         if let Some(timed) = &self.timed {
             return timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
@@ -165,7 +167,7 @@ impl RunResult {
         }
     }
 
-    /// The figure of each run.
+    /// Returns the figure of each run.
     pub fn figures(&self) -> &[f64] {
         match (&self.timed, &self.swap) {
             (Some(timed), _) => &timed.mean_us_runs,
@@ -174,7 +176,7 @@ impl RunResult {
         }
     }
 
-    /// Half the 95% interval of the figure; `None` where it cannot be told.
+    /// Returns half the 95% interval of the figure; `None` if there is not enough to tell it from.
     pub fn figure_ci95(&self) -> Option<f64> {
         match (&self.timed, &self.swap) {
             (Some(timed), _) => timed.mean_us_ci95,
@@ -184,19 +186,19 @@ impl RunResult {
     }
 }
 
-/// The whole resolved configuration.
+/// The resolved configuration and the drive's shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FullConfig {
-    /// As typed, specs written out in full.
+    /// The configuration as typed, with specs written out in full.
     #[serde(flatten)]
     pub run: RunConfig,
-    /// Logical capacity in pages.
+    /// The logical capacity in pages.
     pub logical_pages: u64,
-    /// Pages of flash.
+    /// The pages of flash.
     pub physical_pages: u64,
-    /// 1 - U/N, exactly.
+    /// The spare factor: exactly 1 - U/N.
     pub spare_factor: f64,
-    /// (N - U)/U, exactly.
+    /// The overprovisioning: exactly (N - U)/U.
     pub overprovision: f64,
 }
 
@@ -211,7 +213,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         .map(|(value, intervals)| (intervals, value))
         .unzip();
     let mut warnings = Vec::new();
-    // Under a page cache a run is a program's, from its beginning, and may write nothing at all.
+    // Under a page cache a run is that of a program, from its beginning, and may write nothing at all.
     let in_steady_state = resolved.swap.is_none() && !resolved.until_failure;
     if values.is_empty() && (interrupted || resolved.swap.is_none()) {
         warnings.push(if interrupted {
@@ -246,7 +248,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     }
     let drift = drift(if alike { &measured[..1] } else { &measured }).filter(|_| !is_trace);
     let drifting = drift.filter(|&drift| exceeds_chance(drift));
-    // A dying drive settles at nothing.
+    // A dying drive never settles.
     if let Some((drift, half)) = drifting.filter(|_| in_steady_state) {
         warnings.push(format!(
             "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half \
@@ -255,7 +257,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
             half * 100.0
         ));
     }
-    // A drive with a clock is in its state before, and measured in requests.
+    // A drive with a clock was brought into its state before, and its length is in requests.
     let has_length = resolved.timed.is_none() && !interrupted;
     let short = too_short(resolved, runs, &measured).filter(|_| has_length);
     warnings.extend(short.iter().filter(|_| in_steady_state).cloned());
@@ -279,7 +281,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let totals = stream_results::totals(runs);
     warnings.extend(totals.iter().flat_map(|totals| stream_results::warnings(resolved, totals)));
     let asked = runs.iter().fold(Asked::default(), |sum, run| sum.plus(&run.asked));
-    // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
+    // Without an erase the figure is always 1: its steadiness shows nothing.
     let half = half_width(resolved, &measured, &values)
         .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
     // A write cache may keep more from the flash than collections add.
@@ -347,7 +349,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     }
 }
 
-/// The warning of a measured part that is too short to show a steady state, however calm it looks.
+/// Returns the warning of a measured part that is too short to show a steady state, however calm it
+/// looks.
 fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>]) -> Option<String> {
     let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
     let least = measured.iter().map(host).min()?;
@@ -368,7 +371,7 @@ fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>])
     ))
 }
 
-/// The warning of drives whose life was shorter than the run.
+/// Returns the warning of drives whose life was shorter than the run.
 fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
     let ended = runs.iter().filter(|run| run.has_ended()).count();
     (ended > 0 && !resolved.until_failure).then(|| {
@@ -380,13 +383,13 @@ fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
     })
 }
 
-/// Whether garbage was collected at all. Calls of the policy do not tell: a victim may be a block
-/// that was never used.
+/// Returns `true` if garbage was collected at all. Calls of the policy do not show it: a victim may be
+/// a block that was never used.
 fn has_erased(runs: &[Finished]) -> bool {
     runs.iter().any(|run| run.counters.erases > 0)
 }
 
-/// The warning of a warm-up in pages that is next to none: its `x` was probably forgotten.
+/// Returns the warning of a warm-up in pages that is next to none: its `x` was probably forgotten.
 fn short_warmup(resolved: &Resolved) -> Option<String> {
     let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
         return None;
@@ -401,7 +404,7 @@ fn short_warmup(resolved: &Resolved) -> Option<String> {
     })
 }
 
-/// A share for the eye: `37%`, `0.12%`.
+/// Returns a share as people read it: `37%`, `0.12%`.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         many if many >= 10.0 => format!("{many:.0}%"),
@@ -410,8 +413,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The half width of the 95% interval of the runs' values. Runs that are all alike are one
-/// run: their spread is 0 whatever the figure's own is.
+/// Returns the half width of the 95% interval of the runs' values. Runs that are all alike count as
+/// one run: their spread is 0 whatever the spread of the figure is.
 pub(crate) fn half_width(
     resolved: &Resolved,
     measured: &[Vec<Interval>],
@@ -432,8 +435,8 @@ pub(crate) fn half_width(
     }
 }
 
-/// What the passes of the run say that is the least settled; `None` where these are not what is
-/// measured.
+/// Returns the verdict of the passes of the run that is the least settled; `None` if the runs are not
+/// measured in passes.
 fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> {
     if !resolved.is_trace_in_passes() {
         return None;
@@ -446,7 +449,7 @@ fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> 
     runs.iter().map(of_run).reduce(worst)
 }
 
-/// What to say of passes that do not show a steady state.
+/// Returns the warning of passes that do not show a steady state.
 fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<String> {
     let (passes, more) = match (resolved.plan.rule, &resolved.config.length) {
         (Some(Rule { most, .. }), _) => {
@@ -474,7 +477,7 @@ fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<String> {
     }
 }
 
-/// The option that gave a length.
+/// Returns the option that gave a length.
 fn flag(length: &Length) -> &'static str {
     match length {
         Length::Writes(_) => "--writes",

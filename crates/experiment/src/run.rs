@@ -1,4 +1,4 @@
-//! One run: warm-up, then the measured part in intervals, stoppable at any batch.
+//! One run: warm-up, then the measured part in intervals. It can be stopped at any batch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -25,21 +25,21 @@ use crate::finished::{Finished, Life};
 use crate::measured::cut;
 use crate::worn::{Erases, Worn, tally};
 
-/// Shared between the runs and their caller.
+/// The progress and the cancelling of runs, shared between them and their caller.
 #[derive(Default)]
 pub struct Control {
-    /// Set from outside: every run stops at its next batch and reports its figures so far.
+    /// Is set from outside: every run then stops at its next batch and reports its figures so far.
     pub cancel: AtomicBool,
-    /// Parts of runs that are done, [`Control::RUN`] of them a run.
+    /// The parts of runs that are done, [`Control::RUN`] of them a run.
     pub done: AtomicU64,
-    /// Pages programmed so far, in all runs together.
+    /// The pages programmed so far, in all runs together.
     pub programs: AtomicU64,
     /// The slowest request so far of a run with a clock, without the operations of its die.
     pub worst: Mutex<Option<WorstResult>>,
 }
 
 impl Control {
-    /// Parts that one run counts for in `done`.
+    /// The number of parts that one run counts for in `done`.
     pub const RUN: u64 = 1 << 20;
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -55,10 +55,10 @@ impl Control {
     }
 }
 
-/// Called every few batches by runs on the caller's own thread.
+/// Is called every few batches by runs on the caller's own thread.
 pub type Poll<'a> = &'a mut dyn FnMut();
 
-/// Intervals that the warm-up is cut into, for the plot of how the drive settled.
+/// The number of intervals that the warm-up is cut into, for the plot of how the drive settled.
 const WARMUP_INTERVALS: u64 = 40;
 
 /// A run that can be lengthened: until its figure is precise enough, or until its drive fails.
@@ -67,7 +67,7 @@ pub(crate) trait Lengthened: State + Send + Sized {
     type Done: Value;
 
     /// Prepares the measured part if that is still to be done, then runs a measured part. Returns
-    /// whether it reached the end of that: not if it was cancelled, or cannot go on.
+    /// `false` if it did not reach the end of that, as it was cancelled or cannot go on.
     fn advance(
         &mut self,
         resolved: &Resolved,
@@ -76,25 +76,25 @@ pub(crate) trait Lengthened: State + Send + Sized {
         turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError>;
 
-    /// Whether it is still to be advanced to have been so `rounds` times.
+    /// Returns `true` if it has been advanced less than `rounds` times.
     fn is_due(&self, rounds: u32) -> bool;
 
-    /// Whether the passes that it has done have not settled by `rule`.
+    /// Returns `true` if the passes that it has done have not settled by `rule`.
     fn needs_another(&self, rule: &Rule) -> bool;
 
     /// Stores a run that has come to its end.
     fn store_done(&self, turns: &mut Turns<'_>);
 
-    /// Intervals measured so far.
+    /// Returns the intervals measured so far.
     fn measured(&self) -> &[Interval];
 
-    /// Whether it can go on no more: the drive's life is over, or the workload.
+    /// Returns `true` if it cannot go on: the drive's life is over, or the workload has ended.
     fn has_ended(&self) -> bool;
 
-    /// Whether a block was erased in the measured part so far.
+    /// Returns `true` if a block was erased in the measured part so far.
     fn has_erased(&self) -> bool;
 
-    /// Whether the drive may fail if the run goes on.
+    /// Returns `true` if the drive may fail if the run goes on.
     fn may_fail(&self) -> bool;
 
     /// Frees the drive: the run cannot go on, but keeps its counts.
@@ -105,35 +105,36 @@ pub(crate) trait Lengthened: State + Send + Sized {
 pub(crate) struct Run {
     drive: Box<dyn Drive>,
     unit: Unit,
-    /// Bytes a page.
+    /// The bytes of a page.
     page_bytes: u32,
     warmup: Extent,
     settling: Vec<Interval>,
-    /// Intervals measured so far.
+    /// The intervals measured so far.
     measured: Vec<Interval>,
     last: Written,
-    /// How worn the blocks were after each interval, where blocks wear out.
+    /// The wear of the blocks after each interval, if blocks wear out.
     wearing: Vec<Worn>,
     host: Option<HostWatch>,
-    /// What had been counted when the measured part began.
+    /// The counts at the beginning of the measured part.
     at_start: Option<Counted>,
-    /// The same after each interval of the measured part, where only the end tells which of them are
-    /// warm-up.
+    /// The counts after each interval of the measured part, if only the end shows which intervals
+    /// belong to the warm-up.
     after_each: Vec<Counted>,
-    /// How many times the run was advanced, to the end of that or of the drive's life.
+    /// The number of times that the run was advanced, each to the end of its length or of the
+    /// drive's life.
     rounds: u32,
-    /// It is being advanced once more.
+    /// `true` while it is being advanced once more.
     under_way: bool,
-    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    /// The pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
-    /// Where that part began; `None` between two.
+    /// The position at which that part began; `None` between two parts.
     origin: Option<u64>,
     elapsed: Duration,
-    /// Since when that counts.
+    /// The time since which `elapsed` is yet to be counted.
     since: Instant,
 }
 
-/// The host's counts are those of the workload.
+/// The counts of the host are saved with the workload.
 impl State for Run {
     state! {
         named: "run";
@@ -144,13 +145,13 @@ impl State for Run {
     }
 }
 
-/// How an interval ended.
+/// The end of an interval.
 enum End {
-    /// At its target.
+    /// The interval reached its target.
     Target,
-    /// With the drive's life.
+    /// The drive's life ended.
     Life,
-    /// Before, because the run was told to stop.
+    /// The run was told to stop before.
     Cancelled,
 }
 
@@ -168,7 +169,7 @@ struct Counted {
     swapping: Option<Swapping>,
 }
 
-/// The counts between two moments, where there are any.
+/// Returns the counts between two moments, if there are any.
 macro_rules! since {
     ($now:expr, $then:expr) => {
         $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
@@ -259,7 +260,7 @@ impl Run {
         let plan = &resolved.plan;
         let amount = plan.measured.amount;
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
-        // Progress counts units as if they were all alike: close enough for a bar.
+        // The progress counts all units alike: close enough for a progress bar.
         let mut progress = match &plan.rule {
             None => Progress::new(warming + amount, 0),
             Some(_) => {
@@ -316,7 +317,7 @@ impl Run {
         }
     }
 
-    /// Runs to `target` and records the interval. Returns whether it came there.
+    /// Runs to `target` and records the interval. Returns the reason why it ended.
     fn interval(
         &mut self,
         target: Extent,
@@ -350,7 +351,7 @@ impl Run {
             }
         }
         if cancelled {
-            // Before the interval is recorded: it goes on.
+            // The run is stored before the interval is recorded, as it still goes on.
             self.store(turns);
         }
         report(&*self.drive);
@@ -427,7 +428,8 @@ impl Lengthened for Run {
         self.at_start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
-    /// It goes on until so many collections are done.
+    /// Returns `true`: each advance in a run until a failure makes a number of collections, which
+    /// wear blocks.
     fn may_fail(&self) -> bool {
         true
     }
@@ -452,8 +454,8 @@ impl Lengthened for Run {
                 .map(|(moment, cause)| ((moment, self.drive.asked()), cause)),
         });
         let all = self.counted();
-        // The counts are of the intervals that write amplification is of. Of a run that was stopped
-        // in its warm-up nothing counts.
+        // The counts are of the same intervals as write amplification. If a run was stopped in its
+        // warm-up, nothing counts.
         let start = match warmup {
             0 => self.at_start.as_ref().unwrap_or(&all),
             warmup => &self.after_each[warmup - 1],
@@ -486,7 +488,7 @@ impl Lengthened for Run {
     }
 }
 
-/// The end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.
+/// Returns the end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.
 fn pieces(origin: u64, amount: u64, piece: u64, count: u64) -> u64 {
     origin + (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
 }
@@ -497,7 +499,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Of `total` units in all, of which so many were reported before.
+    /// Returns the progress of `total` units in all, `before` of which were reported before.
     fn new(total: u64, before: u64) -> Self {
         let mut progress = Self { total: total.max(1), reported: 0 };
         progress.reported = progress.parts(before);

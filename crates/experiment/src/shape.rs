@@ -6,11 +6,11 @@ use flashgc_ftl::{FtlError, Geometry};
 
 use crate::options::RunConfig;
 
-/// The blocks asked for, rounded up to as many on every plane; or those of the capacity asked for,
-/// rounded down.
+/// Returns the blocks asked for, rounded up to an equal number on every plane; or those of the
+/// capacity asked for, rounded down.
 pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
     if let Some(blocks) = config.blocks {
-        // Below two a plane, the drive refuses the number that was asked for.
+        // If a plane has less than two, the drive refuses the number that was asked for.
         let rounded = blocks.checked_next_multiple_of(planes);
         return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
     }
@@ -35,7 +35,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     })
 }
 
-/// Said where nothing tells how large the drive is.
+/// Returns the error if nothing tells the size of the drive.
 pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     let missing = "the number of blocks is missing";
     let Some(given) = source.given() else {
@@ -56,18 +56,19 @@ pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     SpecError::new(of, hint)
 }
 
-/// The blocks of the smallest drive that has so many logical pages; `None` if there is none.
+/// Returns the blocks of the smallest drive that has `pages` logical pages; `None` if there is
+/// none.
 fn smallest(pages: u64, b: u32, spare: f64) -> Option<u32> {
     let has = |blocks| {
         Geometry::with_spare(blocks, b, spare)
             .is_ok_and(|drive| u64::from(drive.logical_pages()) >= pages)
     };
     let blocks = Geometry::for_logical_pages(pages, b, spare).ok()?.blocks();
-    // Drives are rounded to whole pages, so one block fewer may do.
+    // The capacity is rounded to whole pages, so one block fewer may be enough.
     [blocks - 1, blocks].into_iter().find(|&blocks| has(blocks))
 }
 
-/// The shape of a drive without a clock.
+/// Returns the shape of a drive without a clock.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
@@ -90,8 +91,8 @@ pub(crate) fn geometry(
     }
 }
 
-/// The drive of `blocks` blocks for a workload of `pages` pages, which must leave the spare factor
-/// asked for.
+/// Returns the drive of `blocks` blocks for a workload of `pages` pages; it must leave the spare
+/// factor asked for.
 fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlError> {
     let least = Geometry::for_logical_pages(pages.into(), b, spare)?;
     if blocks < least.blocks() {

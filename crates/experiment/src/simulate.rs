@@ -1,5 +1,5 @@
-//! The entrance: configurations in, results out. Runs go side by side on all cores and give the
-//! same digits on one.
+//! The entrance: configurations in, results out. Runs go side by side on all cores and give the same digits
+//! on one.
 
 use std::sync::atomic::Ordering;
 
@@ -17,20 +17,20 @@ use crate::result::{RunResult, half_width, summarise};
 pub use crate::run::{Control, Poll};
 use crate::run::{Lengthened, Run};
 
-/// More threads than so many times the cores only cost memory.
+/// The multiple of the cores above which more threads only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;
 
-/// A run with a precision to reach is lengthened at most so many times.
+/// The most times that a run with a precision to reach is lengthened.
 const MOST_ROUNDS: u32 = 100;
 
 /// Runs every configuration; results come in the order of `configurations`.
 ///
-/// `threads` bounds the runs under way at once (0: one a core); fewer go side by side where there
-/// are not so many, or no memory for them. Configurations with an external policy stay on the
-/// calling thread, which calls `poll` every few batches.
+/// `threads` bounds the runs under way at once (0: one a core). There are fewer if there are not as many
+/// runs, or not enough memory for them. Configurations with an external policy stay on the calling thread,
+/// which calls `poll` every few batches.
 ///
 /// # Errors
-/// A drive that the machine has no memory for; those of a layer or a workload.
+/// Fails if the machine has no memory for the drives; also returns the errors of a layer or a workload.
 pub fn simulate(
     configurations: &[Resolved],
     threads: usize,
@@ -40,14 +40,15 @@ pub fn simulate(
     simulate_each(configurations, threads, control, poll, &|_, _| (), None)
 }
 
-/// Told of each configuration that came to its end, by its index: from any thread, in any order.
+/// Is called with each configuration that came to its end, and its index: from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
-/// As [`simulate`], and reports each result as soon as it is there, except of stopped runs. Runs go
-/// on from their state in `keeper`, and are kept by it. It belongs to the only configuration.
+/// Runs every configuration as [`simulate`] does, and reports each result as soon as it is there, except
+/// that of stopped runs. With a `keeper`, runs go on from their state in it and are stored by it; there must
+/// be only one configuration then.
 ///
 /// # Errors
-/// Those of [`simulate`]; a checkpoint that cannot be gone on from.
+/// Returns the errors of [`simulate`]; also fails if runs cannot go on from the checkpoint.
 pub fn simulate_each(
     configurations: &[Resolved],
     threads: usize,
@@ -78,7 +79,7 @@ pub fn simulate_each(
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
     }
-    // A pool of its own: the number of threads must not depend on earlier calls.
+    // The pool is this call's own: the number of threads must not depend on earlier calls.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     match pool {
         Ok(pool) => pool.install(|| {
@@ -88,13 +89,14 @@ pub fn simulate_each(
             })
             .collect()
         }),
-        // No threads to be had: the same digits, one after the other.
+        // There are no threads to be had: the runs go one after the other, with the same digits.
         Err(_) => one_by_one(),
     }
 }
 
-/// How many runs go on side by side where `asked` threads are asked for, and how many threads each may have:
-/// no more than the cores can use or the memory can hold. Results do not depend on it.
+/// Returns the number of runs that go on side by side and the number of threads that each may have, if
+/// `asked` threads are asked for: no more than the cores can use or the memory can hold. Results do not
+/// depend on them.
 fn threads_for(configurations: &[Resolved], asked: usize) -> Result<(usize, usize), DriveError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runs: u64 = configurations.iter().map(|one| u64::from(one.config.runs)).sum();
@@ -110,7 +112,7 @@ fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
     asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
-/// The runs of one configuration: on the calling thread with `poll`, side by side without.
+/// Simulates the runs of one configuration: on the calling thread with `poll`, side by side without.
 fn simulate_one(
     resolved: &Resolved,
     control: &Control,
@@ -120,7 +122,7 @@ fn simulate_one(
 ) -> Result<RunResult, DriveError> {
     match &resolved.timed {
         Some(timed) => {
-            // What a checkpoint holds must not depend on the threads.
+            // The content of a checkpoint must not depend on the threads.
             let by_channel = threads > 1 || keeper.is_some();
             let threads = by_channel.then_some(threads);
             let make = |index| ClockedRun::new(resolved, timed, index, threads);
@@ -169,7 +171,7 @@ fn all_side_by_side<R: Lengthened>(
 where
     R::Done: Send,
 {
-    // Cancelled, a million runs to come cost nothing.
+    // After a cancel, a million runs to come cost nothing.
     let indices =
         (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
     let Some(precision) = resolved.config.precision else {
@@ -214,7 +216,7 @@ fn all_on_this_thread<R: Lengthened>(
     })
 }
 
-/// Makes run number `index` and does its plan, as often as any run of the keeper has begun to.
+/// Makes run number `index` and advances it as its plan says, as many times as any run of the keeper was.
 fn start<R: Lengthened>(
     resolved: &Resolved,
     index: u32,
@@ -231,7 +233,8 @@ fn start<R: Lengthened>(
                 "checkpoint: a run to lengthen is done".to_string(),
             ));
         }
-        // Other runs may have been lengthened together with this one, or replay their trace more often.
+        // Other runs may have been lengthened together with this one; those by a rule replay their trace on
+        // their own.
         rounds = if resolved.plan.rule.is_some() { 1 } else { keeper.rounds().max(1) };
     }
     let mut turns = Turns::new(keeper, index);
@@ -251,7 +254,7 @@ fn start<R: Lengthened>(
     Ok(run)
 }
 
-/// Makes run number `index`, does its plan and frees its drive.
+/// Makes run number `index`, carries out its plan and frees its drive.
 fn complete<R: Lengthened>(
     resolved: &Resolved,
     index: u32,

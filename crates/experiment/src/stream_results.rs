@@ -10,21 +10,22 @@ use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::finished::Finished;
 
-/// What one stream cost in the measured parts of all runs.
+/// The cost of one stream in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
-    /// Its number; `None` for writes without a stream, and for first contents.
+    /// The number of the stream; `None` for writes without a stream, and for first contents.
     pub stream: Option<StreamId>,
-    /// Mapping units written by the host in this stream.
+    /// The mapping units written by the host in this stream.
     pub host_pages: u64,
-    /// Mapping units copied by collections that the host had written in this stream.
+    /// The mapping units copied by collections that the host had written in this stream.
     pub copied_pages: u64,
-    /// (host + copied) / host, without padding; `None` if the host wrote nothing.
+    /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
+    /// nothing.
     pub write_amplification: Option<f64>,
-    /// Response times of its reads in microseconds; only a drive with a clock has them.
+    /// The response times of its reads in microseconds; only a drive with a clock has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_us: Option<Figures>,
-    /// Those of its writes.
+    /// The response times of its writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_us: Option<Figures>,
 }
@@ -43,7 +44,7 @@ impl StreamResult {
         }
     }
 
-    /// Every stream with any counts, those without a stream last.
+    /// Returns every stream with any counts; the writes without a stream come last.
     pub fn all(totals: &StreamTotals) -> Vec<Self> {
         let each = (0..=NO_STREAM).zip(&totals.streams);
         let seen = each.filter(|(_, counts)| counts.host_pages + counts.copied_pages > 0);
@@ -55,57 +56,59 @@ impl StreamResult {
 /// names of NVM Express (log page 22h, events of log page 23h).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FdpResult {
-    /// HBMW: bytes written by the host.
+    /// The bytes written by the host (HBMW).
     pub host_bytes_with_metadata_written: u64,
-    /// MBMW: bytes programmed, copies included.
+    /// The bytes programmed, copies included (MBMW).
     pub media_bytes_with_metadata_written: u64,
-    /// MBE: bytes erased.
+    /// The bytes erased (MBE).
     pub media_bytes_erased: u64,
-    /// Events.
+    /// The counts of events.
     pub events: FdpEvents,
     /// The handles in order.
     pub handles: Vec<HandleResult>,
 }
 
-/// Events of log page 23h, counted. Those of a reclaim unit that is left before it is full, and of a
-/// handle that the drive moves to another unit on its own, never come: this drive does neither.
+/// The events of log page 23h, counted. Two kinds never come, as this drive does neither: it leaves no
+/// reclaim unit before it is full, and it moves no handle to another unit on its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FdpEvents {
-    /// 03h, invalid placement identifier: mapping units written in a stream that is no handle.
+    /// The mapping units written in a stream that is no handle (03h, invalid placement identifier).
     pub invalid_placement_identifier: u64,
-    /// 80h, media reallocated: reclaim units collected with data in them, which were moved.
+    /// The reclaim units collected with data in them, which were moved (80h, media reallocated).
     pub media_reallocated: u64,
 }
 
-/// What the data of one handle cost: the log of a real drive does not tell this.
+/// The cost of the data of one handle, which the log of a real drive does not have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandleResult {
-    /// Its number.
+    /// The number of the handle.
     pub handle: u16,
-    /// Whether copies of its data never meet those of others: persistently isolated, else initially.
+    /// `true` if the handle is persistently isolated: copies of its data never meet those of others.
+    /// Otherwise it is initially isolated.
     pub persistently_isolated: bool,
-    /// Mapping units that the host wrote to it.
+    /// The mapping units that the host wrote to it.
     pub host_pages: u64,
-    /// Mapping units copied by collections that the host had written to it. First contents are those of
-    /// handle 0.
+    /// The mapping units copied by collections that the host had written to it. First contents belong
+    /// to handle 0.
     pub copied_pages: u64,
-    /// (host + copied) / host, without padding; `None` if the host wrote nothing.
+    /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
+    /// nothing.
     pub write_amplification: Option<f64>,
 }
 
-/// Bytes that the host wrote, that were programmed and that were erased.
+/// The bytes that the host wrote, that were programmed and that were erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// HBMW.
+    /// The bytes written by the host (HBMW).
     pub host: u64,
-    /// MBMW.
+    /// The bytes programmed (MBMW).
     pub media: u64,
-    /// MBE.
+    /// The bytes erased (MBE).
     pub erased: u64,
 }
 
 impl FdpResult {
-    /// The log of a drive with these handles.
+    /// Returns the log of a drive with these handles.
     pub fn new(handles: Handles, totals: &StreamTotals, log: Log) -> Self {
         let Handles { count, persistent } = handles;
         let is_handle = |entry: StreamId| u16::from(entry) < count;
@@ -137,7 +140,7 @@ impl FdpResult {
         }
     }
 
-    /// That of all runs; `None` on a drive without flexible data placement.
+    /// Returns the log of all runs; `None` for a drive without flexible data placement.
     pub(crate) fn of(
         resolved: &Resolved,
         runs: &[Finished],
@@ -152,14 +155,14 @@ impl FdpResult {
     }
 }
 
-/// The counts of streams in the measured parts of all runs; `None` where writes name none.
+/// Returns the counts of streams in the measured parts of all runs; `None` if writes name none.
 pub(crate) fn totals(runs: &[Finished]) -> Option<StreamTotals> {
     let all = runs.iter().filter_map(|run| run.streams.clone());
     all.reduce(|sum, totals| sum.plus(&totals))
 }
 
-/// Warnings that a reader should know before using the figures: streams of `--streams` that no write of
-/// the measured part has, and streams that are no handle.
+/// Returns the warnings that a reader should know before using the figures: of streams of `--streams`
+/// that no write of the measured part has, and of streams that are no handle.
 pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String> {
     let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
     if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
@@ -193,7 +196,7 @@ pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String
     warnings
 }
 
-/// `stream 3`, or `streams 3, 5`; `None` of none.
+/// Returns the streams in words, `stream 3` or `streams 3, 5`; `None` if there are none.
 fn named_in_words(streams: &[StreamId]) -> Option<String> {
     let numbers: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     match numbers.as_slice() {

@@ -10,11 +10,11 @@ use flashgc_workload::StreamRanges;
 
 use crate::options::RunConfig;
 
-/// The ranges that `config` asks for, if any.
+/// Reads the ranges that `config` asks for, if any.
 ///
 /// # Errors
-/// A file that cannot be read or is no table of ranges; writes with streams, by the ranges or by the
-/// workload itself, in front of what does not carry streams.
+/// Fails if the file cannot be read or is no table of ranges; also if writes have streams, by the
+/// ranges or by the workload itself, but go through a part that does not carry streams.
 pub(crate) fn read(
     config: &RunConfig,
     mapping: &Mapping,
@@ -38,7 +38,7 @@ pub(crate) fn read(
     Ok(Some(Arc::new(ranges)))
 }
 
-/// Whether the drive is told the streams of writes.
+/// Checks that the streams of writes come to the drive.
 fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
     let (what, without) = if config.swap.is_some() {
         ("a VM page cache", "--vm-page-cache")
@@ -69,7 +69,7 @@ mod tests {
     use crate::config::Resolved;
     use crate::options::{HostConfig, SwapConfig};
 
-    /// A drive of 1000 pages of 4 KiB or a little less, whose first 100 have stream 3.
+    /// Returns a drive of 1000 pages of 4 KiB or a little less, whose first 100 have stream 3.
     fn ranged(folder: &Path, config: RunConfig) -> Result<Resolved, String> {
         let path = folder.join("streams.csv");
         std::fs::write(&path, "0, 409600, 3\n").unwrap();

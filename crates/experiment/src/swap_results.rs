@@ -1,5 +1,5 @@
-//! The result of a run under a virtual memory system: the traffic between memory and flash, and its
-//! time on flash.
+//! The result of a run under a virtual memory system: the traffic between memory and flash, and the
+//! time that it takes on flash.
 
 use flashgc_drive::stats::mean;
 use flashgc_drive::swap::SwapSpec;
@@ -12,41 +12,41 @@ use crate::finished::Finished;
 /// Counts and times of the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Swap {
-    /// Seconds that flash spends on collections and on pages swapped out, mean over the runs: the
-    /// I/O time of Ji and Shin (section V.B). Without pages swapped in.
+    /// The seconds that flash spends on collections and on pages swapped out, as the mean over the
+    /// runs: the I/O time of Ji and Shin (section V.B). Pages swapped in are not part of it.
     pub io_seconds: f64,
-    /// The same, of each run.
+    /// The I/O time of each run.
     pub run_values: Vec<f64>,
-    /// Seconds of collections, of all runs: copies, erases and pages written from memory.
+    /// The seconds of collections, of all runs: copies, erases and pages written from memory.
     pub collection_seconds: f64,
-    /// Seconds of pages swapped out, of all runs.
+    /// The seconds of pages swapped out, of all runs.
     pub swap_out_seconds: f64,
-    /// Seconds of pages swapped in, of all runs.
+    /// The seconds of pages swapped in, of all runs.
     pub swap_in_seconds: f64,
-    /// Microseconds that a collection takes, mean; `None` where there was none.
+    /// The microseconds that a collection takes, as the mean; `None` if there was none.
     pub mean_collection_us: Option<f64>,
-    /// Pages touched.
+    /// The pages touched.
     pub references: u64,
-    /// Pages touched that were written.
+    /// The pages touched by a write.
     pub writes: u64,
-    /// References to pages in memory.
+    /// The references to pages in memory.
     pub hits: u64,
-    /// Pages read from flash.
+    /// The pages read from flash.
     pub swap_ins: u64,
-    /// Pages that came into memory and were not on flash.
+    /// The pages that came into memory and were not on flash.
     pub first_touches: u64,
-    /// Dirty pages that left memory and were written to flash.
+    /// The dirty pages that left memory and were written to flash.
     pub swap_outs: u64,
-    /// Clean pages that left it.
+    /// The clean pages that left memory.
     pub clean_evictions: u64,
-    /// Clean pages that collections left to memory, which became dirty.
+    /// The clean pages that collections left to memory, which became dirty.
     pub made_dirty: u64,
-    /// Dirty pages that collections left to memory.
+    /// The dirty pages that collections left to memory.
     pub left_dirty: u64,
-    /// Dirty pages that collections wrote from memory, which became clean.
+    /// The dirty pages that collections wrote from memory, which became clean.
     pub flushed: u64,
-    /// Pages in memory that a collection did not read from flash (N_dup), mean; `None` where there
-    /// was no collection.
+    /// The pages in memory that a collection did not read from flash (N_dup), as the mean; `None`
+    /// if there was no collection.
     pub excluded_per_collection: Option<f64>,
 }
 
@@ -94,25 +94,25 @@ fn io_seconds(costs: &Costs, run: &Finished, swapping: &Swapping) -> f64 {
     ns as f64 / 1e9
 }
 
-/// How log blocks were merged in the measured parts of all runs.
+/// The counts of merges of log blocks in the measured parts of all runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCounts {
-    /// A log block became the data block as it was.
+    /// The merges in which a log block became the data block as it was.
     pub switch: u64,
-    /// It was completed and became the data block.
+    /// The merges in which the log block was completed and became the data block.
     pub partial: u64,
-    /// Its data blocks were written anew.
+    /// The merges in which the data blocks of the log block were written anew.
     pub full: u64,
-    /// It held nothing and was erased.
+    /// The merges in which the log block held nothing and was erased.
     pub dead: u64,
-    /// Log blocks chosen by their cost.
+    /// The log blocks chosen by their cost.
     pub picks: u64,
-    /// Log blocks weighed to choose them.
+    /// The log blocks weighed to choose them.
     pub weighed: u64,
 }
 
 impl MergeCounts {
-    /// The sum over the runs; `None` where the mapping has no log blocks.
+    /// Returns the sum over the runs; `None` if the mapping has no log blocks.
     pub(crate) fn of(runs: &[Finished]) -> Option<Self> {
         let mut merges = runs.iter().filter_map(|run| run.merges).peekable();
         merges.peek()?;
@@ -133,18 +133,18 @@ impl MergeCounts {
 /// The traffic of a map on flash in the measured parts of all runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
-    /// Commands whose map entry was in memory.
+    /// The commands whose map entry was in memory.
     pub hits: u64,
-    /// Commands whose map entry was not.
+    /// The commands whose map entry was not in memory.
     pub misses: u64,
-    /// Translation pages read.
+    /// The translation pages read.
     pub reads: u64,
-    /// Translation pages programmed: they are among the pages copied.
+    /// The translation pages programmed: they are among the pages copied.
     pub writes: u64,
 }
 
 impl MapCounts {
-    /// The sum over the runs; `None` where the map is in memory.
+    /// Returns the sum over the runs; `None` if the map is in memory.
     pub(crate) fn of(runs: &[Finished]) -> Option<Self> {
         let mut traffic = runs.iter().filter_map(|run| run.map_traffic).peekable();
         traffic.peek()?;

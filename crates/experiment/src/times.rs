@@ -8,27 +8,28 @@ use flashgc_ftl::{Costs, Counters, Packing};
 use flashgc_timed::page_times::PageTimes;
 use serde::{Deserialize, Serialize};
 
-/// How long each operation keeps the flash busy, in nanoseconds.
+/// The time for which each operation keeps the flash busy, in nanoseconds.
 ///
-/// Reads and programs may have a time for each kind of page. A timed drive takes that of the page; the
-/// busy times of a counting drive, which knows no pages, and the costs that schemes weigh, the mean.
+/// Reads and programs may have a time for each kind of page. A timed drive uses the time of the page.
+/// The busy times of a counting drive, which does not know kinds of pages, and the costs that schemes
+/// weigh, use the mean.
 ///
 /// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
 /// the controller, which corrects it: a read, two transfers and a program. Each read, program and
 /// erase begins with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// From the cells of a page to its register.
+    /// The time of a read, from the cells of a page to its register.
     pub(crate) read: PageTimes,
-    /// From the register to the cells.
+    /// The time of a program, from the register to the cells.
     pub(crate) program: PageTimes,
-    /// A block.
+    /// The time to erase a block.
     pub(crate) erase: u64,
-    /// A page between register and controller, over the bus.
+    /// The time of a page between register and controller, over the bus.
     pub(crate) transfer: u64,
-    /// Command and address, over the bus.
+    /// The time of command and address, over the bus.
     pub(crate) command: u64,
-    /// A page from the host's memory to the flash chip; `None` where it is not given.
+    /// The time of a page from the host's memory to the flash chip; `None` if it is not given.
     memory: Option<u64>,
 }
 
@@ -39,7 +40,8 @@ impl Times {
     /// may be left out. A read or a program may have a time for each kind of page:
     /// `read=48us/76us/135us/228us`.
     ///
-    /// # Errors
+    /// Fails if an operation is unknown or missing, if a time has no unit, or if kinds differ in
+    /// number.
     /// An unknown or missing operation, a time without its unit, kinds that differ in number.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
@@ -80,8 +82,8 @@ impl Times {
         Ok(Self { read, program, erase, transfer, command, memory })
     }
 
-    /// The costs that a scheme weighs, transfers included. The cost of a page from the host's
-    /// memory is the paper's where it is not given.
+    /// Returns the costs that a scheme weighs, transfers included. The cost of a page from the host's
+    /// memory is the paper's unless it is given.
     pub fn costs(&self) -> Costs {
         Costs {
             read: self.read.mean() + self.transfer,
@@ -91,13 +93,14 @@ impl Times {
         }
     }
 
-    /// Nanoseconds of all that was done.
+    /// Returns the nanoseconds of all operations.
     pub(crate) fn total(&self, work: &Work) -> u128 {
         self.host(work) + self.collections(work)
     }
 
-    /// Nanoseconds of host reads and host writes. A write of less than a mapping unit reads the unit
-    /// first. A read takes the time of a flash page in the cells, and that of its unit on the bus.
+    /// Returns the nanoseconds of host reads and host writes. A write of less than a mapping unit
+    /// reads the unit first. A read takes the time of a flash page in the cells, and that of its unit
+    /// on the bus.
     fn host(&self, work: &Work) -> u128 {
         let reads = u128::from(work.asked.reads + work.asked.short_writes);
         let read = u128::from(self.command + self.read.mean());
@@ -108,7 +111,7 @@ impl Times {
         reads * read + work.in_pages(reads * transfer + written * write)
     }
 
-    /// Nanoseconds of copies and erases. A flash page of a victim is read once.
+    /// Returns the nanoseconds of copies and erases. A flash page of a victim is read once.
     fn collections(&self, work: &Work) -> u128 {
         let Counters { copied_pages, erases, .. } = work.counters;
         let copied = u128::from(copied_pages);
@@ -121,14 +124,14 @@ impl Times {
     }
 }
 
-/// As it can be typed, every time in microseconds.
+/// Writes the times as they can be typed, each in microseconds.
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
         let Self { read, program, erase, transfer, command, memory } = *self;
         let (erase, transfer) = (us(erase), us(transfer));
         write!(f, "read={read},program={program},erase={erase}us,transfer={transfer}us")?;
-        // Not written where there is none, as there was none at first: digests stay.
+        // The command is not written if it is 0, because it did not exist at first: digests stay.
         if command > 0 {
             write!(f, ",command={}us", us(command))?;
         }
@@ -136,7 +139,7 @@ impl fmt::Display for Times {
     }
 }
 
-/// What was done, of which times are counted.
+/// The operations whose times are counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) counters: Counters,
@@ -146,27 +149,27 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The time of flash pages, from that of as many mapping units.
+    /// Returns the time of flash pages from that of an equal number of mapping units.
     fn in_pages(&self, ns: u128) -> u128 {
         ns.div_ceil(self.units_per_page.into())
     }
 }
 
-/// How long the flash was busy in the measured parts of all runs.
+/// The time that the flash was busy in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
-    /// Seconds of everything.
+    /// The seconds of all operations.
     pub total_seconds: f64,
-    /// Seconds of host reads and host writes.
+    /// The seconds of host reads and host writes.
     pub host_seconds: f64,
-    /// Seconds of copies and erases.
+    /// The seconds of copies and erases.
     pub collection_seconds: f64,
-    /// Microseconds that a collection takes, mean; `None` where there was none.
+    /// The microseconds that a collection takes, as the mean; `None` if there was none.
     pub mean_collection_us: Option<f64>,
 }
 
 impl Busy {
-    /// The busy times of these counts.
+    /// Returns the busy times of these operations.
     pub(crate) fn new(times: &Times, work: &Work) -> Self {
         let seconds = |ns: u128| ns as f64 / 1e9;
         let (collections, count) = (times.collections(work), work.counters.collections);
@@ -183,7 +186,7 @@ impl Busy {
 mod tests {
     use super::*;
 
-    /// These operations and so many reads, on flash whose pages are mapping units.
+    /// Returns these operations and `reads` reads, on flash whose pages are mapping units.
     fn work(counters: Counters, reads: u64) -> Work {
         let asked = Asked { reads, ..Asked::default() };
         Work { counters, asked, packing: None, units_per_page: 1 }

@@ -1,4 +1,4 @@
-//! Wear and lifetime: how evenly blocks were erased, and how long the drive lived.
+//! Wear and lifetime: the evenness of the erases of blocks, and the time that the drive lived.
 
 use flashgc_drive::asked::Asked;
 use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
@@ -11,15 +11,15 @@ use crate::finished::{Finished, Life};
 use crate::times::Work;
 use crate::worn::Erases;
 
-/// Years over which drive writes per day are rated: a drive's usual warranty.
+/// The years over which drive writes per day are rated: a drive's usual warranty.
 const SERVICE_YEARS: f64 = 5.0;
 const DAYS_A_YEAR: f64 = 365.0;
 
-/// Bins that a histogram of erase counts has at most.
+/// The most bins of a histogram of erase counts.
 const BINS: u32 = 64;
 
-/// The blocks of these tallies together, in bins of equal width: the least erases of each and its
-/// blocks.
+/// Returns the blocks of these tallies together, in bins of equal width: the least erases of each
+/// bin, and its blocks.
 fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(u32, u64)> {
     let counts = tallies.clone().map(|&(count, _)| count);
     let (Some(min), Some(max)) = (counts.clone().min(), counts.max()) else {
@@ -33,31 +33,31 @@ fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(
     (0..).map(|bin| min + bin * width).zip(blocks).collect()
 }
 
-/// One moment of a drive's wear.
+/// The wear of a drive at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WearPoint {
-    /// Drive writes done.
+    /// The drive writes done.
     pub drive_writes: f64,
-    /// Mean erases of a block.
+    /// The mean erases of a block.
     pub mean: f64,
-    /// Standard deviation over the blocks.
+    /// The standard deviation over the blocks.
     pub deviation: f64,
-    /// Gini coefficient; `None` before the first erase.
+    /// The Gini coefficient; `None` before the first erase.
     pub gini: Option<f64>,
-    /// Erases of the least worn block, those that 10% to 90% of the blocks do not exceed, and those
-    /// of the most worn one: 11 numbers.
+    /// The erases of the least worn block, those that 10% to 90% of the blocks do not exceed, and
+    /// those of the most worn block: 11 numbers.
     pub deciles: Vec<u32>,
 }
 
-/// Wear since the drives were made, warm-up included.
+/// The wear since the drives were made, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
-    /// Mean over the runs; the extremes are those of all runs.
+    /// The means over the runs; the extremes are those of all runs.
     #[serde(flatten)]
     pub erases: Erases,
-    /// Blocks of all runs by their erases: least erases of the bin, blocks in it.
+    /// The blocks of all runs by their erases: the least erases of each bin, and its blocks.
     pub histogram: Vec<(u32, u64)>,
-    /// How the first run wore. Kept where there is an endurance.
+    /// The wear of the first run over time. It is kept if there is an endurance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<WearPoint>,
 }
@@ -101,9 +101,9 @@ impl Wear {
 /// The cost of wear levelling in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Levelling {
-    /// Blocks collected to level wear, in place of a victim of the policy.
+    /// The blocks collected to level wear, in place of a victim of the policy.
     pub collections: u64,
-    /// Valid pages that those collections rewrote.
+    /// The valid pages that those collections rewrote.
     pub copied_pages: u64,
 }
 
@@ -118,31 +118,31 @@ impl Levelling {
     }
 }
 
-/// A moment in a drive's life, mean over the runs that came to it. From the new drive on, warm-up
-/// included.
+/// A moment in a drive's life, as the mean over the runs that came to it. It counts from the new
+/// drive on, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Milestone {
-    /// Runs that came to it.
+    /// The runs that came to it.
     pub runs: usize,
-    /// Pages that the host had written.
+    /// The pages that the host had written.
     pub host_pages: f64,
-    /// The same in drive writes (multiples of the logical capacity).
+    /// The drive writes, which are multiples of the logical capacity.
     pub drive_writes: f64,
-    /// Half the 95% interval of that, over the runs; `None` for one run.
+    /// Half the 95% interval of the drive writes, over the runs; `None` for one run.
     pub drive_writes_ci95: Option<f64>,
-    /// Drive writes a day, if the drive is to live for five years.
+    /// The drive writes a day, if the drive is to live for five years.
     pub drive_writes_per_day: f64,
-    /// The same in terabytes (10^12 bytes).
+    /// The terabytes (10^12 bytes) that the host had written.
     pub terabytes_written: f64,
-    /// Erases of all blocks.
+    /// The erases of all blocks.
     pub erases: f64,
-    /// Blocks that were bad.
+    /// The blocks that were bad.
     pub bad_blocks: f64,
-    /// Bytes programmed per byte written by the host, up to then.
+    /// The bytes programmed per byte written by the host, up to the moment.
     pub write_amplification: f64,
-    /// Seconds that the flash had been busy; `None` without times.
+    /// The seconds that the flash had been busy; `None` without times.
     pub busy_seconds: Option<f64>,
-    /// Drive writes of each run that came to it.
+    /// The drive writes of each run that came to it.
     pub run_values: Vec<f64>,
 }
 
@@ -189,22 +189,22 @@ impl Milestone {
     }
 }
 
-/// How long drives whose blocks wear out lived.
+/// The lifetime of drives whose blocks wear out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lifetime {
-    /// Bad blocks that the drive can bear before it fails.
+    /// The bad blocks that the drive can bear before it fails.
     pub reserve_blocks: u32,
-    /// The first block at its limit; `None` where no run came to it.
+    /// The moment at which the first block reached its limit; `None` if no run came to it.
     pub first_failure: Option<Milestone>,
-    /// The first erased block that could not be had; likewise.
+    /// The first moment at which no erased block could be had; `None` if no run came to it.
     pub system_failure: Option<Milestone>,
-    /// How the first run's blocks failed: drive writes done, and bad blocks from then on. At most
-    /// 128 points, the first and the last failure among them.
+    /// The failures of the first run's blocks: the drive writes done, and the bad blocks from then
+    /// on. There are at most 128 points, the first and the last failure among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(f64, usize)>,
-    /// Runs that failed because the reserve was used up.
+    /// The runs that failed because the reserve was used up.
     pub reserve_used_up: usize,
-    /// Runs that failed because several victims in a row wore out and the pool was empty.
+    /// The runs that failed because several victims in a row wore out and the pool was empty.
     pub pool_ran_dry: usize,
 }
 
@@ -226,7 +226,7 @@ impl Lifetime {
     }
 }
 
-/// Points that a drive's failures are thinned to.
+/// The number of points that a drive's failures are thinned to.
 const FAILURES: usize = 128;
 
 fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
@@ -234,7 +234,7 @@ fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
     thinned(run.failures.len()).map(|bad| (run.failures[bad - 1] as f64 / pages, bad)).collect()
 }
 
-/// Of 1 to `count`, [`FAILURES`] numbers at most, evenly spaced, both ends among them.
+/// Returns at most [`FAILURES`] of the numbers 1 to `count`, evenly spaced, both ends among them.
 fn thinned(count: usize) -> impl Iterator<Item = usize> {
     let points = count.min(FAILURES);
     (0..points).map(move |point| 1 + point * (count - 1) / (points - 1).max(1))

@@ -1,4 +1,4 @@
-//! Worn blocks, counted: how often the blocks of one drive were erased, and how evenly.
+//! The wear of the blocks of one drive, counted: their erases, and the evenness of these.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
-/// How often the blocks of one drive have been erased since it was made, and how evenly.
+/// The figures of the erase counts of one drive's blocks since it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Erases {
-    /// Mean over the blocks.
+    /// The mean over the blocks.
     pub mean: f64,
-    /// Standard deviation over the blocks (of all of them, not of a sample).
+    /// The standard deviation over the blocks (all of them, not a sample).
     pub deviation: f64,
-    /// Standard deviation by mean; `None` before the first erase.
+    /// The standard deviation divided by the mean; `None` before the first erase.
     pub cv: Option<f64>,
-    /// Gini coefficient: 0 where all blocks are alike, 1 where one has all; `None` before the first
-    /// erase.
+    /// The Gini coefficient: 0 if all blocks are alike, 1 if one has all erases; `None` before the
+    /// first erase.
     pub gini: Option<f64>,
-    /// The least worn block's.
+    /// The erases of the least worn block.
     pub min: u32,
-    /// The most worn block's.
+    /// The erases of the most worn block.
     pub max: u32,
 }
 
@@ -29,10 +29,11 @@ impl Value for Erases {
 }
 
 impl Erases {
-    /// The figures of these erase counts, one a block.
+    /// Returns the figures of these erase counts, one a block.
     pub fn of(counts: &[u32]) -> Self {
         let n = counts.len() as f64;
-        // How many blocks have each count: sums over blocks in order of count, exact in integers.
+        // The blocks are counted by their erases: sums over blocks in order of count, exact in
+        // integers.
         let blocks = tally(counts);
         let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         let mean = sum as f64 / n;
@@ -41,8 +42,8 @@ impl Erases {
             .map(|&(count, blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
             .sum();
         let deviation = (squares / n).sqrt();
-        // Sum over i of (2 i - n - 1) x_i, for x in order and i from 1: of a group of equals from
-        // place `before`, twice the mean place is 2 before + size + 1.
+        // The sum over i of (2 i - n - 1) x_i, for x in order and i from 1: in a group of equals
+        // from place `before` on, twice the mean place is 2 before + size + 1.
         let mut before = 0;
         let mut ranked = 0.0;
         for &(count, size) in &blocks {
@@ -62,7 +63,7 @@ impl Erases {
     }
 }
 
-/// How many of the blocks have been erased how often: each number of erases, and its blocks.
+/// Returns the number of blocks with each number of erases, in order of erases.
 pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
     let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
     for &count in counts {
@@ -71,12 +72,12 @@ pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
     blocks.into_iter().collect()
 }
 
-/// How worn the blocks of a run were at one moment.
+/// The wear of the blocks of a run at one moment.
 pub(crate) struct Worn {
-    /// Pages that the host had written.
+    /// The pages that the host had written.
     pub(crate) host_pages: u64,
     pub(crate) erases: Erases,
-    /// Erases that no, one and so on to ten tenths of the blocks do not exceed.
+    /// The erases that none, one tenth and so on to ten tenths of the blocks do not exceed.
     pub(crate) deciles: Vec<u32>,
 }
 
@@ -85,14 +86,14 @@ impl Value for Worn {
 }
 
 impl Worn {
-    /// The wear of these erase counts, one a block, after so many host pages.
+    /// Returns the wear of these erase counts, one a block, after `host_pages` host pages.
     pub(crate) fn of(host_pages: u64, counts: &[u32]) -> Self {
         Self { host_pages, erases: Erases::of(counts), deciles: deciles(counts) }
     }
 }
 
-/// The least worn block's erases, those that 10%, 20% and so on of the blocks do not exceed, and the
-/// most worn one's.
+/// Returns the erases of the least worn block, those that 10%, 20% and so on of the blocks do not
+/// exceed, and those of the most worn block.
 fn deciles(counts: &[u32]) -> Vec<u32> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();

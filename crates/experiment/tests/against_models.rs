@@ -1,5 +1,5 @@
-//! Simulation against the analytic models, which share no code with it, at parameters drawn at
-//! random from a fixed seed.
+//! Simulation against the analytic models, which share no code with it, at random parameters from a
+//! fixed seed.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
     }
 }
 
-/// Parameters drawn between bounds.
+/// Random parameters between bounds.
 struct Draw(Stream);
 
 impl Draw {
@@ -54,7 +54,7 @@ impl Draw {
 /// Student's factor of a 95% interval from eight runs.
 const T95_OF_EIGHT: f64 = 2.365;
 
-/// Fails where a model is further from its simulation than three standard errors and 0.05%.
+/// Fails if a model differs from its simulation by more than three standard errors and 0.05%.
 fn agree(rows: &[(String, f64)], results: &[RunResult]) {
     let mut off = Vec::new();
     for ((what, model), result) in rows.iter().zip(results) {
@@ -109,7 +109,7 @@ fn greedy_and_windowed_at_random_settings() {
     agree(&rows, &run(&configs));
 }
 
-/// Hot and cold data at `count` random settings; returns the differences in percent.
+/// Compares hot and cold data at `count` random settings; returns the differences in percent.
 fn hot_and_cold(frontier: Frontier, count: usize, seed: u64) -> Vec<(String, f64)> {
     let mut draw = Draw(Stream::new(seed, "settings"));
     let (mut rows, mut configs) = (Vec::new(), Vec::new());

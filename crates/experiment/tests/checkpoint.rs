@@ -43,7 +43,7 @@ fn host() -> HostConfig {
     }
 }
 
-/// Counting drives: one with each of the things that a drive may have.
+/// Returns configurations of counting drives: one with each of the parts that a drive may have.
 fn countings() -> Vec<RunConfig> {
     let base = counting();
     vec![
@@ -106,7 +106,7 @@ fn countings() -> Vec<RunConfig> {
     ]
 }
 
-/// Drives with a clock, likewise.
+/// Returns configurations of drives with a clock: one with each of the parts that a drive may have.
 fn timed() -> Vec<RunConfig> {
     let timed = |change: &dyn Fn(&mut TimedConfig)| {
         let mut clock =
@@ -159,7 +159,7 @@ fn resolve(config: &RunConfig) -> Resolved {
     .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Its digits: all but the speed.
+/// Returns the digits of a result: all but the speed.
 fn digits(mut result: RunResult) -> String {
     result.page_programs_per_second = 0.0;
     serde_json::to_string(&result).unwrap()
@@ -170,7 +170,7 @@ fn uninterrupted(config: &RunConfig) -> String {
     digits(results.into_iter().next().unwrap())
 }
 
-/// Runs, or goes on, until the end or until cancelled after `patience`; the result.
+/// Runs, or goes on, until the end or until cancelled after `patience`; returns the result.
 fn attempt(config: &RunConfig, path: &Path, every: Duration, patience: Duration) -> RunResult {
     let resolved = resolve(config);
     let places = Places {
@@ -212,14 +212,14 @@ fn a_run_that_was_stopped_again_and_again_has_the_digits_of_one_that_was_not() {
             patience += 3;
         };
         assert_eq!(digits(result), expected, "{config:?}");
-        // Gone on from once more, it gives its result again.
+        // If it goes on once more, it gives its result again.
         let again = attempt(&config, &path, Duration::ZERO, Duration::from_secs(60));
         assert_eq!(digits(again), expected, "{config:?}");
     }
     assert!(stops >= 11, "{stops} stops");
 }
 
-/// A copy of the file while the runs go on is what a killed process leaves.
+/// A killed process leaves the file as a copy of it shows while the runs go on.
 #[test]
 fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -272,14 +272,14 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
     assert!(error.ends_with("No such file or directory (os error 2)"), "{error}");
 }
 
-/// Where the head of a checkpoint ends, and its first slot begins.
+/// Returns the place at which the head of a checkpoint ends and its first slot begins.
 fn head(bytes: &[u8]) -> usize {
     let mut length = [0; 8];
     length.copy_from_slice(&bytes[12..20]);
     20 + u64::from_le_bytes(length) as usize + 8
 }
 
-/// The checkpoint of the one run of `config`, stopped on its way.
+/// Returns the checkpoint of the one run of `config`, stopped on its way.
 fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
     for patience in 1..100 {
         let _ = std::fs::remove_file(path);
@@ -294,7 +294,7 @@ fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
     panic!("it never began");
 }
 
-/// Goes on from `bytes`; the error, if that is refused.
+/// Goes on from `bytes`; returns the error if that is refused.
 fn go_on(config: &RunConfig, path: &Path, bytes: &[u8]) -> Result<String, String> {
     std::fs::write(path, bytes).unwrap();
     let resolved = resolve(config);
@@ -317,8 +317,8 @@ fn a_drive_of_another_shape_under_the_right_name_is_refused() {
     assert!(error.contains("a table has ") && !error.contains('\n'), "{error}");
 }
 
-/// Someone may change a state on purpose and make its digest right. What comes of it is a refusal, or a
-/// run of another drive, but nothing worse.
+/// Someone may change a state on purpose and make its digest right. The outcome is a refusal, or a run
+/// of another drive, but nothing worse.
 #[test]
 fn a_state_that_was_forged_is_refused_or_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -357,7 +357,8 @@ fn a_timeline_is_refused() {
     assert!(error.contains("a timeline cannot be saved; hint: leave out the timeline"), "{error}");
 }
 
-/// By count: a run that goes on or begins anew programs pages, one that is read from the file none.
+/// The page programs show it: a run that goes on or begins anew programs pages, one that is read from
+/// the file none.
 #[test]
 fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ fn run(config: &RunConfig) -> RunResult {
     simulate(&[resolve(config)], 0, &Control::default(), &mut || {}).unwrap().remove(0)
 }
 
-/// A workload that is the same for every seed, as a trace is.
+/// A workload with equal writes for every seed, as a trace has.
 struct Recorded(GeneratorSpec);
 
 impl Source for Recorded {
@@ -84,11 +84,13 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(!random.warnings.iter().any(|text| text.contains("alike")), "{:?}", random.warnings);
 }
 
-/// Amplification of 20 batches of six intervals, and half the interval of their differences.
+/// Returns the amplification of 20 batches of six intervals, and half the interval of their
+/// differences.
 fn half_of_batches(results: [&RunResult; 2]) -> f64 {
     let batches = |result: &RunResult| -> Vec<f64> {
         let measured = &result.series[result.series.len() - 120..];
-        // As many page writes in each interval, so that a mean of ratios is a ratio of sums.
+        // Each interval has an equal number of page writes, so that a mean of ratios is a ratio of
+        // sums.
         measured
             .chunks(6)
             .map(|six| six.iter().map(|(_, value)| value).sum::<f64>() / 6.0)
@@ -116,7 +118,7 @@ fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
         let apart = [&greedy, &fifo].map(|one| one.write_amplification_ci95.unwrap());
         assert!(half < apart[0].hypot(apart[1]), "{half} {apart:?}");
     }
-    // Other seeds are other writes, and lengths in collections too.
+    // Other seeds give other writes, and so do lengths in collections.
     let greedy = recorded(&config());
     let other = recorded(&RunConfig { seed: 8, victim: "fifo".into(), ..config() });
     assert_eq!(compare(&[greedy, other])[1].basis, Basis::Apart);
@@ -130,7 +132,7 @@ fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
 
 #[test]
 fn without_an_interval_a_difference_is_no_noise() {
-    // 20 page writes of warm-up and 20 measured are nothing to make an interval of.
+    // Of 20 page writes of warm-up and 20 measured no interval can be made.
     let of = |victim: &str| {
         let length = Length::Writes("20".into());
         let config = RunConfig { victim: victim.into(), warmup: "5x".into(), length, ..config() };
@@ -146,7 +148,7 @@ fn without_an_interval_a_difference_is_no_noise() {
 
 #[test]
 fn a_run_too_short_for_a_steady_state_says_so() {
-    // 200 blocks of 16 pages less 15%: 2720 logical pages.
+    // 200 blocks of 16 pages, 15% of them spare: 2720 logical pages.
     let forgotten =
         RunConfig { warmup: "0".into(), length: Length::Writes("20".into()), ..config() };
     let result = run(&forgotten);
@@ -163,11 +165,11 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
                 make the run longer";
     assert!(warnings.iter().any(|warning| warning.ends_with(text)), "{warnings:?}");
-    // Nor is a precision reached by it.
+    // It does not reach a precision either.
     let until = RunConfig { precision: Some(0.1), warmup: "0".into(), ..first };
     let result = run(&until);
     assert!(result.erases > 0 && result.host_pages > 2720, "{result:?}");
-    // With collections, but only 4% of a drive write.
+    // There are collections, but only 4% of a drive write.
     let result =
         run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
     assert!(!result.steady && result.collections == 30);

@@ -1,4 +1,5 @@
-//! Lifetimes: what a result says of drives whose blocks wear out, and of the time they were busy.
+//! Lifetimes: the part of a result that is about drives whose blocks wear out, and about their busy
+//! time.
 
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ fn a_life_adds_up() {
     assert!(first.drive_writes < end.drive_writes && first.bad_blocks == 1.0);
     // 200 blocks with 15% spare promise 170 of them; the pool frontier keeps 12.
     assert_eq!(lifetime.reserve_blocks, 18);
-    // Without a warm-up all that was counted was counted until the end.
+    // Without a warm-up all counts cover the run to its end.
     let (runs, blocks, pages) = (3.0, 200.0, 170.0 * 16.0);
     assert_eq!(result.host_pages as f64, end.host_pages * runs);
     assert_eq!(result.erases as f64, end.erases * runs);
@@ -74,10 +75,11 @@ fn a_life_adds_up() {
     assert!((end.busy_seconds.unwrap() * runs / total - 1.0).abs() < 1e-12);
     let collection = copies * 1e6 / result.collections as f64;
     assert!((busy.mean_collection_us.unwrap() / collection - 1.0).abs() < 1e-12);
-    // No more erases than blocks bear: on average 60, with a standard error of 0.42 (200 blocks).
+    // There are no more erases than blocks bear: on average 60, with a standard error of 0.42 (200
+    // blocks).
     assert!(wear.erases.mean < 60.0 + 5.0 * 0.42, "{}", wear.erases.mean);
-    // The histogram is of all three drives, as the mean is: with bins of one number of erases, their
-    // mean is that mean.
+    // The histogram is of all three drives, as the mean is: with one number of erases a bin, it has
+    // the same mean.
     let blocks = wear.histogram.iter().map(|&(_, blocks)| blocks).sum::<u64>();
     let sum =
         wear.histogram.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum::<u64>();
@@ -91,7 +93,7 @@ fn a_life_adds_up() {
     assert_eq!(last.deciles.len(), 11);
     assert!(wear.erases.min <= last.deciles[0] && last.deciles[10] <= wear.erases.max);
     assert!(last.deciles.is_sorted() && last.gini.is_some_and(|gini| gini > 0.0));
-    // The first failure and the last, one block more than the reserve.
+    // They are the first failure and the last, with one block more than the reserve.
     assert_eq!(lifetime.failures.first(), Some(&(first.run_values[0], 1)));
     assert_eq!(lifetime.failures.last(), Some(&(end.run_values[0], 19)));
     assert!(lifetime.failures.is_sorted());
@@ -160,7 +162,7 @@ fn a_drive_that_dies_in_its_run_says_so() {
     assert!(result.lifetime.as_ref().unwrap().system_failure.is_some());
     let expected = "in 3 of 3 runs the drive failed before the end of the run";
     assert!(result.warnings.iter().any(|text| text.starts_with(expected)), "{:?}", result.warnings);
-    // One that does not die has no failures, and no warning.
+    // A drive that does not die has no failures, and no warning.
     let short = run(&RunConfig { length: Length::Writes("3x".into()), ..config }, 0);
     let lifetime = short.lifetime.unwrap();
     assert_eq!((lifetime.first_failure, lifetime.system_failure), (None, None));

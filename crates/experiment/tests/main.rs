@@ -1,4 +1,4 @@
-//! All tests of the crate as one program: a module for each file, and what they share.
+//! All tests of the crate as one program: a module for each file, and the helpers that they share.
 
 mod against_models;
 mod checkpoint;

@@ -1,5 +1,5 @@
 //! Several mapping units in a flash page, and write amplification in bytes: against the drive whose
-//! pages are units, against hand-worked examples, and on both drives alike.
+//! pages are units, against examples worked by hand, and on both drives alike.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn refused(config: &RunConfig) -> String {
     Resolved::new(config, source, None).err().expect("a fault").to_string()
 }
 
-/// Everything that is counted, without the configuration.
+/// Returns all counts, without the configuration.
 fn counted(result: &RunResult) -> impl PartialEq + std::fmt::Debug {
     let RunResult { run_values, bytes, host_pages, copied_pages, .. } = result.clone();
     let RunResult { erases, collections, trimmed_pages, reads, series, .. } = result.clone();
@@ -84,7 +84,7 @@ fn units_are_the_pages_of_a_drive_of_small_pages() {
 
 #[test]
 fn a_small_write_to_a_whole_page_programs_the_page() {
-    // Four places of 4 KiB on each page of 16 KiB: whichever is written, the page is.
+    // There are four places of 4 KiB on each page of 16 KiB: a write of any of them writes the page.
     let pages = RunConfig { page_size: 16 * KIB, ..config() };
     let small = RunConfig { request_size: Some(4 * KIB), ..pages.clone() };
     let result = run(&small);
@@ -95,7 +95,7 @@ fn a_small_write_to_a_whole_page_programs_the_page() {
     assert_eq!(bytes.programmed, (result.host_pages + result.copied_pages) * 16 * 1024);
     let of_all = bytes.programmed as f64 / bytes.host as f64;
     assert!((result.write_amplification / of_all - 1.0).abs() < 1e-3);
-    // A random page is written either way: four times the amplification of whole-page writes.
+    // A random page is written either way: the amplification is four times that of whole-page writes.
     let whole = run(&RunConfig { runs: 8, ..pages.clone() });
     let many = run(&RunConfig { runs: 8, ..small.clone() });
     let half = |result: &RunResult| result.write_amplification_ci95.unwrap();
@@ -149,7 +149,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     assert_ne!(place(9).0, place(8).0);
     assert_eq!(layer.counters().host_pages, 10);
     layer.audit().unwrap();
-    // A protected buffer takes no notice.
+    // A protected buffer ignores it.
     let buffer = PageBuffer { is_protected: true, ..layout.buffer };
     let mut layer =
         VictimSpec::parse("greedy").unwrap().build(Layout { buffer, ..layout }).unwrap();
@@ -188,7 +188,7 @@ fn a_collection_reads_pages_and_packs_their_units() {
     layer.audit().unwrap();
 }
 
-/// Writes, reads, TRIMs and flushes of single units, skewed.
+/// Returns writes, reads, TRIMs and flushes of single units, skewed.
 fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
     let mut stream = Stream::new(2, "mixed");
     (0..count)
@@ -263,7 +263,8 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
     }
 }
 
-/// When these requests on units of 4 KiB, four to a page, were completed, in microseconds.
+/// Returns the times at which these requests on units of 4 KiB, four to a page, were completed, in
+/// microseconds.
 fn completed(
     requests: &[(u64, Op, u32)],
     change: impl Fn(&mut flashgc_timed::Settings),
@@ -291,7 +292,8 @@ fn the_times_of_units_are_what_was_worked_out_by_hand() {
     // Three writes wait in the buffer; the fourth fills the page.
     let writes = [(0, Write, 1), (5, Write, 50), (6, Write, 9), (10, Write, 2)];
     assert_eq!(completed(&writes, |_| ()), [0, 5, 6, 10 + 40 + 200]);
-    // A read finds its unit in the buffer at once; one of another unit reads the page and moves a unit.
+    // A read that finds its unit in the buffer is done at once; one of another unit reads the page and
+    // moves a unit.
     let reads = [(0, Write, 1), (5, Read, 1), (6, Read, 80)];
     assert_eq!(completed(&reads, |_| ()), [0, 5, 6 + 25 + 10]);
     // Units 80 to 83 are one page: read once, four units over the bus. Unit 84 is another.
@@ -401,7 +403,7 @@ fn what_does_not_go_together_is_refused_in_one_line() {
 
 #[test]
 fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
-    // No collection: every unit that waits is the host's.
+    // There is no collection: every unit that waits is the host's.
     for (case, multi_plane) in [(0u32, false), (1, true), (2, true), (3, false)] {
         let hardware = flashgc_timed::Hardware {
             page_bytes: 4 * PAGE,

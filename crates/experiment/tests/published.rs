@@ -1,5 +1,5 @@
-//! Measured against what is published and against closed forms. The smoke sizes run always; the
-//! full sizes are `cargo test --release -p flashgc-experiment --test suite published -- --ignored --nocapture`.
+//! The simulation against published figures and against closed forms. The smoke sizes always run; the full
+//! sizes are `cargo test --release -p flashgc-experiment --test suite published -- --ignored --nocapture`.
 
 use std::sync::Arc;
 
@@ -96,7 +96,8 @@ fn table_1_in_full_within_a_twentieth_of_a_percent() {
     assert!(worst <= 0.05, "{worst}");
 }
 
-/// Greedy under uniform writes, N to infinity: scan j for the level at which 0 <= x < 1.
+/// Returns the amplification of greedy under uniform writes, N to infinity: scan j for the level at which 0
+/// <= x < 1.
 fn greedy_exact(b: u32, spare: f64) -> f64 {
     let (pages, rho) = (f64::from(b), 1.0 - spare);
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
@@ -134,7 +135,7 @@ fn random_is_one_over_the_spare_factor() {
     assert!((measured / 5.0 - 1.0).abs() < 0.002, "{measured}");
 }
 
-/// Desnoyers, SYSTOR 2012, Eq. 14: FIFO with hot and cold data, by bisection.
+/// Returns the amplification by Desnoyers, SYSTOR 2012, Eq. 14: FIFO with hot and cold data, by bisection.
 fn fifo_hot_cold(f: f64, r: f64, spare: f64) -> f64 {
     let alpha = 1.0 / (1.0 - spare);
     let class = |share: f64, wa: f64| 1.0 / (((share * alpha / wa).exp()) - 1.0);

@@ -1,5 +1,5 @@
-//! Recordings of a drive: their replay does what the drive did, one by one, with hints and those taken back;
-//! and the drive must have the pages that they name.
+//! Recordings of a drive: their replay repeats the drive's commands one by one, with hints and hints taken
+//! back; and a drive must have the pages that they name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use crate::timed_common::{paper_hardware, settings, sorted_layer};
 
 const PAGE: u64 = 4096;
-/// 64 blocks of 8 pages, of which a quarter is spare.
+/// The logical pages: 64 blocks of 8 pages, a quarter of them spare.
 const PAGES: u32 = 384;
 
 fn config(victim: &str, placement: &str) -> RunConfig {
@@ -43,11 +43,11 @@ fn config(victim: &str, placement: &str) -> RunConfig {
     }
 }
 
-/// What a host asks of a drive, and tells it: an operation on pages next to each other.
+/// A command or a hint of a host: an operation on pages next to each other.
 type Step = (Op, u32, u32);
 
-/// Mostly writes, hints and hints taken back of a few pages. The last is a write: what a host says behind
-/// its last command changes nothing.
+/// Returns mostly writes, hints and hints taken back, of a few pages each. The last is a write: hints behind
+/// the last command change nothing.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![
         8 => Just(Op::Write),
@@ -76,7 +76,7 @@ fn requests(steps: &[Step]) -> Vec<Request> {
     (0..).zip(steps).map(request).collect()
 }
 
-/// The recording of a drive that is asked for `steps`.
+/// Records a drive that is asked for `steps`; returns the recording.
 fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     let path = folder.join("drive.flashgc");
     let mut writer = NativeWriter::new(
@@ -89,14 +89,14 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     path
 }
 
-/// Everything that a layer decided, counted, and knows of its pages.
+/// Returns every decision and count of a layer, and all that it knows of its pages.
 fn state(layer: &dyn Translation) -> String {
     layer.audit().unwrap();
     let places: Vec<_> = (0..PAGES).map(|page| layer.locate(page)).collect();
     format!("{:?} {:?} {:?} {places:?}", layer.decisions(), layer.counters(), layer.zombies())
 }
 
-/// The layer of `config` after `steps`, page by page.
+/// Returns the layer of `config` after `steps`, page by page.
 fn one_by_one(config: &RunConfig, steps: &[Step]) -> Box<dyn Translation> {
     let uniform = flashgc_workload::generate::GeneratorSpec::parse("uniform").unwrap();
     let length = Length::Writes("1x".into());
@@ -116,7 +116,7 @@ fn one_by_one(config: &RunConfig, steps: &[Step]) -> Box<dyn Translation> {
     layer
 }
 
-/// The policies that hear of zombies, with their placements.
+/// Returns the policies that use zombies, with their placements.
 fn that_use_zombies() -> Vec<(&'static str, &'static str)> {
     let named = ["zgc-gd", "zgc-cb"];
     let found = collectors().iter().filter(|one| named.contains(&one.name));
@@ -209,12 +209,12 @@ fn a_hint_that_is_taken_back_leaves_no_zombie() {
     let replay = source.open(PAGES, Replay::Passes(1)).unwrap();
     let mut drive = CountingDrive::new(layer, Box::new(replay), 4096);
     while drive.step(Extent { unit: Unit::Requests, amount: u64::MAX }).unwrap() {}
-    // Pages 0 to 5 are told, 1 to 3 taken back, 2 told again; 0 comes true.
+    // Pages 0 to 5 are named by hints, 1 to 3 taken back, 2 named again; the hint of 0 comes true.
     let zombies = drive.layer().zombies().unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 1, 3));
 }
 
-/// The runs of a counting drive, and of one with a clock, on the trace at `path`.
+/// Returns the runs of a counting drive, and of one with a clock, on the trace at `path`.
 fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
     let workload = path.to_str().unwrap().to_string();
     let numbering = config.trace.numbering.as_deref().map(|name| Numbering::parse(name).unwrap());
@@ -239,7 +239,7 @@ fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
 #[test]
 fn the_drive_says_how_many_pages_there_are() {
     let folder = tempfile::tempdir().unwrap();
-    // What the host tells the drive is no request: the run has both writes.
+    // Hints to the drive are no requests: the run has both writes.
     let hints = [(Op::Dirty, 383, 1), (Op::Clean, 383, 1), (Op::Clean, 7, 2)];
     let steps = [&[(Op::Write, 383, 1)], hints.as_slice(), &[(Op::Write, 7, 2)]].concat();
     let path = record(folder.path(), &steps);
@@ -250,7 +250,7 @@ fn the_drive_says_how_many_pages_there_are() {
         let result = simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0);
         assert_eq!((result.host_pages, result.config.run.blocks), (3, Some(64)));
     }
-    // A larger drive will do; on a smaller one, the request that goes farthest is beyond its end.
+    // A larger drive is accepted; on a smaller one, the request that goes farthest is beyond its end.
     let larger = RunConfig { blocks: Some(65), ..config("greedy", "none") };
     assert!(both(&larger, &path).iter().all(Result::is_ok));
     let smaller = RunConfig { blocks: Some(63), ..config("greedy", "none") };
@@ -261,7 +261,7 @@ fn the_drive_says_how_many_pages_there_are() {
              logical pages, numbered from 0; hint: give more --blocks, or --numbering address"
         );
     }
-    // By their addresses, the pages fit the smallest drive.
+    // With numbering by address, the pages fit the smallest drive.
     let numbering = Some("address".to_string());
     let trace = TraceConfig { numbering, ..TraceConfig::default() };
     let pages = RunConfig { pages_per_block: 8, trace, ..smaller };

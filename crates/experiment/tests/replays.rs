@@ -16,7 +16,7 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_ftl::{Victim, VictimSpec, victim_policies};
 use flashgc_workload::trace::SourceOptions;
 
-/// A trace of `writes` page writes: a fifth of 1000 pages takes four fifths of them.
+/// Writes a trace of `writes` page writes: a fifth of 1000 pages takes four fifths of them.
 fn save(folder: &Path, writes: u32) -> String {
     let mut rng = Stream::new(7, "trace");
     let mut rows = String::from("time_us,op,offset_bytes,size_bytes,dev\n");
@@ -68,7 +68,7 @@ fn a_trace_is_replayed_until_it_has_settled() {
     assert_eq!(result.host_pages, measured * 5000);
     let copies = result.copied_pages as f64 / result.host_pages as f64;
     assert!((result.write_amplification - 1.0 - copies).abs() < 1e-12);
-    // As often as that with a length gives the same run.
+    // The same number of passes, given as a length, makes the same run.
     let asked = run(&RunConfig { length: Length::Passes(all), ..config(&path) });
     assert_eq!(passes(&asked), (warmup, measured));
     assert_eq!(asked.write_amplification, result.write_amplification);
@@ -103,7 +103,7 @@ fn what_does_not_settle_stops_at_the_most_passes_and_says_so() {
 fn an_interval_begins_at_1_at_the_least() {
     let folder = tempfile::tempdir().unwrap();
     let path = save(folder.path(), 1200);
-    // Four passes of a drive that is filling up.
+    // There are four passes of a drive that is filling up.
     let config = RunConfig {
         fill: "empty".into(),
         warmup: "0".into(),
@@ -142,7 +142,7 @@ fn policies_without_randomness_differ_exactly_on_as_many_passes() {
     let ranks = compare(&[three("fifo"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].difference_ci95), (Basis::Exact, Some(0.0)));
     assert!(!ranks[1].inside_noise && ranks[1].difference > 0.0);
-    // A draw makes it one run of many.
+    // With random numbers it is one run of many.
     let ranks = compare(&[three("random"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::None, false));
     let twelve = |victim| of(victim, Length::Passes(12));

@@ -263,15 +263,15 @@ fn bad_configurations_are_refused_with_a_hint() {
     assert!(fault(&|config| config.precision = Some(2.0)).contains("precision is 2"));
 }
 
-/// By hand: three of five commands are reads, whether the layer hears of reads (a map on flash does) or
-/// not, and however the commands are batched.
+/// The count is worked by hand: three of five commands are reads. It does not depend on the batches,
+/// nor on the layer: a map on flash learns of reads, others do not.
 #[test]
 fn every_read_is_counted_once() {
     use flashgc_base::snapshot::{Fault, Reader, State, Writer};
     use flashgc_ftl::Mapping;
     use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-    /// Read, write, read, TRIM, read; then nothing.
+    /// A workload that reads, writes, reads, TRIMs and reads, and then ends.
     struct Five(usize);
     impl State for Five {
         fn save(&self, to: &mut Writer<'_>) {

@@ -1,5 +1,5 @@
-//! Drives under a page cache: what passes between memory and flash adds up, digits depend on
-//! nothing but the seed, and the schemes do on references with locality what the paper says.
+//! Drives under a page cache: the traffic between memory and flash adds up, digits depend only on
+//! the seed, and on references with locality the schemes do what the paper says.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use flashgc_experiment::swap_results::Swap;
 use flashgc_ftl::schemes;
 use flashgc_workload::generate::GeneratorSpec;
 
-/// 200 blocks of 64 pages of data, 40 spare; a cache of a sixth of the data.
+/// Returns a drive of 200 blocks of 64 pages of data, 40 of them spare; the cache holds a sixth of
+/// the data.
 fn config(mapping: &str, scheme: &str) -> RunConfig {
     RunConfig {
         blocks: Some(240),
@@ -63,10 +64,10 @@ fn what_passes_between_memory_and_flash_adds_up() {
         assert_eq!(swap.references, 400_000);
         let misses = swap.references - swap.hits;
         assert_eq!(misses, swap.swap_ins + swap.first_touches);
-        // The cache is full at the end: what came and did not leave.
+        // The cache is full at the end: it holds the pages that came and did not leave.
         assert_eq!(misses, swap.swap_outs + swap.clean_evictions + 2048);
-        // A filled drive has every page that was not left out; what was left out was dirty, and
-        // came back with its write.
+        // A filled drive has every page that was not left out. A page that was left out was dirty,
+        // and came back with its write.
         assert_eq!(swap.first_touches, 0, "{}", scheme.name);
         assert_eq!(result.host_pages, swap.swap_outs + swap.flushed);
         assert_eq!(result.reads, swap.swap_ins);
@@ -102,7 +103,7 @@ fn a_warm_up_is_not_measured() {
 
 #[test]
 fn leaving_out_duplicates_pays_on_a_page_map_and_less_under_fast() {
-    // Without victims by cost and with times of the paper, the share of DU-GC's I/O time.
+    // The share of DU-GC's I/O time, without victims by cost and with times of the paper.
     let share = |mapping: &str| {
         let results = run(&[config(mapping, "du-gc"), config(mapping, "da-gc")], 1);
         let [du, da] = [0, 1].map(|index| results[index].swap.as_ref().unwrap().io_seconds);

@@ -1,5 +1,5 @@
 //! Several tenants on one drive with a clock: shares by weights, classes and queue depths, urgent
-//! requests, and that a tenant alone is a host alone.
+//! requests; and a tenant alone is a host alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use flashgc_experiment::tenants::specs;
 use flashgc_timed::TenantResult;
 use flashgc_workload::requests::Requests;
 
-/// Reads of 50 us and programs of 200 us, without a bus, on one die.
+/// Returns a drive with reads of 50 us and programs of 200 us, without a bus, on one die.
 fn config(tenants: &[&str], change: impl FnOnce(&mut TimedConfig)) -> RunConfig {
     let mut timed = TimedConfig {
         tenants: tenants.iter().map(ToString::to_string).collect(),
@@ -64,7 +64,7 @@ fn tenants(result: &RunResult) -> Vec<TenantResult> {
     result.timed.as_ref().unwrap().tenants.clone().unwrap()
 }
 
-/// Requests of the first tenant for each of the second.
+/// Returns the requests of the first tenant for each of the second.
 fn ratio(config: &RunConfig) -> f64 {
     let result = run(config);
     let [first, second] = tenants(&result).try_into().unwrap();
@@ -103,8 +103,8 @@ fn saturated_tenants_share_the_drive_by_the_weights_of_their_classes() {
     assert!((found / 2.5 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// The drive takes whatever comes, and a die serves in the order of arrival: of a closed loop each place
-/// is served as often.
+/// The drive takes every request that comes, and a die serves them in the order of arrival: each place
+/// of a closed loop is served equally often.
 #[test]
 fn where_the_drive_has_a_place_for_all_they_share_it_by_their_queue_depths() {
     let a = "name=a; workload=uniform:read=1; arrivals=closed:threads=6; priority=low";
@@ -117,7 +117,7 @@ fn where_the_drive_has_a_place_for_all_they_share_it_by_their_queue_depths() {
     assert!((found / 3.0 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// A drive that works on one request at a time, saturated with reads of 50 us, is never idle: an urgent
+/// A drive that works on one request at a time, saturated with reads of 50 us, is never idle. An urgent
 /// request that comes at random waits for the rest of one of them, 25 us in the mean (the residual of a
 /// constant service is half of it), and is then served in 50 us. Its own requests are so rare (1% of the
 /// time) that they hardly meet: M/G/1 adds 0.5%.
@@ -137,8 +137,8 @@ fn an_urgent_request_waits_for_the_residual_service_alone() {
     let expected = service / 2.0 / 0.99 + service;
     let found = mean(&urgent("urgent"));
     assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
-    // With the weight of medium, 2 to 1, it takes the next place too unless it came twice: no more than
-    // one request of bulk goes before it.
+    // With the weight of medium, 2 to 1, it also takes the next place, unless it came twice: no more
+    // than one request of bulk goes before it.
     let weighted = mean(&urgent("medium"));
     assert!(weighted >= found && weighted < found + service, "{weighted} {found}");
     let last = mean(&urgent("low"));
@@ -193,8 +193,8 @@ fn a_tenant_alone_has_the_digits_of_a_host_alone() {
     }
 }
 
-/// Two classes that wait for places beside an urgent tenant, and two tenants in one of them: all that
-/// arbitration keeps matters to the digits.
+/// Returns two classes that wait for places beside an urgent tenant, with two tenants in one of them:
+/// the whole state of arbitration matters to the digits.
 fn mixed() -> RunConfig {
     let db =
         "name=db; priority=urgent; workload=zipf:read=0.7; arrivals=poisson:rate=700; space=30%";
@@ -292,7 +292,7 @@ fn what_tenants_cannot_be_is_refused() {
     assert!(refused(of_8k).starts_with("tenant a: "));
 }
 
-/// A tenant's writes stay on its part: a part that is only read is never written.
+/// The writes of a tenant stay on its part: a part that is only read is never written.
 #[test]
 fn requests_stay_on_their_part_of_the_drive() {
     let folder = tempfile::tempdir().unwrap();

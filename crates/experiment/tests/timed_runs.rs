@@ -1,5 +1,5 @@
-//! Runs of drives with a clock, from the configuration to the result: the same digits always, what
-//! is measured and what is not, agreement with the counting drive, and what is refused.
+//! Runs of drives with a clock, from the configuration to the result: always the same digits, the
+//! limits of the measured part, agreement with the counting drive, and refused options.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -57,7 +57,7 @@ fn run(config: &RunConfig, threads: usize) -> RunResult {
 #[test]
 fn digits_do_not_depend_on_the_number_of_threads_and_survive_json() {
     let (mut one, mut two) = (run(&config(), 1), run(&config(), 2));
-    // The one figure that is measured by a clock.
+    // Only this figure is measured by a clock.
     (one.page_programs_per_second, two.page_programs_per_second) = (0.0, 0.0);
     assert_eq!(one, two);
     let text = serde_json::to_string(&one).unwrap();
@@ -97,8 +97,8 @@ fn a_drive_whose_channels_are_simulated_side_by_side_gives_the_same_digits() {
 
 #[test]
 fn times_of_requests_and_of_the_drive_agree() {
-    // Little's law: the requests in the system, over all the time, are the response times of all,
-    // since the runs begin and end with none.
+    // By Little's law, the requests in the system, over all the time, are the response times of
+    // all, since the runs begin and end with none.
     let result = run(&config(), 2);
     let measured = result.timed.unwrap();
     let all = measured.latency_us.all.unwrap().all;
@@ -180,13 +180,13 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
         "{:?}",
         result.warnings
     );
-    // A closed loop with as many requests under way as wait there finds the same rate.
+    // A closed loop with as many requests under way as wait there finds an equal rate.
     let mut closed = timed(|timed| timed.arrivals = Some("closed:threads=256".into()));
     (closed.runs, closed.length) = (1, Length::Requests(20_000));
     let closed = run(&closed, 1).timed.unwrap().throughput.requests_per_second;
     let ratio = overload.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{overload:?} {closed}");
-    // A run that ends before a million wait was just as far behind at its end, and says so.
+    // A run that ends before a million wait was just as far behind at its end, and reports it.
     config.length = Length::Requests(50_000);
     let short = run(&config, 1);
     let behind = short.timed.as_ref().unwrap().overload.unwrap();
@@ -198,7 +198,7 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     let served = 50_000.0 * closed / 200_000.0;
     assert!((behind.outstanding as f64 / (50_000.0 - served) - 1.0).abs() < 0.03, "{behind:?}");
     assert!(short.warnings[0].contains("waited when the last one arrived"), "{:?}", short.warnings);
-    // At a rate below what it can sustain, nothing is said.
+    // At a rate below the one that it can sustain, it reports nothing.
     let below = format!("poisson:rate={}", 0.8 * closed);
     let calm = timed(|timed| timed.arrivals = Some(below.clone()));
     let calm = run(&RunConfig { runs: 1, length: Length::Requests(50_000), ..calm }, 1);
@@ -240,7 +240,7 @@ fn a_timeline_has_the_operations_of_its_window() {
         };
         assert!(expected.iter().any(|us| (length - us).abs() < 1e-6), "{span}");
     }
-    // Two operations of the cells of a die are never at the same time.
+    // A die never has two operations of its cells at a time.
     let mut cells: Vec<(f64, f64)> = spans
         .iter()
         .filter(|span| span["tid"].as_u64().unwrap() >= 4_000_000)
@@ -248,7 +248,7 @@ fn a_timeline_has_the_operations_of_its_window() {
         .collect();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert!(cells.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 1e-9), "{cells:?}");
-    // It is no part of what was simulated.
+    // The timeline is no part of the simulation.
     assert_eq!(result.digest, run(&config(), 1).digest);
 }
 
@@ -311,7 +311,7 @@ fn what_a_timed_drive_has_not_is_refused() {
     assert!(error(&passes).contains("the workload is a generator"));
     let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };
     assert!(error(&zero).contains("read time: found 0 ns"));
-    // More planes than blocks shows where the map is made.
+    // A number of planes above that of the blocks shows when the map is made.
     let planes = timed(|timed| (timed.channels, timed.planes) = (64, 8));
     let made = resolve(&planes).map(|resolved| {
         simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap_err().to_string()

@@ -1,6 +1,6 @@
-//! How much faster a drive is simulated channel by channel: 4 KiB random writes that arrive at times of
-//! their own, in steady state, on 8 channels and 64 dies. The same requests as a whole, and channel by
-//! channel on one thread and on more, in turns; every digit must be the same.
+//! The gain in speed of a drive that is simulated channel by channel: 4 KiB random writes that arrive at
+//! times of their own, in steady state, on 8 channels and 64 dies. The same requests are simulated as a
+//! whole, and channel by channel on one thread and on more, in turns; every digit must be equal.
 //!
 //! `cargo bench -p flashgc-timed --bench channels` runs it; `-- --smoke` runs a size that takes a second;
 //! `-- --gigabytes 16`, `-- --requests 1000000`, `-- --rate 15000` (requests a second of the drive),
@@ -147,7 +147,7 @@ impl Bench {
         Meter::new(0, None, dies, None, WorstSoFar::new(dies, 1, false))
     }
 
-    /// Random pages that bring the drive to its steady state.
+    /// Returns random pages that bring the drive to its steady state.
     fn warming(&self) -> impl Iterator<Item = Vec<u32>> {
         let (pages, mut stream) = (self.pages(), Stream::new(2, "warm-up"));
         (0..pages / 65_536).map(move |_| (0..65_536).map(|_| stream.below(pages)).collect())

@@ -1,11 +1,11 @@
-//! How fast the timed drive is: 4 KiB random writes in steady state on 8 channels and 64 dies, on
-//! drives from 16 GB to 1 TB, in requests a second of one core; and how many of them the memory
-//! accesses alone would allow, measured in the same run.
+//! The speed of the timed drive: 4 KiB random writes in steady state on 8 channels and 64 dies, on
+//! drives from 16 GB to 1 TB, in requests a second of one core. Beside it is the speed that the
+//! memory accesses alone would allow, measured in the same run.
 //!
 //! `cargo bench -p flashgc-timed --bench timed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times,
-//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes,
-//! `-- --metered` with the measurements of a run.
+//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` this number three times, `--
+//! --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes, `--
+//! --metered` with the measurements of a run.
 
 #[path = "../../drive/benches/bare/mod.rs"]
 mod bare;
@@ -92,8 +92,8 @@ impl RequestStream for Uniform {
     }
 }
 
-/// How long this thread has run: what other work of the machine takes is left out, where the system
-/// tells.
+/// Returns the time that this thread has run, without the time of the machine's other work if the
+/// system tells it.
 fn seconds_on_a_core() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let known = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -101,7 +101,7 @@ fn seconds_on_a_core() -> f64 {
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
 }
 
-/// What `flashgc run` measures.
+/// Returns the measurements that `flashgc run` makes.
 fn meter(hardware: &Hardware) -> Meter {
     let (dies, planes) = (hardware.all_dies(), hardware.planes);
     Meter::new(0, None, dies, None, WorstSoFar::new(dies, planes, false))
@@ -125,7 +125,8 @@ fn measure<O: Observer>(
     let homes = placement.homes(&hardware);
     let layout = PlaneLayout {
         layout: Layout {
-            frontier: Frontier::Pool { low: 2 }, // As if pages had been written at random for long: near the steady state.
+            frontier: Frontier::Pool { low: 2 },
+            // As if pages had been written at random for long: near the steady state.
             fill: Fill::Random,
             seed: 1,
             ..Layout::new(geometry)
@@ -140,7 +141,7 @@ fn measure<O: Observer>(
     let mut drive =
         TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), observer(&hardware))
             .expect("the settings above");
-    // From the random fill to the steady state.
+    // The writes lead from the random fill to the steady state.
     let mut stream = Stream::new(2, "warm-up");
     let mut batch = vec![0u32; 4096];
     for _ in 0..pages / 4096 {

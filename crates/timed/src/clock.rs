@@ -10,7 +10,7 @@ use std::collections::binary_heap::PeekMut;
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// The events. Of events at one time the first in this list comes first; of one kind the one with
+/// The events. The first in this list comes first of several at one time. Of one kind, the one with
 /// the lowest number comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -48,9 +48,9 @@ pub enum Next {
 /// A place in the order of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// When.
+    /// The time of the events.
     pub time: u64,
-    /// Among the events of one time, the number of its timer and one; 0 before all of them.
+    /// One more than the number of the timer, among the events of one time; 0 before all of them.
     pub(super) timer: u32,
 }
 
@@ -59,7 +59,7 @@ impl Value for Position {
 }
 
 impl Position {
-    /// Behind all events of a time.
+    /// Returns the place behind all events of a time.
     pub const fn end_of(time: u64) -> Self {
         Self { time, timer: u32::MAX }
     }
@@ -72,7 +72,7 @@ pub struct Clock {
     now: u64,
     /// The timer whose event came last, as in [`Position`].
     timer: u32,
-    /// The same before it came.
+    /// The place of the clock before that event came.
     before: Position,
     channels: usize,
     dies: usize,
@@ -90,7 +90,7 @@ impl State for Clock {
 }
 
 impl Clock {
-    /// Time 0 of a drive of so many channels and dies, with nothing to come.
+    /// Returns time 0 of a drive of `channels` channels and `dies` dies, with no event to come.
     pub fn new(channels: u32, dies: u32) -> Self {
         let events: Box<[Event]> = (0..channels)
             .map(Event::Transfer)
@@ -111,31 +111,31 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// The place of the event that came last.
+    /// Returns the place of the event that came last.
     #[inline]
     pub fn position(&self) -> Position {
         Position { time: self.now, timer: self.timer }
     }
 
-    /// The place of `event` if it came at `time`.
+    /// Returns the place that `event` would have at `time`.
     #[inline]
     pub fn position_of(&self, event: Event, time: u64) -> Position {
         Position { time, timer: self.timer(event) as u32 + 1 }
     }
 
-    /// The event that has just come was none; the last thing that happened ended at `time`.
+    /// Takes back the event that has just come. The last thing that happened ended at `time`.
     pub fn take_back(&mut self, time: u64) {
         (self.now, self.timer) = (self.before.time, self.before.timer);
         self.pass(time);
     }
 
-    /// The place of the next event; behind all others where none is to come.
+    /// Returns the place of the next event, or the one behind all others if none is to come.
     #[inline]
     pub fn next_position(&mut self) -> Position {
         let (timer, time) = self.timers.first();
@@ -145,7 +145,7 @@ impl Clock {
         }
     }
 
-    /// Goes on to the next event, if its place is not behind `end`.
+    /// Moves to the next event, if its place is not behind `end`.
     #[inline]
     pub fn go_on_until(&mut self, end: Position) -> Option<Event> {
         let (timer, time) = self.timers.first();
@@ -153,44 +153,44 @@ impl Clock {
         (time < NEVER && place <= end).then(|| self.go_to(timer, time))
     }
 
-    /// Goes on to a place before the next event, at which something happens elsewhere in the drive.
+    /// Moves to a place before the next event, at which something happens elsewhere in the drive.
     pub fn reach(&mut self, position: Position) {
         if position > self.position() {
             (self.now, self.timer) = (position.time, position.timer);
         }
     }
 
-    /// Goes on to `time`, until which no event comes.
+    /// Moves to `time`, until which no event comes.
     pub fn pass(&mut self, time: u64) {
         if time > self.now {
             (self.now, self.timer) = (time, u32::MAX);
         }
     }
 
-    /// Lets `event` come at this time, or not with [`NEVER`].
+    /// Sets the time of `event`; [`NEVER`] cancels it.
     #[inline(always)]
     pub fn set(&mut self, event: Event, time: u64) {
         debug_assert!(time >= self.now, "{event:?} at {time} is over at {}", self.now);
         self.timers.set(self.timer(event), time);
     }
 
-    /// When `event` comes.
+    /// Returns the time of `event`.
     #[inline]
     pub fn time_of(&self, event: Event) -> u64 {
         self.timers.get(self.timer(event))
     }
 
-    /// Whether any event is to come.
+    /// Returns `true` if any event is to come.
     pub fn has_next(&mut self) -> bool {
         self.timers.first().1 < NEVER
     }
 
-    /// When the next event comes; [`NEVER`] where none does.
+    /// Returns the time of the next event, or [`NEVER`] if there is none.
     pub fn next_time(&mut self) -> u64 {
         self.timers.first().1
     }
 
-    /// Goes on to the next event, if it comes until `end`.
+    /// Moves to the next event, if it comes until `end`.
     #[inline]
     pub fn go_on(&mut self, end: u64) -> Next {
         let (timer, time) = self.timers.first();
@@ -230,7 +230,7 @@ impl Clock {
     }
 }
 
-/// The earliest of a fixed number of times. Equal times go by number.
+/// The earliest of a fixed number of times. Equal times come in the order of their numbers.
 ///
 /// An entry that is no longer the time of its timer stays in the heap until it comes up, or until
 /// the heap is twice as long as there are timers.
@@ -259,7 +259,7 @@ impl Entry {
         (self.0 >> 64) as u64
     }
 
-    /// Whether it is its timer's.
+    /// Returns `true` if the entry has the present time of its timer.
     #[inline]
     fn holds(self, times: &[u64]) -> bool {
         times[self.timer()] == self.time()
@@ -292,12 +292,12 @@ impl Timers {
         Err(Fault::new("an event is of a part that there is not"))
     }
 
-    /// `count` timers without a time.
+    /// Returns `count` timers without a time.
     fn new(count: usize) -> Self {
         Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }
     }
 
-    /// Gives a timer this time, or none with [`NEVER`].
+    /// Sets a timer's time; [`NEVER`] takes it away.
     #[inline]
     fn set(&mut self, timer: usize, time: u64) {
         let Self { times, heap } = self;
@@ -324,19 +324,19 @@ impl Timers {
         }
     }
 
-    /// Takes a timer's time.
+    /// Takes a timer's time away.
     #[inline]
     fn clear(&mut self, timer: usize) {
         self.times[timer] = NEVER;
     }
 
-    /// The time of a timer.
+    /// Returns the time of a timer.
     #[inline]
     fn get(&self, timer: usize) -> u64 {
         self.times[timer]
     }
 
-    /// The first timer and its time, which is [`NEVER`] if none has one.
+    /// Returns the first timer and its time, which is [`NEVER`] if none has one.
     #[inline]
     fn first(&mut self) -> (usize, u64) {
         while let Some(first) = self.heap.peek_mut() {

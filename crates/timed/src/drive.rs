@@ -24,9 +24,9 @@ use super::shared::Shared;
 /// The end of a run of the drive. It stops after the event that reaches the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// Requests completed since the drive was made.
+    /// The number of requests completed since the drive was made.
     pub completed: u64,
-    /// Nanoseconds since the start: later events wait.
+    /// The nanoseconds since the start: later events wait.
     pub time_ns: u64,
 }
 
@@ -35,7 +35,7 @@ impl Until {
     pub const END: Self = Self { completed: u64::MAX, time_ns: u64::MAX };
 }
 
-/// Why a drive stopped.
+/// The reason why a drive stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// It reached the end that was asked for.
@@ -50,10 +50,11 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Why a drive stops in which nothing more will happen, with so many requests in the system.
+    /// Returns the reason why a drive stops in which nothing more will happen, with `in_system` requests
+    /// in the system.
     ///
     /// # Errors
-    /// Any: they wait for room that nothing makes.
+    /// Requests in the system: they wait for room that nothing makes.
     pub(super) fn at_rest(in_system: u64) -> Result<Self, DriveError> {
         match in_system {
             0 => Ok(Self::Ended),
@@ -79,11 +80,11 @@ pub struct TimedDrive<O> {
     pub(super) front: FrontEnd,
     pub(super) scheduler: Scheduler,
     totals: Totals,
-    /// What the host had asked for when the first block wore out.
+    /// The counts of the host's commands when the first block wore out.
     asked_at_first_failure: Option<Asked>,
 }
 
-/// The totals are counted anew when they are asked for.
+/// The totals are not stored: they are counted anew when they are asked for.
 impl<O: State> State for TimedDrive<O> {
     state! {
         named: "timed drive";
@@ -101,10 +102,10 @@ impl<O> TimedDrive<O> {
 }
 
 impl<O: Observer> TimedDrive<O> {
-    /// Requests that may wait in front of the drive.
+    /// The most requests that wait in front of the drive.
     pub const MOST_WAITING: usize = MOST_WAITING;
 
-    /// A drive at time 0, at the beginning of `requests`.
+    /// Returns a drive at time 0, at the beginning of `requests`.
     ///
     /// # Errors
     /// Settings that do not go together, or not with the planes of `layer`.
@@ -137,26 +138,26 @@ impl<O: Observer> TimedDrive<O> {
         })
     }
 
-    /// The same drive behind a host's cache, to which the requests go first.
+    /// Puts the drive behind a host's cache, to which the requests go first.
     #[must_use]
     pub fn behind(mut self, host: ClockedHost) -> Self {
         self.front.put_behind(host);
         self
     }
 
-    /// The same drive shared by tenants, from whose lines all its requests come.
+    /// Shares the drive among tenants, from whose lines all its requests come.
     #[must_use]
     pub fn shared_by(mut self, lines: Lines) -> Self {
         self.front.put_tenants(lines);
         self
     }
 
-    /// Whether requests arrive at times of their own, whatever the drive does.
+    /// Returns `true` if requests arrive at times of their own, whatever the drive does.
     pub fn has_open_loop(&self) -> bool {
         self.front.has_open_loop()
     }
 
-    /// The same drive with its map on flash: `cache` has the entries in memory, and the map below the
+    /// Puts the drive's map on flash. `cache` has the entries in memory, and the map below has the
     /// translation pages behind the host's pages.
     ///
     /// # Errors
@@ -176,7 +177,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(self)
     }
 
-    /// Goes on until `until`.
+    /// Simulates until `until`.
     ///
     /// # Errors
     /// Those of the map or the workload.
@@ -222,7 +223,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Admits what there is room for, and lets all dies begin what they can begin now.
+    /// Admits requests while there is room, and lets all dies begin what they can begin now.
     #[inline(always)]
     pub(super) fn begin_what_is_ready(&mut self) -> Result<(), DriveError> {
         loop {
@@ -232,8 +233,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Looks for requests that were pushed since the last look. It says when the next event comes, which
-    /// is `u64::MAX` where none does.
+    /// Looks for requests that were pushed since the last look. Returns the time of the next event,
+    /// which is `u64::MAX` if there is none.
     ///
     /// # Errors
     /// Those of the workload.
@@ -243,7 +244,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(self.shared.clock.next_time())
     }
 
-    /// Gives an event to its room; what may follow from it begins.
+    /// Gives an event to its room, and begins the work that may follow from it.
     #[inline]
     pub(super) fn handle(&mut self, event: Event) -> Result<(), DriveError> {
         match self.happens(event)? {
@@ -284,8 +285,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// The same for what is not the end of a transfer or of the work of cells. Apart, so that those
-    /// two are told by a comparison, which is foreseen more often than a jump.
+    /// Handles an event that is not the end of a transfer or of the work of cells. It is a function of
+    /// its own so that a comparison finds those two, which is predicted more often than a jump.
     #[inline(never)]
     fn handle_other(&mut self, event: Event) -> Result<(), DriveError> {
         let Self { shared, front, scheduler, .. } = self;
@@ -313,7 +314,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// A die begins everything that it can begin now.
+    /// Lets a die begin everything that it can begin now.
     pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
         self.shared.observer.looked_at(die);
         while self.scheduler.begin_next(&mut self.shared, die)? {
@@ -326,7 +327,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(())
     }
 
-    /// A job of a die is over.
+    /// Ends a job of a die.
     #[inline(always)]
     fn finish(&mut self, die: u32, job: Job) -> Result<(), DriveError> {
         let first = self.scheduler.finish(&mut self.shared, die, job)?;
@@ -349,7 +350,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// A block has worn out: notes when the first did. Returns whether the drive's life is over.
+    /// Notes that a block has worn out, with the host's commands until the first time. Returns `true` if
+    /// the drive's life is over.
     #[cold]
     fn note_failure(&mut self) -> bool {
         let asked = self.asked();
@@ -357,33 +359,33 @@ impl<O: Observer> TimedDrive<O> {
         self.scheduler.life() == Life::Ended
     }
 
-    /// What the host had asked for when the first block wore out; `None` while none has, or if it was
-    /// before the clock started.
+    /// Returns the counts of the host's commands when the first block wore out. `None` while no block
+    /// has, or if that was before the clock started.
     pub fn asked_at_first_failure(&self) -> Option<Asked> {
         self.asked_at_first_failure
     }
 
-    /// What the host has asked for beside the pages that it wrote.
+    /// Returns the counts of the host's commands, beside the pages that it wrote.
     pub fn asked(&self) -> Asked {
         Asked { reads: self.front.pages_read(), ..self.shared.asked }
     }
 
-    /// Frees the drive, and keeps the observer.
+    /// Frees the drive, and returns the observer.
     pub fn into_observer(self) -> O {
         self.shared.observer
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub fn now(&self) -> u64 {
         self.shared.now()
     }
 
-    /// The map.
+    /// Returns the map.
     pub fn layer(&self) -> &dyn Stepwise {
         &*self.shared.map
     }
 
-    /// The counts of the map. Translation pages that were programmed are copies.
+    /// Returns the counts of the map. Translation pages that were programmed are copies.
     pub fn counters(&mut self) -> Counters {
         let map = &mut *self.shared.map;
         match self.front.mapping_mut() {
@@ -392,19 +394,19 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// The traffic of a map on flash; `None` where all of it is in memory.
+    /// Returns the traffic of a map on flash, or `None` if all of it is in memory.
     pub fn map_traffic(&mut self) -> Option<MapTraffic> {
         let map = &mut *self.shared.map;
         self.front.mapping_mut().map(|mapping| mapping.traffic(map))
     }
 
-    /// Bytes of memory that the drive needs for its map.
+    /// Returns the bytes of memory that the drive needs for its map.
     pub fn map_bytes(&self) -> u64 {
         let whole = || size_of::<u32>() as u64 * u64::from(self.layer().geometry().logical_pages());
         self.front.mapping().map_or_else(whole, Mapping::map_bytes)
     }
 
-    /// Checks every invariant of the map; the text says which does not hold. O(physical pages).
+    /// Checks every invariant of the map. O(physical pages).
     ///
     /// # Errors
     /// The first invariant that does not hold.
@@ -414,32 +416,32 @@ impl<O: Observer> TimedDrive<O> {
         self.front.mapping_mut().map_or(Ok(()), |mapping| mapping.audit(map))
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer(&self) -> &O {
         &self.shared.observer
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.shared.observer
     }
 
-    /// The cache of the host, where it has one.
+    /// Returns the counts of the host's cache, if it has one.
     pub fn host_counts(&self) -> Option<HostCounts> {
         self.front.host_counts()
     }
 
-    /// The counts.
+    /// Returns the counts.
     pub fn totals(&mut self) -> &Totals {
         self.totals_until(self.shared.now())
     }
 
-    /// The counts at `now`, until which no event comes.
+    /// Returns the counts at `now`, until which no event comes.
     pub(super) fn totals_until(&mut self, now: u64) -> &Totals {
         let totals = &mut self.totals;
         self.front.count(now, totals);

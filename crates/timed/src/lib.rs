@@ -3,12 +3,12 @@
 //!
 //! [`TimedDrive`] is the entrance: settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream
 //! of requests in, completed requests to an [`Observer`] and [`Totals`] out. Time is whole
-//! nanoseconds since the start; what happens at the same time happens in a fixed order.
+//! nanoseconds since the start. Events at the same time come in a fixed order.
 //!
 //! A request goes one way through the rooms of the drive. The front end cuts it into page
 //! operations. A map on flash lets them wait for their entries. The scheduler lets them wait at
-//! their dies and says which is next. The flash takes its time over them. The collector says which
-//! operations its collections let through. Finished operations come back as a value.
+//! their dies and chooses the next. The flash takes its time over them. The collector chooses the
+//! operations that its collections let through. Finished operations come back as a value.
 
 mod channels;
 mod clock;

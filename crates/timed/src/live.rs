@@ -1,8 +1,7 @@
-//! A timed drive whose requests come while it runs: one that answers by the wall clock.
+//! A timed drive whose requests come while it runs, as one that answers by the wall clock.
 //!
-//! Whoever owns it says what arrives and how far its time has come. It has no clock of the wall, no
-//! thread and no data. Fed with the requests of an ordinary run at their times of arrival, it completes
-//! them when that run does.
+//! Its owner gives it arrivals and the time. It has no wall clock, no thread and no data. Fed with the
+//! requests of an ordinary run at their times of arrival, it completes them when that run does.
 //!
 //! A flush is complete when the drive has done it and every write that came before it is complete.
 
@@ -22,19 +21,19 @@ use super::config::{Loop, Settings};
 use super::drive::{Stop, TimedDrive, Until};
 use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
 
-/// Bytes of one request of the drive at most: larger ones are cut.
+/// The largest request of the drive, in bytes: larger ones are cut.
 const LARGEST: u64 = 1 << 30;
 
 /// A request that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// What [`Live::arrive`] said when it came.
+    /// The ticket that [`Live::arrive`] returned when it came.
     pub ticket: u64,
-    /// When it was complete: nanoseconds since the start.
+    /// The time at which it was complete: nanoseconds since the start.
     pub at_ns: u64,
 }
 
-/// Keeps what was completed until it is fetched, and the slowest requests with what held them.
+/// The completions until they are fetched, and the slowest requests with the work that held them.
 struct Answers {
     done: Vec<Completion>,
     worst: WorstSoFar,
@@ -66,23 +65,23 @@ pub struct Live {
     geometry: Geometry,
     /// The time until which everything has happened; `None` before the clock starts.
     reached: Option<u64>,
-    /// Requests that came, and of these those that the drive numbers: all but flushes.
+    /// The number of requests that came, and below it of those that the drive numbers: all but flushes.
     tickets: u64,
     numbers: u64,
     /// The ticket of each numbered part under way.
     parts: HashMap<u64, u64>,
-    /// Parts that are left of a ticket that has several.
+    /// The number of parts that are left of each ticket with several.
     left: HashMap<u64, u32>,
-    /// Flushes under way in the drive, with the number that it gives them.
+    /// The flushes under way in the drive, each with the number that it gives them and its ticket.
     flushes: VecDeque<(u64, u64)>,
-    /// Flushes that the drive has done and that wait for earlier writes.
+    /// The flushes that the drive has done and that wait for earlier writes.
     waiting: BTreeSet<u64>,
-    /// Writes under way.
+    /// The writes under way.
     writes: BTreeSet<u64>,
 }
 
 impl Live {
-    /// A drive with these settings over `layer`.
+    /// Returns a drive with these settings over `layer`.
     ///
     /// # Errors
     /// Settings that do not go together, or not with the planes of `layer`.
@@ -109,7 +108,7 @@ impl Live {
         })
     }
 
-    /// The same drive with its map on flash, for a host that sees a drive of this `geometry`: see
+    /// Puts the drive's map on flash, for a host that sees a drive of this `geometry`: see
     /// [`TimedDrive::mapped`].
     ///
     /// # Errors
@@ -120,12 +119,12 @@ impl Live {
         Ok(self)
     }
 
-    /// The map.
+    /// Returns the map.
     pub fn layer(&self) -> &dyn Stepwise {
         self.drive.layer()
     }
 
-    /// Blocks, pages a block and logical pages, all in mapping units.
+    /// Returns blocks, pages a block and logical pages, all in mapping units.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -148,7 +147,7 @@ impl Live {
     }
 
     /// Writes random pages of those that have data anew before the clock starts, `times` as many as there
-    /// are: the drive is then one that has been used.
+    /// are. The drive is then one that has been used.
     ///
     /// # Errors
     /// Those of the map.
@@ -172,8 +171,8 @@ impl Live {
         Ok(())
     }
 
-    /// A request arrives at `now_ns`: later than [`run`](Self::run) has reached, and not before those
-    /// that came. Returns its ticket: 0, 1, 2 and so on.
+    /// Takes a request that arrives at `now_ns`: later than [`run`](Self::run) has reached, and not
+    /// before those that came. Returns its ticket: 0, 1, 2 and so on.
     ///
     /// # Errors
     /// Those of the drive.
@@ -214,7 +213,7 @@ impl Live {
         self.requests.push(TimedRequest { arrival_ns, offset, bytes, op, urgent, stream });
     }
 
-    /// Lets everything happen until `until_ns`, and adds the requests that were completed to `done`.
+    /// Simulates until `until_ns`, and adds the requests that were completed to `done`.
     ///
     /// # Errors
     /// Those of the drive: no block can be erased, too many requests wait, its life is over.
@@ -234,7 +233,7 @@ impl Live {
         Err(FtlError::no_space(ended).into())
     }
 
-    /// A part of a request, or a flush, is done in the drive.
+    /// Handles a part of a request, or a flush, that is done in the drive.
     fn answered(&mut self, answer: &Completion, done: &mut Vec<Done>) {
         let at_ns = answer.completed_ns;
         if answer.op == Op::Flush {
@@ -260,7 +259,7 @@ impl Live {
         }
     }
 
-    /// When something happens next, if nothing arrives until then; `u64::MAX` if nothing does.
+    /// Returns the time of the next event, if nothing arrives until then; `u64::MAX` if there is none.
     ///
     /// # Errors
     /// Those of the drive.
@@ -268,22 +267,23 @@ impl Live {
         self.drive.heed()
     }
 
-    /// The counts of the map.
+    /// Returns the counts of the map.
     pub fn counters(&mut self) -> Counters {
         self.drive.counters()
     }
 
-    /// The counts of the drive.
+    /// Returns the counts of the drive.
     pub fn totals(&mut self) -> &Totals {
         self.drive.totals()
     }
 
-    /// The slowest requests so far and what held them. Their numbers count all but flushes.
+    /// Returns the slowest requests so far, with the work that held them. Their numbers count all but
+    /// flushes.
     pub fn worst(&self) -> &WorstSoFar {
         &self.drive.observer().worst
     }
 
-    /// A digest of the decisions so far.
+    /// Returns a digest of the decisions so far.
     pub fn decisions(&self) -> u64 {
         self.drive.layer().decisions()
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
-/// Kinds of pages at most: the lower, middle, upper and top page of cells with four bits.
+/// The most kinds of pages: the lower, middle, upper and top page of cells with four bits.
 pub const MOST_KINDS: usize = 4;
 
-/// Nanoseconds of a read or a program, for each kind of page.
+/// The nanoseconds of a read or a program, for each kind of page.
 ///
 /// Flash page `i` of a block is of kind `i mod n`, where `n` is the number of times. Real flash mixes
 /// the kinds in an order of its own, and has as many of each.
@@ -19,17 +19,17 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// All pages take as long.
+    /// Returns the times of pages that all take as long.
     pub const fn all(ns: u64) -> Self {
         let mut times = [0; MOST_KINDS];
         times[0] = ns;
         Self { times, kinds: 1 }
     }
 
-    /// One time a kind.
+    /// Returns one time for each kind.
     ///
     /// # Panics
-    /// None, or more than [`MOST_KINDS`].
+    /// No time, or more than [`MOST_KINDS`].
     pub fn of_kinds(ns: &[u64]) -> Self {
         let mut times = [0; MOST_KINDS];
         times[..ns.len()].copy_from_slice(ns);
@@ -54,30 +54,30 @@ impl PageTimes {
         Ok(Self::of_kinds(&times))
     }
 
-    /// Number of times.
+    /// Returns the number of kinds.
     pub fn kinds(&self) -> usize {
         self.kinds
     }
 
-    /// The times.
+    /// Returns the times.
     pub fn times(&self) -> &[u64] {
         &self.times[..self.kinds]
     }
 
-    /// The time of flash page `page` of a block.
+    /// Returns the time of flash page `page` of a block.
     #[inline]
     pub fn of(&self, page: u32) -> u64 {
         self.times[page as usize % self.kinds]
     }
 
-    /// The mean of the kinds, rounded: that of a block whose pages are as many of each.
+    /// Returns the mean of the kinds, rounded: that of a block with as many pages of each.
     pub fn mean(&self) -> u64 {
         let kinds = self.kinds as u64;
         (self.times().iter().sum::<u64>() + kinds / 2) / kinds
     }
 }
 
-/// As it can be typed, in microseconds.
+/// Shows the times as they can be typed, in microseconds.
 impl fmt::Display for PageTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, &ns) in self.times().iter().enumerate() {

@@ -11,9 +11,9 @@ use super::drive::TimedDrive;
 use super::measure::Observer;
 
 impl<O: Observer> TimedDrive<O> {
-    /// Writes `pages` before the clock starts, with the collections they need: brings a drive to
-    /// its steady state at the speed of the counting drive. Returns how many it wrote: not all at the
-    /// end of the drive's life.
+    /// Writes `pages` before the clock starts, with the collections they need. This brings a drive to
+    /// its steady state at the speed of the counting drive. Returns the number of pages written: not
+    /// all at the end of the drive's life.
     ///
     /// # Errors
     /// Those of the map.
@@ -38,8 +38,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(pages.len())
     }
 
-    /// Does `requests` before the clock starts, until the drive has written `most` pages, or its life
-    /// has ended. Returns how many those were.
+    /// Executes `requests` before the clock starts, until the drive has written `most` pages, or its
+    /// life has ended. Returns the number of pages written.
     ///
     /// Behind a host's cache the requests are the application's, on the clock of requests, and the
     /// drive executes the commands of the cache. Commands that have left the cache when the last
@@ -80,7 +80,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(written + self.write_before(&mut pages, most - written)?)
     }
 
-    /// Writes `pages`, at most so many, and empties them. Returns how many it has written.
+    /// Writes `pages`, at most `most` of them, and empties the list. Returns the number of pages
+    /// written.
     fn write_before(&mut self, pages: &mut Vec<u32>, most: u64) -> Result<u64, DriveError> {
         pages.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         let written = self.precondition(pages)?;
@@ -88,7 +89,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(written as u64)
     }
 
-    /// Executes commands that have left the cache until `most` pages are written. Returns how many.
+    /// Executes commands that have left the cache until `most` pages are written. Returns the number
+    /// of pages written.
     fn follow_cache(&mut self, most: u64) -> Result<u64, DriveError> {
         let mut written = 0;
         while written < most

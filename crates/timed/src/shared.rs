@@ -19,14 +19,14 @@ pub struct Shared<O> {
     pub map: Box<dyn Stepwise>,
     pub ops: Ops,
     pub observer: O,
-    /// Hinted pages that the drive has not written since, each with the number of operations sent
-    /// to dies by then.
+    /// The hinted pages that the drive has not written since, each with the number of operations sent to
+    /// dies by then.
     told: HashMap<u32, u64>,
-    /// Whether the drive heeds hints.
+    /// `true` if the drive heeds hints.
     pub heeds_hints: bool,
-    /// What the host asked of the writes that have their physical pages; without the reads.
+    /// The counts of the host's writes that have their physical pages, without the reads.
     pub asked: Asked,
-    /// Pages of the map that a flash page holds.
+    /// The number of pages of the map that a flash page holds.
     pub units_per_page: u32,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
@@ -41,7 +41,7 @@ impl<O: State> State for Shared<O> {
 }
 
 impl<O: Observer> Shared<O> {
-    /// Time 0, and no operation under way.
+    /// Returns time 0, with no operation under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
         let units_per_page = map.buffer().units_per_page;
         Self {
@@ -57,20 +57,20 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// The same with counts of an SLC region, where the drive has one.
+    /// Returns these parts with counts of an SLC region, if the drive has one.
     #[must_use]
     pub fn counting_slc(mut self, has_region: bool) -> Self {
         self.slc = has_region.then(SlcCounts::default);
         self
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub fn now(&self) -> u64 {
         self.clock.now()
     }
 
-    /// The writes of `page` from now on are of `stream`.
+    /// Gives the writes of `page` from now on the stream `stream`.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -82,7 +82,7 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// The host tells of `pages`: it will write them anew after all writes that the drive has taken.
+    /// Takes a hint on `pages`: the host will write them anew after all writes that the drive has taken.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -94,8 +94,8 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// The host takes back what it told of `pages`: it will not write them, and the writes that the drive
-    /// has taken make no zombies of them.
+    /// Takes a hint on `pages` back: the host will not write them, and the writes that the drive has
+    /// taken make no zombies of them.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -106,8 +106,8 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// The host tells now that it will write `pages`. A drive without a use for hints drops them; its
-    /// results then have no zombies.
+    /// Takes a hint on `pages`, which the host will write from now on. A drive without a use for hints
+    /// drops it; its results then have no zombies.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -118,13 +118,13 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Whether the page at `ppn` is the last of its flash page, which is programmed with it.
+    /// Returns `true` if the page at `ppn` is the last of its flash page, which is programmed with it.
     #[inline]
     pub fn fills_its_page(&self, ppn: u32) -> bool {
         self.units_per_page == 1 || self.map.unit_in_page(ppn) + 1 == self.units_per_page
     }
 
-    /// A read finds the data of its page: where they lie, if there are any.
+    /// Returns the place of a read's data, if there are any.
     #[inline]
     pub fn reads(&mut self, op: u32) -> Option<u32> {
         let PageOp { page, is_merged, .. } = self.ops[op];
@@ -135,7 +135,7 @@ impl<O: Observer> Shared<O> {
         from
     }
 
-    /// `op` reads its page from the cells: notes whether they are of an SLC block.
+    /// Notes if `op`, which reads its page from the cells, reads an SLC block.
     #[inline]
     pub fn notes_read(&mut self, op: u32) {
         let Some(counts) = &mut self.slc else { return };
@@ -145,7 +145,7 @@ impl<O: Observer> Shared<O> {
         counts.reads += u64::from(in_slc && kind == Kind::Read);
     }
 
-    /// `op`, a write, has its place: notes whether it is in an SLC block.
+    /// Notes if `op`, a write, has its place in an SLC block.
     #[inline]
     pub fn notes_write(&mut self, op: u32, ppn: u32) {
         let Some(counts) = &mut self.slc else { return };
@@ -155,7 +155,7 @@ impl<O: Observer> Shared<O> {
         counts.direct_pages += u64::from(!in_slc);
     }
 
-    /// The hint about `page` has come true, or is taken back.
+    /// Ends the hint on `page`, which has come true or is taken back.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
         if !self.told.is_empty() {
@@ -163,8 +163,8 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// A write has its physical page, `ppn`. Its data will soon be dead if the host told of its page
-    /// when it was under way.
+    /// Notes that a write has its physical page, `ppn`. Its data will soon be dead if the host gave a
+    /// hint on its page when it was under way.
     ///
     /// # Errors
     /// Those of the map.

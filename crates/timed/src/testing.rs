@@ -1,4 +1,4 @@
-//! Shared by the unit tests of the rooms: a small drive of the paper's flash.
+//! A small drive of the paper's flash, for the unit tests of the rooms.
 
 use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
@@ -7,7 +7,7 @@ use super::config::{Hardware, Preemption, Settings};
 use super::measure::Silent;
 use super::shared::Shared;
 
-/// Two dies on one channel: 25 ns, 200 ns, 1500 ns, and a bus of 10 ns.
+/// Returns two dies on one channel: 25 ns, 200 ns, 1500 ns, and a bus of 10 ns.
 pub fn settings() -> Settings {
     let hardware = Hardware {
         channels: 1,
@@ -27,7 +27,8 @@ pub fn settings() -> Settings {
     settings
 }
 
-/// The map of 40 pages on 10 blocks of 4 a die, filled in order: even pages on the first die.
+/// Returns the map of 40 pages on 10 blocks of 4 a die, filled in order: even pages on the first
+/// die.
 pub fn shared() -> Shared<Silent> {
     let layout = PlaneLayout {
         layout: Layout {

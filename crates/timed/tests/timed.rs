@@ -13,9 +13,9 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// Eight blocks of 4 pages, 16 of them promised: blocks 0 to 3 are full, 4 to 7 erased. Writes to
-/// two pages of each of blocks 0 to 3 fill blocks 4 and 5. The ninth write finds its frontier full
-/// and two blocks erased: the victims are blocks 0 and 1, with two valid pages each.
+/// Returns eight blocks of 4 pages, 16 of them promised: blocks 0 to 3 are full, 4 to 7 erased.
+/// Writes to two pages of each of blocks 0 to 3 fill blocks 4 and 5. The ninth write finds its
+/// frontier full and two blocks erased: the victims are blocks 0 and 1, with two valid pages each.
 fn two_valid_pages_each() -> (Geometry, Vec<TimedRequest>) {
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2];
     let requests = pages.into_iter().map(|page| request(0, Op::Write, page));
@@ -43,7 +43,7 @@ fn a_collection_of_two_valid_pages_takes_1950_us() {
     // The die was never idle.
     assert_eq!(totals.die_busy_ns, [5700 * US]);
     assert_eq!(totals.die_collecting_ns, [3900 * US]);
-    // The search of each victim holds the die as long as it takes.
+    // The search for each victim holds the die until it is over.
     let (geometry, requests) = two_valid_pages_each();
     let mut searching = settings;
     searching.collecting.search_ns = 300 * US;
@@ -73,7 +73,7 @@ fn transfers_take_the_bus_and_copy_back_spares_them() {
     assert_eq!(run(true), (9 * 210 + 2 * (2 * 225 + 1500), 9 * 10));
 }
 
-/// Writes, reads and TRIMs of single pages, skewed.
+/// Returns writes, reads and TRIMs of single pages, skewed.
 fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
     let mut stream = Stream::new(2, "mixed");
     (0..count)
@@ -168,7 +168,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     }
 }
 
-/// Reads of random pages with exponential times between them.
+/// Returns reads of random pages with exponential times between them.
 fn poisson_reads(count: usize, mean_ns: f64, pages: u32) -> Vec<TimedRequest> {
     let mut stream = Stream::new(4, "poisson");
     let mut time = 0.0;
@@ -231,7 +231,7 @@ fn saturated_reads_scale_with_the_dies_up_to_the_bus() {
         let expected = f64::from(dies.min(6)) / 60_000.0;
         let got = rate(dies, 10 * US);
         assert!((got / expected - 1.0).abs() < 1e-3, "{dies} dies: {got} of {expected}");
-        // Without a bus, as many times as there are dies.
+        // Without a bus, the rate is multiplied by the number of dies.
         let got = rate(dies, 0);
         assert!((got / (f64::from(dies) / 50_000.0) - 1.0).abs() < 1e-3, "{dies} dies: {got}");
     }

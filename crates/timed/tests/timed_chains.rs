@@ -1,5 +1,5 @@
-//! Collections that nothing disturbs are one job of their die: nobody can tell it from one event a
-//! step, in times, counts and data.
+//! Collections that nothing disturbs are one job of their die. In times, counts and data this job
+//! equals one event a step.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
@@ -11,11 +11,11 @@ use flashgc_workload::Op;
 
 use crate::timed_common::{Listed, layer, request, settings};
 
-/// Everything that an observer may be told, whatever it follows.
+/// All that an observer may be told, with steps or with chains.
 struct Told {
     follows: Follows,
     requests: Vec<Completion>,
-    /// Where a bus or a die worked, and when.
+    /// The work of buses and dies, with its times.
     work: Vec<(u32, bool, u64, u64)>,
     reads: Vec<(u64, u32, Option<u32>)>,
     writes: Vec<(u32, u32, u64)>,
@@ -42,7 +42,7 @@ impl Told {
         self.work.push((die, place == Place::Bus, times.0, times.1));
     }
 
-    /// When each was busy, in the order of time.
+    /// Returns the work in the order of time.
     fn work(&self) -> Vec<(u32, bool, u64, u64)> {
         let mut work = self.work.clone();
         work.sort_unstable();
@@ -97,7 +97,7 @@ impl Observer for Told {
     }
 }
 
-/// A drive without much of anything: planes of 16 blocks, of which 5 are spare.
+/// Returns a drive with few options: planes of 16 blocks, 5 of them spare.
 fn drive<O: Observer>(
     settings: &Settings,
     (policy, pages_per_block): (&str, u32),
@@ -111,7 +111,7 @@ fn drive<O: Observer>(
     let mut now = 0;
     let requests = (0..1500 * pages_per_block / 8)
         .map(|_| {
-            // Times that meet those of the flash.
+            // The times meet those of the flash.
             now += u64::from(stream.below(8)) * 50;
             let op = match stream.below(10) {
                 0..3 => Op::Read,
@@ -125,14 +125,15 @@ fn drive<O: Observer>(
     TimedDrive::new(settings.clone(), map, Box::new(Listed::new(requests)), observer).unwrap()
 }
 
-/// What `flashgc run` measures, from request 100 on, in slices in which collections begin and end.
+/// Returns the measurements that `flashgc run` makes, from request 100 on, in slices in which
+/// collections begin and end.
 fn meter(settings: &Settings, keeps_operations: bool) -> Meter {
     let Hardware { planes, .. } = settings.hardware;
     let dies = settings.hardware.all_dies();
     Meter::new(100, Some(7_000), dies, None, WorstSoFar::new(dies, planes, keeps_operations))
 }
 
-/// Compares chains with steps at many stops. Returns how many pages chains copied.
+/// Compares chains with steps at many stops. Returns the number of pages that chains copied.
 fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
     let told = |follows| drive(settings, policy, Told::new(follows), seed);
     let mut steps = told(Follows::Steps);
@@ -176,7 +177,7 @@ fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
     chains.observer().copied
 }
 
-/// Flash whose times meet each other often.
+/// Returns flash whose times often meet each other.
 fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
     Hardware {
         channels,

@@ -22,7 +22,7 @@ fn run(settings: &Settings, requests: Vec<TimedRequest>) -> TimedDrive<Recorder>
     drive
 }
 
-/// The times of the cells of the requests, in microseconds, in order of their numbers.
+/// Returns the times of the cells of the requests, in microseconds, in order of their numbers.
 fn cells_us(drive: &TimedDrive<Recorder>) -> Vec<u64> {
     let mut requests = drive.observer().requests.clone();
     requests.sort_by_key(|request| request.number);
@@ -59,10 +59,10 @@ fn a_page_takes_the_time_of_its_kind() {
     assert_eq!(cells_us(&drive), [48, 76, 135, 228, 48, 76, 135, 228]);
     // One thread: the whole block takes 8 times the mean, 121.75 us.
     assert_eq!(drive.now(), 974 * US);
-    // Commands and transfers come beside it: 1 + 48 + 10 us and so on.
+    // Commands and transfers are added: 1 + 48 + 10 us and so on.
     let hardware = Hardware { transfer_ns: 10 * US, command_ns: US, ..paper_hardware() };
     assert_eq!(run(&with(four, hardware), reads()).now(), (974 + 8 * 11) * US);
-    // Programs, of three kinds, in the order of an erased block.
+    // These are programs, of three kinds, in the order of an erased block.
     let writes = (0..8).map(|page| request(0, Op::Write, 9 * page)).collect();
     let drive = run(&with(kinds(&[25], &[100, 200, 400]), paper_hardware()), writes);
     assert_eq!(cells_us(&drive), [100, 200, 400, 100, 200, 400, 100, 200]);
@@ -142,7 +142,7 @@ fn a_suspended_program_goes_on_with_the_rest_of_its_kind() {
 
 #[test]
 fn reads_of_worn_blocks_are_repeated() {
-    // A retry for each erase: a read takes 25 us and as much again for each erase of its block.
+    // Each erase adds a retry: a read takes 25 us and another 25 us for each erase of its block.
     let details = retry("from=1,every=1");
     let mut stream = Stream::new(3, "retries");
     let writes = (0..400).map(|_| request(0, Op::Write, stream.below(80)));
@@ -177,7 +177,7 @@ fn reads_of_old_data_are_repeated() {
 
 #[test]
 fn collections_repeat_reads_unless_pages_stay_in_their_die() {
-    // Each read of the collection is repeated once; what is moved by copy-back nobody corrects.
+    // Each read of the collection is repeated once; pages moved by copy-back are not corrected.
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2];
     let requests: Vec<_> = pages.into_iter().map(|page| request(0, Op::Write, page)).collect();
     let last = |copy_back: bool| {
@@ -247,7 +247,8 @@ fn what_follows_a_write_waits_for_its_data() {
     assert_eq!(drive.observer().completed_us(), [4 + 4 * 200; 2]);
 }
 
-/// When the flush commands among these requests on a drive with a write cache were done.
+/// Returns the times at which the flush commands among these requests on a drive with a write cache
+/// were done.
 fn flushed_us(is_protected: bool, requests: Vec<TimedRequest>) -> Vec<u64> {
     let settings = open(Settings { write_cache: 4, ..settings(paper_hardware()) });
     let geometry = Geometry::new(16, 8, 80).unwrap();
@@ -276,7 +277,7 @@ fn a_flush_waits_for_what_the_write_cache_held_when_it_came() {
         at(900, Op::Flush, 0),
     ];
     assert_eq!(flushed_us(false, again), [200, 400, 900]);
-    // What comes later is not waited for.
+    // A flush does not wait for later writes.
     let later = vec![at(0, Op::Write, 0), at(10, Op::Flush, 0), at(20, Op::Write, 1)];
     assert_eq!(flushed_us(false, later), [200]);
     // A page that is discarded before its program needs none.
@@ -319,8 +320,9 @@ fn with_serial_overwrites_a_write_waits_until_the_one_before_it_is_done() {
         requests.iter().map(|done| done.completed_ns / US).collect::<Vec<_>>()
     };
     let write = |page| (Op::Write, page);
-    // Without a cache a write is done when it is programmed. The second of page 3 comes to the die at
-    // 200, behind page 4. So does the read behind it; that of page 4 waits for nothing but the die.
+    // Without a cache a write is done when it is programmed. The second write of page 3 comes to the
+    // die at 200, behind page 4. So does the read behind it; the read of page 4 waits only for the
+    // die.
     let alone = [write(3), write(3), (Op::Read, 3), write(4)];
     assert_eq!(completed(0, false, &alone), [200, 400, 425, 625]);
     assert_eq!(completed(0, true, &alone), [200, 600, 625, 400]);

@@ -1,5 +1,5 @@
 //! The timed drive with its map on flash: the counting drive's decisions and translation traffic, times
-//! worked by hand, and books that balance whatever overlaps.
+//! worked by hand, and counts that add up under any overlap.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
@@ -14,7 +14,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// A drive whose map is on flash.
+/// Makes a drive whose map is on flash.
 fn drive<O: Observer>(
     settings: &Settings,
     mapping: &str,
@@ -38,7 +38,7 @@ fn counting(mapping: &str, geometry: Geometry, policy: &str, fill: Fill) -> Box<
     Mapping::parse(mapping).unwrap().build(layout, &|layout| policy.build(layout)).unwrap()
 }
 
-/// Writes, reads and TRIMs of single pages, skewed.
+/// Returns writes, reads and TRIMs of single pages, skewed.
 fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
     let mut stream = Stream::new(3, "mixed");
     let mut next = || {
@@ -61,7 +61,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
     let commands = mixed(6000, geometry.logical_pages());
     let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
-    // So much thought that nothing is under way when the next request comes.
+    // The host thinks so long that nothing is under way when the next request comes.
     let host = Loop::Closed { threads: 1, think_ns: THOUGHT };
     let plain = Settings { host, ..settings(paper_hardware()) };
     let cases = [
@@ -132,7 +132,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
         (Op::Read, 5, read),
         // The entry of page 0 leaves and differs: its translation page is read and programmed.
         (Op::Read, 9, (read + write) + read + read),
-        // That of page 5 does not.
+        // The entry of page 5 does not differ.
         (Op::Write, 10, read + write),
         (Op::Read, 9, read),
         (Op::Read, 12, (read + write) + read + read),
@@ -148,7 +148,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
     let record = drive.observer();
     let took: Vec<u64> = record.requests.iter().map(|one| one.response_ns() / US).collect();
     assert_eq!(took, steps.map(|(_, _, us)| us));
-    // All time that is not the request's own work is waiting.
+    // All time beside the request's own work is waiting.
     assert_eq!(record.requests[4].queue_ns, (2 * read + write) * US);
     let traffic = MapTraffic { hits: 3, misses: 6, reads: 6 + 2, writes: 2 };
     assert_eq!(drive.map_traffic(), Some(traffic));
@@ -166,7 +166,7 @@ fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
     let mut drive = drive(&settings, spec, of, requests, |_| Recorder::default());
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
     drive.audit().unwrap();
-    // With one die and one thread nothing overlaps: the time is the sum of all that was done.
+    // With one die and one thread nothing overlaps: the time is the sum of all operations.
     let (counters, traffic) = (drive.counters(), drive.map_traffic().unwrap());
     let found = drive.observer().spans.iter().filter(|span| {
         span.work == Work::Read && matches!(span.cause, Cause::Request(number) if number < u64::MAX)
@@ -181,10 +181,10 @@ fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
     assert!(traffic.writes > 500 && counters.erases > 100);
 }
 
-/// A checker that counts what is done for the map.
+/// A checker that counts the operations for the map.
 struct Audited {
     checker: Checker,
-    /// Logical pages of the host.
+    /// The logical pages of the host.
     pages: u32,
     reads: u64,
     programs: u64,
@@ -242,7 +242,7 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
     let geometry = Geometry::with_spare(8 * 40, 16, 0.3).unwrap();
     let commands = mixed(20_000, geometry.logical_pages());
     let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
-    // Whether each translation page that is read is a read of its own.
+    // The first flag is `true` if each translation page that is read is a read of its own.
     let cases = [
         (true, Preemption::None, false, 0, Placement::Static(Order::CWDP), Unit::Plane),
         (true, semi(false, false), false, 0, Placement::Dynamic, Unit::Die),

@@ -1,4 +1,5 @@
-//! A host's cache before the timed drive: times worked by hand, hints that ride and hints that cost.
+//! A host's cache before the timed drive: times worked by hand, hints that come with commands and hints
+//! that cost time.
 
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
@@ -11,7 +12,7 @@ use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
 
 use crate::timed_common::*;
 
-/// 480 pages promised, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
+/// Makes a drive of 480 promised pages, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
 fn drive(
     settings: Settings,
     cache: &str,
@@ -25,7 +26,7 @@ fn drive(
     recorded(&settings, layer, requests).behind(host)
 }
 
-/// When each of `requests` of one thread is completed, in microseconds.
+/// Returns the time at which each of `requests` of one thread is completed, in microseconds.
 fn completed(cache: &str, hints: &str, requests: &[(Op, u32)]) -> Vec<u64> {
     let mut drive = drive(settings(paper_hardware()), cache, hints, requests);
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
@@ -35,8 +36,8 @@ fn completed(cache: &str, hints: &str, requests: &[(Op, u32)]) -> Vec<u64> {
 
 #[test]
 fn memory_serves_what_it_has_and_the_drive_the_rest() {
-    // 40 pages. A miss takes the read of 25 us, what is cached the 5 us of memory, and a page that
-    // was discarded is in neither: nothing is read.
+    // The cache has 40 pages. A miss takes the read of 25 us, a cached page the 5 us of memory, and a page
+    // that was discarded is in neither: nothing is read.
     let requests =
         [(Read, 7), (Read, 7), (Write, 7), (Read, 7), (Write, 100), (Trim, 100), (Read, 100)];
     let times = completed("page-cache:size=160KiB", "none", &requests);
@@ -90,7 +91,7 @@ fn hints_ride_on_the_next_command_for_nothing() {
         drive.run(Until { completed: requests.len() as u64, time_ns: u64::MAX }).unwrap();
         drive.layer().zombies().unwrap().known
     };
-    // One extent a command, first in, first out.
+    // Each command takes one extent, first in, first out.
     assert_eq!([2, 3, 4].map(|count| known_after(&requests[..count])), [0, 1, 2]);
 }
 
@@ -102,7 +103,7 @@ fn a_command_for_hints_takes_its_time_alone_or_beside_others() {
     let requests = [(Write, 7), (Read, 100), (Read, 7), (Write, 9), (Read, 100)];
     assert_eq!(completed(cache, "command:cost=100us", &requests), [5, 125, 130, 135, 140]);
     assert_eq!(completed(cache, "command:cost=100us,queued=yes", &requests), [5, 30, 35, 40, 45]);
-    // It waits itself for what is under way: a read of the other thread, from 0 to 25.
+    // The hint command waits itself for the work under way: a read of the other thread, from 0 to 25.
     let two =
         Settings { host: Loop::Closed { threads: 2, think_ns: 0 }, ..settings(paper_hardware()) };
     let requests = [(Read, 100), (Write, 7), (Read, 200)];
@@ -237,7 +238,7 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
             let mut requests =
                 PageRequests::new(application.open(pages, 5).unwrap(), clock, PAGE, PAGE);
             let (mut batch, mut written) = (Vec::new(), 0);
-            // Not at the ends of batches, and twice in the middle of what a writer flushes.
+            // Both stops are in the middle of the pages that a writer flushes, not at the ends of batches.
             for target in [4_001, 9_002] {
                 while counting.step(Extent { unit: Unit::Writes, amount: target }).unwrap() {}
                 while written < target {
@@ -270,7 +271,7 @@ fn what_is_clean_again_behind_its_write_is_no_zombie_when_that_is_done() {
         (21, Dirty, 9),
         (30, Clean, 9),
     ];
-    // A drive that takes one command at a time is told all of it at 400.
+    // A drive that takes one command at a time gets all hints at 400.
     for (queue_depth, known) in [(32, [2, 1, 1, 1]), (1, [0, 0, 1, 1])] {
         let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
         let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
@@ -303,7 +304,7 @@ fn what_a_trace_says_is_dirty_is_known_before_the_clock_as_well() {
         (Write, 3),
     ];
     let requests = events.map(|(op, page)| request(0, op, page));
-    // The third write is one too many, and so is what the trace says between it and the second.
+    // The third write is one too many, and so are the hints of the trace between it and the second.
     assert_eq!(drive.prepare(&requests, 2).unwrap(), 2);
     let zombies = drive.layer().zombies().unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (3, 1, 1));

@@ -12,7 +12,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::{Listed, US, paper_hardware, request, settings};
 
-/// Hot and cold writes: nine in ten to a tenth of the pages.
+/// Returns hot and cold writes: nine in ten to a tenth of the pages.
 fn writes(count: usize, pages: u32) -> Vec<TimedRequest> {
     let mut stream = Stream::new(5, "writes");
     let mut page = || {
@@ -74,7 +74,7 @@ fn one_die_dies_at_the_same_write_as_the_counting_drive() {
         assert_eq!(wear.failures(), counted.failures(), "{context}");
         assert_eq!(timed.asked_at_first_failure().map(|asked| asked.reads), Some(0), "{context}");
         layer.audit().unwrap();
-        // A drive that is dead stays so.
+        // A drive that is dead remains dead.
         assert_eq!(timed.run(Until::END).unwrap(), Stop::WornOut, "{context}");
     }
 }

@@ -11,7 +11,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// Requests of several pages, in bursts: some at the same time, some after a pause.
+/// Returns requests of several pages, in bursts: some at the same time, some after a pause.
 fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
     let mut now = 0;
     (0..count)
@@ -32,7 +32,8 @@ fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
         .collect()
 }
 
-/// Feeds `requests` at their times, with the drive run to moments between them.
+/// Feeds `requests` at their times, with the drive run to moments between them; returns those that
+/// were done.
 fn fed(live: &mut Live, requests: &[TimedRequest], stream: &mut Stream) -> Vec<Done> {
     let mut done = Vec::new();
     let mut reached = 0;
@@ -109,7 +110,7 @@ fn it_completes_requests_when_the_ordinary_run_does() {
                 assert_eq!(Some(worst.request.response_ns()), longest, "{name}");
                 assert!(completed.contains(&worst.request), "{name}");
             }
-            // Before a shallow drive requests wait where no collection holds them.
+            // In front of a shallow drive requests wait where no collection holds them.
             let slowest = live.worst().slowest().unwrap();
             assert!(name == "shallow" || slowest.held_by().is_some(), "{name}");
             assert!(!slowest.operations.is_empty(), "{name}");

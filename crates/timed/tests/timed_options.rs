@@ -10,7 +10,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// The paper's flash with transfers of 10 us.
+/// Returns the paper's flash with transfers of 10 us.
 fn hardware() -> Hardware {
     Hardware { transfer_ns: 10 * US, ..paper_hardware() }
 }
@@ -29,7 +29,8 @@ fn drive(settings: &Settings, requests: Vec<TimedRequest>) -> TimedDrive<Recorde
     drive
 }
 
-/// When requests on these pages, all of time 0, are completed, in microseconds.
+/// Returns the times at which requests on these pages, all of time 0, are completed, in
+/// microseconds.
 fn completed(settings: &Settings, requests: &[(Op, u32)]) -> Vec<u64> {
     let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
     drive(settings, requests).observer().completed_us()
@@ -50,7 +51,7 @@ fn operations_on_several_planes_of_a_die_go_together() {
     // Pages 0 and 2 are on one plane.
     let same = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2)];
     assert_eq!(completed(&together, &same), [210, 420, 630]);
-    // Of three that wait, those that are on different planes; the third goes alone.
+    // There are three that wait: those on different planes go together, the third goes alone.
     let three = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
 }
@@ -95,7 +96,7 @@ fn dynamic_placement_writes_where_there_is_least_to_do() {
     // Writes of one page stay in order, on one die; a read of it waits there.
     let same = [(Op::Write, 0), (Op::Write, 0), (Op::Write, 4), (Op::Read, 0)];
     assert_eq!(completed(&dynamic, &same), [200, 400, 200, 425]);
-    // A page is read where it went: page 4 on die 1, page 1 at home there too.
+    // A page is read from the die that it went to: page 4 on die 1, where page 1 is at home too.
     let requests = vec![
         request(0, Op::Write, 0),
         request(0, Op::Write, 4),
@@ -108,8 +109,8 @@ fn dynamic_placement_writes_where_there_is_least_to_do() {
 
 #[test]
 fn dynamic_placement_fills_no_plane_beyond_its_room() {
-    // Two dies, the second busy with reads whenever a write comes: all pages, written again, would
-    // end on the first.
+    // There are two dies, and the second is busy with reads whenever a write comes: all pages,
+    // written again, would end on the first.
     let hardware = Hardware { dies: 2, transfer_ns: 0, ..hardware() };
     let settings = Settings { placement: Placement::Dynamic, ..open(hardware) };
     let mut requests = Vec::new();
@@ -136,8 +137,8 @@ fn writes_are_done_when_they_are_in_the_cache() {
     // Two places: the third write waits for the first program, the fourth for the second.
     let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&cached, &writes), [0, 0, 210, 420]);
-    // Page 1 waits for its program when it is written again: once programmed. Its read is served
-    // by the cache; page 5's goes to the die, after the programs that came before.
+    // Page 1 waits for its program when it is written again: it is programmed once. Its read is
+    // served by the cache; that of page 5 goes to the die, after the programs that came before.
     let again = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 1), (Op::Read, 1), (Op::Read, 5)];
     let requests = again.iter().map(|&(op, page)| request(0, op, page)).collect();
     let mut drive = drive(&cached, requests);
@@ -158,8 +159,8 @@ fn writes_are_done_when_they_are_in_the_cache() {
     assert_eq!(drive.layer().locate(1), None);
 }
 
-/// Eight blocks of 4 pages, 16 promised: see `timed.rs`. Eight writes leave two blocks erased, and
-/// two valid pages in each of blocks 0 to 3.
+/// Makes a drive of eight blocks of 4 pages, 16 of them promised, as in `timed.rs`. Eight writes
+/// leave two blocks erased, and two valid pages in each of blocks 0 to 3.
 fn eight_writes(settings: &Settings, more: Vec<TimedRequest>) -> TimedDrive<Recorder> {
     let pages = [0, 1, 4, 5, 8, 9, 12, 13];
     let requests = pages.into_iter().map(|page| request(0, Op::Write, page)).chain(more).collect();
@@ -182,7 +183,8 @@ fn an_idle_die_collects_until_it_gains_no_block() {
     assert_eq!(times, [1700, 3650, 3650, 5600, 5600, 7550]);
     assert_eq!(drive.totals().collections.idle, 3);
     assert_eq!(drive.layer().free_blocks(0), 3);
-    // A request ends it after the victim under way; and again after 100 us of rest.
+    // A request ends the collecting after the victim under way; it goes on after another 100 us of
+    // rest.
     let drive = eight_writes(&settings, vec![request(2000 * US, Op::Read, 2)]);
     let times: Vec<u64> = drive.observer().collections.iter().map(|&(t, ..)| t / US).collect();
     assert_eq!(times[..3], [1700, 3650, 3775]);

@@ -1,5 +1,5 @@
-//! Write pacing: the order of a die's operations worked by hand, and the time that it takes in the
-//! steady state.
+//! Write pacing: the order of a die's operations worked by hand, and the time that they take in the steady
+//! state.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
@@ -10,8 +10,8 @@ use flashgc_workload::requests::TimedRequest;
 use crate::timed_common;
 use crate::timed_common::*;
 
-/// 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer: a write of the host takes
-/// 210 us, and a copy 25 + 10 + 10 + 200 = 245 us.
+/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer: a write of the
+/// host takes 210 us, and a copy 25 + 10 + 10 + 200 = 245 us.
 fn settings(paces_writes: bool) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -20,10 +20,10 @@ fn settings(paces_writes: bool) -> Settings {
     settings
 }
 
-/// Nine blocks of 4 pages, 16 of them promised, and eight writes at time 0, to two pages of each
-/// of blocks 0 to 3, which end at 8 * 210 = 1680 us. Then `more` in order, all at time 0: the first of
-/// them begins the collection of block 0, whose pages 2 and 3 are valid, with three erased blocks. Its victim gives the host
-/// 4 - 2 = 2 pages, in 2 + 1 steps.
+/// Returns the times at which `more` are completed. Nine blocks of 4 pages, 16 of them promised, get eight
+/// writes at time 0, to two pages of each of blocks 0 to 3, which end at 8 * 210 = 1680 us. Then comes `more`
+/// in order, all at time 0: the first of them begins the collection of block 0, whose pages 2 and 3 are
+/// valid, with three erased blocks. Its victim gives the host 4 - 2 = 2 pages, in 2 + 1 steps.
 fn completed(paces_writes: bool, more: &[(Op, u32)]) -> Vec<u64> {
     let first = [0, 1, 4, 5, 8, 9, 12, 13].map(|page| (Op::Write, page));
     let all = first.iter().chain(more).map(|&(op, page)| request(0, op, page));
@@ -70,7 +70,7 @@ fn a_page_that_dies_on_the_way_is_a_copy_less_and_a_page_of_the_host_more() {
     assert_eq!(completed(true, &four), [2135, 2345, 2555, 4055 + 245 + 210]);
 }
 
-/// Writes of random pages by 16 threads on one die in its steady state: nanoseconds, host pages,
+/// Writes random pages by 16 threads on one die in its steady state. Returns the nanoseconds, the host pages,
 /// copies and erases, and the response times in order.
 fn saturated(paces_writes: bool, low: u32) -> (u64, [u64; 3], Vec<u64>) {
     let mut settings = settings(paces_writes);

@@ -13,7 +13,7 @@ const PGC: Preemption = Preemption::Semi { merge: false, pipeline: false };
 const MERGE: Preemption = Preemption::Semi { merge: true, pipeline: false };
 const PIPELINE: Preemption = Preemption::Semi { merge: false, pipeline: true };
 
-/// 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
+/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
 fn settings(preemption: Preemption) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -21,9 +21,10 @@ fn settings(preemption: Preemption) -> Settings {
     settings
 }
 
-/// Eight blocks of 4 pages, 16 of them promised, and nine writes at time 0. The first eight, to two
-/// pages of each of blocks 0 to 3, end at 8 * 210 = 1680 us. The ninth begins a collection of block 0,
-/// whose pages 2 and 3 are valid, with two erased blocks. What follows, in microseconds:
+/// Makes a drive of eight blocks of 4 pages, 16 of them promised, and runs nine writes at time 0, then `more`.
+/// The first eight, to two pages of each of blocks 0 to 3, end at 8 * 210 = 1680 us. The ninth begins a
+/// collection of block 0, whose pages 2 and 3 are valid, with two erased blocks. Then follow, in
+/// microseconds:
 ///
 /// without preemption      with it, the ninth write goes first, 1680 to 1890
 /// 1680 read 1705, out 1715       1890 read 1915, out 1925     page 2
@@ -42,12 +43,12 @@ fn drive(settings: &Settings, more: Vec<TimedRequest>) -> TimedDrive<Recorder> {
     drive
 }
 
-/// When the requests after the nine are completed, in microseconds.
+/// Returns the times at which the requests after the nine are completed, in microseconds.
 fn completed(settings: &Settings, more: Vec<TimedRequest>) -> Vec<u64> {
     drive(settings, more).observer().completed_us()[9..].to_vec()
 }
 
-/// When the first erase begins and ends for good, in microseconds.
+/// Returns the times at which the first erase begins and at which it ends for good, in microseconds.
 fn first_erase(drive: &TimedDrive<Recorder>) -> (u64, u64) {
     let record = drive.observer();
     let begin = record.spans.iter().find(|span| span.work == Work::Erase).unwrap().begin_ns;
@@ -76,12 +77,12 @@ fn at_point_b_any_request_goes_first_and_at_point_a_none() {
     // 1900: the collection reads page 2. Point A is at 1925, B at 2135.
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Read, 10)]), [2135 + 35]);
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Write, 10)]), [2135 + 210]);
-    // All that wait are served, in the order in which they came, also during the service.
+    // All requests that wait are served, in the order in which they came, also during the service.
     let several = vec![at(1900, Op::Read, 10), at(1901, Op::Write, 11), at(2150, Op::Read, 14)];
     assert_eq!(completed(&settings(PGC), several.clone()), [2170, 2380, 2415]);
     let drive = drive(&settings(PGC), several);
     assert_eq!(first_erase(&drive).0, 2415 + 245);
-    // The B before the erase: 2380.
+    // The B before the erase is at 2380.
     assert_eq!(completed(&settings(PGC), vec![at(2200, Op::Read, 10)]), [2415]);
     // The erase is atomic.
     assert_eq!(completed(&settings(PGC), vec![at(2381, Op::Read, 10)]), [3880 + 35]);
@@ -102,7 +103,7 @@ fn a_request_for_the_page_on_the_move_shares_its_buffer() {
     assert_eq!(drive.observer().completed_us()[9], 1925);
     assert_eq!(first_erase(&drive).0, 2380);
     assert_eq!(drive.totals().collections.merged_reads, 1);
-    // Without merging it is a request like others.
+    // Without merging it is served like other requests.
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Read, 2)]), [2170]);
     // The write's data are programmed in the place of the page that was read: done at 2135, and
     // the host's programs are one less than without.

@@ -1,5 +1,5 @@
-//! The SLC region: where the cliff is and how deep, worked out by hand; folds in idle time; and no data
-//! are lost, whatever gives way to whom.
+//! The SLC region: the place and the depth of the cliff, worked out by hand; folds in idle time; and no
+//! data are lost, in any order of precedence.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry, SlcBlocks, SlcRegion};
@@ -12,9 +12,9 @@ use crate::timed_common::{
     Checker, Listed, Recorder, US, layer, paper_hardware, recorded, request, settings,
 };
 
-/// Pages of a block: an SLC block of TLC flash has 8.
+/// The pages of a block: an SLC block of TLC flash has 8.
 const B: u32 = 24;
-/// Times of normal cells, of SLC cells, and of a fold whose 8 pages are all live.
+/// The times of normal cells, of SLC cells, and of a fold whose 8 pages are all live.
 const READ: u64 = 60;
 const PROGRAM: u64 = 700;
 const ERASE: u64 = 3500;
@@ -23,7 +23,7 @@ const SLC_PROGRAM: u64 = 200;
 const SLC_ERASE: u64 = 2000;
 const FOLD: u64 = 8 * (SLC_READ + PROGRAM) + SLC_ERASE;
 
-/// Two dies of TLC flash, without waiting for a bus.
+/// Returns settings of two dies of TLC flash, without waiting for a bus.
 fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
     let hardware = Hardware {
         dies: 2,
@@ -43,14 +43,14 @@ fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
     Settings { slc: Some(slc), host, ..settings(hardware) }
 }
 
-/// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and when the
-/// k-th page of a die was done, in microseconds; the other die is in step.
+/// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and the time
+/// at which the k-th page of a die was done, in microseconds; the other die is in step.
 fn burst(settings: &Settings, count: u32) -> (TimedDrive<Recorder>, Vec<u64>) {
     let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(settings, geometry, "greedy", Fill::Empty, 2);
     let requests = (0..count).map(|page| request(0, Op::Write, page)).collect();
     let mut drive = recorded(settings, layer, requests);
-    // Not to its end: the drive would be idle then, and fold.
+    // The run stops before its end: the drive would be idle then, and fold.
     let until = Until { completed: count.into(), ..Until::END };
     assert_eq!(drive.run(until).unwrap(), Stop::Reached);
     drive.audit().unwrap();
@@ -214,7 +214,7 @@ fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
     assert_eq!(last, 12_800 + 10_000 + 4 * SLC_ERASE + 4 * FOLD);
 }
 
-/// Reads, writes and TRIMs at random on a drive that is nearly full, in bursts with pauses.
+/// Makes random reads, writes and TRIMs on a drive that is nearly full, in bursts with pauses.
 fn at_random(settings: &Settings, seed: u64) {
     let planes = settings.hardware.all_planes();
     let geometry = Geometry::new(40 * planes, B, u64::from(planes * 19 * B)).unwrap();
@@ -223,7 +223,7 @@ fn at_random(settings: &Settings, seed: u64) {
     let mut time = 0;
     let requests: Vec<_> = (0..6000)
         .map(|_| {
-            // A pause that folds a few blocks, now and then.
+            // Now and then a pause is long enough to fold a few blocks.
             time += if stream.below(150) == 0 { 60_000 * US } else { 120 * US };
             let op = match stream.below(10) {
                 0..3 => Op::Read,
@@ -269,7 +269,7 @@ fn no_data_are_lost_whatever_gives_way() {
                 settings.collecting.preemption = preemption;
                 settings.collecting.idle = Some(Idle { below: 6, after_ns: 10_000 * US });
                 at_random(&settings, seed);
-                // Operations that overlap, and planes that go together.
+                // Operations overlap, and planes go together.
                 settings.hardware.planes = 2;
                 settings.hardware.transfer_ns = 30 * US;
                 settings.hardware.command_ns = US;

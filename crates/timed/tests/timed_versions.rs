@@ -1,6 +1,6 @@
-//! No request is lost, served twice or served stale, whatever the settings: every read must return
-//! the version that was current when it was dispatched, under random preemption, merging,
-//! pipelining and suspension.
+//! No request is lost, served twice or served stale, with any settings: every read must return the
+//! version that was current when it was dispatched, under random preemption, merging, pipelining
+//! and suspension.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
@@ -36,7 +36,7 @@ impl Draw {
 const BLOCKS: u32 = 20;
 const B: u32 = 8;
 
-/// The victim policies and placements of every other case.
+/// The victim policies and placements of every second case.
 const COLLECTORS: [(&str, &str); 5] = [
     ("greedy", "dac"),
     ("cost-benefit", "dac:regions=2,threshold=300"),
@@ -45,7 +45,7 @@ const COLLECTORS: [(&str, &str); 5] = [
     ("z-cost-benefit", "none"),
 ];
 
-/// Random settings, and the erased blocks that a plane keeps.
+/// Returns random settings, and the erased blocks that a plane keeps.
 fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     let hardware = Hardware {
         channels: draw.of(&[1, 2]),
@@ -113,9 +113,8 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     (settings, kept)
 }
 
-/// Requests on few pages, hot ones among them, of up to three pages and any bytes of them.
-/// Half of the drives with kinds of pages, repeated reads or a link to the host, some with serial
-/// overwrites.
+/// Returns random details: kinds of pages, repeated reads, a link to the host and serial overwrites, each
+/// for some of the drives.
 fn details(draw: &mut Draw) -> Details {
     let age = ReadRetry::parse("from=2,every=3,after=20ms,each=10ms").unwrap();
     let kinds = PageTimes::of_kinds(&[20 * US, 30 * US, 50 * US]);
@@ -134,6 +133,7 @@ fn details(draw: &mut Draw) -> Details {
     }
 }
 
+/// Returns requests on few pages, hot ones among them, of up to three pages and any bytes of them.
 fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
     let reads = draw.from(1, 9);
     let whole = draw.maybe();
@@ -169,13 +169,14 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
         .collect()
 }
 
-/// Runs case number `case`; returns the reads that were checked, and the zombies that were
-/// overwritten.
+/// Runs case number `case`. Returns the reads that were checked, the zombies that were overwritten, and the
+/// totals.
 fn run(case: u64, count: usize) -> (u64, u64, flashgc_timed::Totals) {
     run_units(case, count, PageBuffer::default())
 }
 
-/// The same with several mapping units in a flash page; without protection the host flushes.
+/// Runs case number `case` with several mapping units in a flash page; without protection the host
+/// flushes.
 fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
@@ -199,7 +200,7 @@ fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_
     if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
         *merge &= !flushes; // data of the host among copies would be padded there
     }
-    // Every other drive that can be paced is.
+    // Every second drive that can be paced is.
     let paced = Collecting { paces_writes: true, ..settings.collecting };
     let can_be = Settings { collecting: paced, ..settings.clone() }.check().is_ok();
     settings.collecting.paces_writes = can_be && case % 4 < 2;
@@ -242,7 +243,7 @@ fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_
     drive.layer().audit().unwrap_or_else(|why| panic!("case {case}: {why}"));
     drive.observer().check_end(drive.layer(), count);
     assert_eq!(drive.observer().flushes, flushes, "case {case}");
-    // Little's law is exact where the drive starts and ends empty.
+    // Little's law is exact if the drive starts and ends empty.
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
     let checked = drive.observer().reads_checked;
@@ -273,7 +274,7 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         told += zombies;
     }
     println!("{checked} reads, {sum:?}, suspended {erases} {programs}, cache {hits}");
-    // Everything has happened often.
+    // All cases have occurred often.
     assert!(checked > 500_000);
     let often = [
         sum.preemptions,

@@ -1,5 +1,5 @@
-//! The story of the slowest request: its figures, the collection that held it and the operations of
-//! its die, on timelines worked by hand.
+//! The story of the slowest request: its figures, the collection that held it and the operations of its
+//! die, on timelines worked by hand.
 
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{
@@ -14,7 +14,7 @@ use crate::timed_common::*;
 
 const PGC: Preemption = Preemption::Semi { merge: false, pipeline: false };
 
-/// 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
+/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
 fn settings(preemption: Preemption) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -22,8 +22,9 @@ fn settings(preemption: Preemption) -> Settings {
     settings
 }
 
-/// The drive of `timed_preemption.rs`: eight blocks of 4 pages, and nine writes at time 0, which end at
-/// 210, 420, ... 1680 us. Collections of two valid pages and an erase, 245 + 245 + 1500 us each:
+/// Returns the slowest requests on the drive of `timed_preemption.rs`: eight blocks of 4 pages, and nine writes
+/// at time 0, which end at 210, 420, ... 1680 us. The collections have two valid pages and an erase,
+/// 245 + 245 + 1500 us each:
 ///
 /// without preemption 1680 to 3670 and 3670 to 5660, then the ninth write to 5870
 /// with it            the ninth write to 1890, then one, whose erase is from 2380 to 3880
@@ -48,7 +49,7 @@ fn at(us: u64, op: Op, page: u32) -> TimedRequest {
     request(us * US, op, page)
 }
 
-/// Queue, collection, bus and cells in microseconds.
+/// Returns queue, collection, bus and cells in microseconds.
 fn parts(worst: &Worst) -> [u64; 4] {
     let one = &worst.request;
     let parts = [one.queue_ns, one.blocked_ns, one.bus_ns, one.cell_ns];
@@ -105,7 +106,7 @@ fn of_several_collections_the_one_that_held_it_for_longest_is_named() {
 
 #[test]
 fn a_request_that_waits_for_others_alone_names_no_collection() {
-    // Before the first collection: the eighth write waits for seven, 7 * 210.
+    // It is before the first collection: the eighth write waits for seven, 7 * 210.
     let worst = worst(PGC, false, vec![]);
     let write = of(&worst, Op::Write);
     assert_eq!(parts(write), [1680, 0, 10, 200]);

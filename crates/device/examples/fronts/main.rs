@@ -1,5 +1,5 @@
-//! What the front ends cost: random requests of 4 KiB to a drive in memory through each of them, and
-//! to a plain file.
+//! The cost of the front ends: random requests of 4 KiB to a drive in memory through each of them,
+//! and to a plain file.
 //!
 //! ```sh
 //! cargo run --release -p flashgc-device --example fronts [SECONDS [ratio]]
@@ -29,11 +29,11 @@ use flashgc_device::front::nbd::{Address, Export, Server};
 use flashgc_device::front::queue::{Command, Engine, Queue};
 use flashgc_device::front::ram::Ram;
 
-/// Pages of drive and file: 256 MiB.
+/// The pages of drive and file: 256 MiB.
 const PAGES: u64 = 64 << 10;
 const THREADS: [usize; 3] = [1, 8, 32];
 
-/// A request of one page: which, and whether it is written.
+/// A request of one page: its number, and `true` to write it.
 type Request = Box<dyn FnMut(u64, bool) + Send>;
 
 fn main() {
@@ -54,7 +54,8 @@ fn main() {
         let mut ram = Ram::new(PAGES);
         (0..PAGES).for_each(|page| ram.write(page, &[1; 4096], false).expect("a page in memory"));
         ratio::compare("in memory", folder.path(), ram, time);
-        // So much spare space that no block is collected; and the steady state at a usual one.
+        // So much spare space that no block is collected, and then the steady state at a usual spare
+        // factor.
         ratio::report("not collected", folder.path(), 0.98, 0, time);
         ratio::report("steady state", folder.path(), 0.2, 4 * PAGES, time);
     }
@@ -100,7 +101,7 @@ fn report(name: &str, time: Duration, request: impl Fn() -> Request) {
     }
 }
 
-/// Requests a second of all threads together.
+/// Returns the requests a second of all threads together.
 fn rate(threads: usize, time: Duration, write: bool, request: &impl Fn() -> Request) -> f64 {
     let requests: Vec<_> = (0..threads).map(|_| request()).collect();
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! The stored drive through FUSE and a loop device, as a ratio to a plain file that is passed through
-//! the same way: what the drive itself costs, where nothing is collected yet and in the steady state.
-//! A drive in memory says what of it the front end costs. The last columns are microseconds of processor
-//! time a request, which other work on the machine disturbs less.
+//! the same way. This is the cost of the drive itself, before anything is collected and in the steady
+//! state. A drive in memory shows the part of the front end. The last columns are microseconds of
+//! processor time a request, which other work on the machine disturbs less.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 use super::{PAGES, direct, machine, passthrough, rate};
 
-/// Each number is the median of so many, taken in turns.
+/// The number of rounds, taken in turns, of which each figure is the median.
 const ROUNDS: usize = 15;
 
-/// Seconds that the processors worked for this process, on both sides of its mounts.
+/// Returns the seconds that the processors worked for this process, on both sides of its mounts.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// A drive in a file, every page written once and `random` more.
+/// Returns a drive in a file, with every page written once and `random` more writes.
 fn drive(path: &Path, spare: f64, random: u64) -> Drive {
     let layout = Layout {
         frontier: Frontier::Pool { low: 4 },
@@ -58,7 +58,7 @@ pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duratio
     std::fs::remove_file(path).expect("the drive's file");
 }
 
-/// Prints the ratios of a drive, which it gives back.
+/// Prints the ratios of a drive, and returns it.
 pub fn compare<S: Served + 'static>(state: &str, folder: &Path, drive: S, time: Duration) -> S {
     let plain = folder.join("passed through");
     std::fs::write(&plain, vec![1; PAGES as usize * PAGE]).expect("a plain file");

@@ -10,10 +10,10 @@ use crate::mutants::{self, Mutant};
 pub(super) const MAGIC: u32 = 0x3243_4746; // "FGC2"
 const CHUNK: usize = 1 << 16;
 const HEADER: usize = 32;
-/// Fewer bytes are not worth a run.
+/// The least number of equal bytes that is stored as a run.
 const LEAST_RUN: usize = 1 << 13;
 
-/// Bytes that a stream of so many bytes takes at most.
+/// Returns the most bytes that a stream of `stream` bytes takes in chunks.
 pub(super) fn most_bytes(stream: u64) -> u64 {
     // A run is at least LEAST_RUN bytes, and costs a header at most.
     let cuts = stream.div_ceil((CHUNK - HEADER) as u64) + stream / LEAST_RUN as u64 + 2;
@@ -29,7 +29,7 @@ pub(super) struct Sink {
     end: u64,
     /// Header and bytes of the next chunk.
     buffer: Vec<u8>,
-    /// The run before it.
+    /// The number of equal bytes before the next chunk.
     run: u64,
     fill: u8,
     index: u32,
@@ -37,7 +37,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// One that writes from `at` on, and not beyond `end`.
+    /// Returns a sink that writes from `at` on, and not beyond `end`.
     pub(super) fn new(tag: u32, at: u64, end: u64) -> Self {
         let mut buffer = Vec::with_capacity(CHUNK);
         buffer.resize(HEADER, 0);
@@ -112,9 +112,9 @@ pub(super) struct Source<'a> {
     at: u64,
     end: u64,
     chunk: Vec<u8>,
-    /// Bytes of the chunk that were taken.
+    /// The bytes of the chunk that were taken.
     read: usize,
-    /// What is left of the run before it.
+    /// The bytes left of the run before the chunk.
     run: u64,
     fill: u8,
     index: u32,
@@ -122,12 +122,12 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The chunks between `at` and `end`.
+    /// Returns a source of the chunks between `at` and `end`.
     pub(super) fn new(media: &'a dyn Media, tag: u32, at: u64, end: u64) -> Self {
         Self { media, tag, at, end, chunk: vec![], read: 0, run: 0, fill: 0, index: 0, sum: 0 }
     }
 
-    /// The check sum of the check sums of all chunks, which have been read to their end; `None` where some are left.
+    /// Returns the check sum of all chunks' check sums, or `None` before the last byte was read.
     pub(super) fn sum(&self) -> Option<u32> {
         let is_done = self.at == self.end && self.run == 0 && self.read == self.chunk.len();
         is_done.then_some(self.sum)
@@ -186,7 +186,7 @@ impl io::Read for Source<'_> {
     }
 }
 
-/// Whether all bytes are the same.
+/// Returns `true` if there are bytes and all of them are equal.
 fn is_run(bytes: &[u8]) -> bool {
     bytes.split_first().is_some_and(|(_, rest)| rest == &bytes[..rest.len()])
 }

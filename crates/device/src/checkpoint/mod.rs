@@ -2,8 +2,9 @@
 //! snapshot of its page store too.
 //!
 //! It is written in slices while the drive works on, and each slice has the tables as they are then. So
-//! it is of no single moment: the journal from the checkpoint's begin on makes up for that. A program
-//! or TRIM there sets what the last one has set already, and a block says up to which record it knows.
+//! it shows no single moment: the journal from the checkpoint's begin on makes up for that. A program
+//! or TRIM there sets what the last one has set already, and a block names the last record that it
+//! includes.
 
 mod chunks;
 
@@ -23,14 +24,14 @@ use chunks::{MAGIC, Sink, Source};
 const HEADER: usize = 64;
 const BLOCK: usize = 24;
 const HORIZON: usize = 16;
-/// Crashes that are remembered.
+/// The most crashes that are remembered.
 pub(crate) const HORIZONS: u64 = 4096;
 
-/// What is known of a block.
+/// The state of a block, as checkpoints keep it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockInfo {
-    /// The number of the record that programmed its first page since it was erased. Older records
-    /// there are of an earlier life.
+    /// The number of the record that programmed its first page since it was erased. Older records in
+    /// the block belong to an earlier life.
     pub(crate) opened: u64,
     /// The number of the record that programmed or erased it last.
     pub(crate) changed: u64,
@@ -39,7 +40,7 @@ pub(crate) struct BlockInfo {
     pub(crate) next: u16,
     /// The class that it was opened for last.
     pub(crate) class: u8,
-    /// It was programmed since it was erased.
+    /// `true` if the block was programmed since it was erased.
     pub(crate) is_written: bool,
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct BlockInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Horizon {
     pub(crate) epoch: u32,
-    /// The first number that is lost.
+    /// The first record number that is lost.
     pub(crate) end: u64,
 }
 
@@ -55,25 +56,26 @@ pub(crate) struct Horizon {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) slot: u8,
-    /// Bytes in the slot.
+    /// The bytes of the checkpoint in its slot.
     pub(crate) bytes: u64,
     pub(crate) sum: u32,
-    /// Of the stream that these bytes hold, those of the page store's snapshot; 0 without one.
+    /// The bytes of the page store's snapshot before they were cut into chunks; 0 without a snapshot.
     pub(crate) snapshot: u64,
-    /// The first journal block that it does not hold, or not all of.
+    /// The first journal block that recovery replays over the checkpoint.
     pub(crate) journal: u64,
-    /// The number of the first record there.
+    /// The number of the first record in that journal block.
     pub(crate) stamp: u64,
 }
 
-/// What a checkpoint holds beside map and snapshot.
+/// The contents of a checkpoint beside map and snapshot.
 pub(crate) struct Tables {
     pub(crate) blocks: Vec<BlockInfo>,
     pub(crate) counters: Counters,
     pub(crate) horizons: Vec<Horizon>,
 }
 
-/// Bytes that a checkpoint of a drive of this shape takes at most, with a snapshot of so many bytes.
+/// Returns the most bytes that a checkpoint takes, for a drive of this shape and a snapshot of
+/// `snapshot` bytes.
 pub(crate) fn slot_bytes(pages: u32, blocks: u32, snapshot: u64) -> u64 {
     let stream = HEADER as u64
         + HORIZON as u64 * HORIZONS
@@ -83,11 +85,11 @@ pub(crate) fn slot_bytes(pages: u32, blocks: u32, snapshot: u64) -> u64 {
     chunks::most_bytes(stream)
 }
 
-/// What a checkpoint is made from.
+/// The map and the blocks that a checkpoint is made from.
 pub(crate) struct Parts<'a> {
-    /// Logical pages.
+    /// The number of logical pages.
     pub(crate) pages: u32,
-    /// Where a page lies.
+    /// Returns the physical page of a logical page, or `None` if it has no data.
     pub(crate) locate: &'a dyn Fn(u32) -> Option<u32>,
     pub(crate) mapped: &'a Mapped,
     pub(crate) blocks: &'a [BlockInfo],
@@ -98,13 +100,13 @@ pub(crate) struct Parts<'a> {
 pub(crate) struct Slices {
     sink: Sink,
     named: Named,
-    /// Pages and blocks that are written, as one series.
+    /// The number of entries written so far: pages first, then blocks.
     done: u64,
 }
 
 impl Slices {
-    /// Begins one in `slot`, with what was counted up to journal block `journal`, whose first record
-    /// will have the number `stamp`.
+    /// Begins a checkpoint in `slot`. Recovery will replay the journal from block `journal` on, whose
+    /// first record will have the number `stamp`.
     ///
     /// # Errors
     /// Those of the medium.
@@ -133,7 +135,7 @@ impl Slices {
         Ok(Self { sink, named: Named { slot, journal, stamp, ..Named::default() }, done: 0 })
     }
 
-    /// Writes `count` more entries, of pages and then of blocks; whether none is left.
+    /// Writes `count` more entries, pages first and then blocks. Returns `true` once none is left.
     ///
     /// # Errors
     /// Those of the medium.
@@ -193,7 +195,7 @@ impl Slices {
         Ok(())
     }
 
-    /// Ends it, all of whose entries are written.
+    /// Ends the checkpoint, all of whose entries are written. Returns its name for the superblock.
     ///
     /// # Errors
     /// Those of the medium.
@@ -203,7 +205,7 @@ impl Slices {
     }
 }
 
-/// Where the snapshot goes.
+/// The writer that puts the page store's snapshot into the checkpoint's chunks.
 struct Into<'a> {
     sink: &'a mut Sink,
     media: &'a mut dyn Media,
@@ -220,8 +222,8 @@ impl io::Write for Into<'_> {
     }
 }
 
-/// Reads the checkpoint `named`, its map into `map`. The snapshot is taken by `restore`, which gets its
-/// reader and its bytes; nothing counts before the whole has verified.
+/// Reads the checkpoint `named`, its map into `map`. `restore` takes the snapshot: it gets a reader and
+/// the number of bytes. Nothing that was read counts before this has returned without an error.
 ///
 /// # Errors
 /// Damage; those of the medium and of `restore`.

@@ -9,8 +9,8 @@ use crate::mutants::{self, Mutant};
 use crate::served::{DeviceError, Served};
 
 impl Drive {
-    /// Makes room for a write of `page`: where the open block that it needs is full and few blocks are
-    /// erased, collections run to their end.
+    /// Makes room for a write of `page`. Collections run to their end where the open block that it needs
+    /// is full and few blocks are erased.
     pub(super) fn make_room(&mut self, page: u32) -> Result<(), DeviceError> {
         // A placement may want the page elsewhere once it has been copied.
         while self.map.host_room(page, PLANE).pages == 0 && self.map.free_blocks(PLANE) <= self.low
@@ -27,7 +27,8 @@ impl Drive {
         Ok(())
     }
 
-    /// One collection, from the pick to the erase. Nothing is moved where the drive's life ends with it.
+    /// Runs one collection, from the pick of the victim to its erase. Moves nothing where the drive's
+    /// life ends with it.
     fn collect(&mut self) -> Result<(), DeviceError> {
         let begun = self.map.begin_collection(PLANE).map_err(|error| self.stuck(&error))?;
         let Some(victim) = begun else { return Ok(()) };
@@ -52,7 +53,8 @@ impl Drive {
         self.note(Record::Erase { block })
     }
 
-    /// Moves the live pages. One that is damaged stays so: its copy gets a check sum that does not match.
+    /// Moves the live pages of the victim. A damaged page stays so: its copy gets a check sum that does
+    /// not match.
     fn move_pages(&mut self, window: &mut Window) -> Result<(), DeviceError> {
         while let Some(Move { page, from, .. }) = self.map.next_move(PLANE) {
             if !mutants::on(Mutant::CollectionWithoutCheckpoint) {

@@ -232,7 +232,8 @@ fn could_not_open(error: std::io::Error) -> String {
     format!("opening it failed: {error}")
 }
 
-/// The zones of the drive with this superblock, whose settings are these.
+/// Returns the zones of the drive with this superblock, which must have been made with these
+/// settings.
 pub(crate) fn zones_of(
     media: &dyn Media,
     superblock: &Superblock,

@@ -1,4 +1,4 @@
-//! The way of a page to the medium, and what is durable when.
+//! The way of a page to the medium, and the points at which it is durable.
 
 use std::fmt;
 use std::io;
@@ -16,11 +16,11 @@ use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 
-/// Journal blocks that may wait for a sync. Recovery writes them again, with the pages that they name: some
-/// 254 MiB.
+/// The most journal blocks that wait for a sync. Recovery writes them again with the pages that they name,
+/// some 254 MiB.
 const UNSYNCED: u64 = 256;
 
-/// The stream of a write of `page`.
+/// Returns the stream of a write of `page`.
 pub(super) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
     ranges.of(u64::from(page) * PAGE as u64).unwrap_or(NO_STREAM)
 }
@@ -48,8 +48,9 @@ impl Drive {
         }
     }
 
-    /// Puts `data` where the store has put `page`. They can be read from now on, also where this fails.
-    /// A copy has the moment at which the host wrote the data, `copied`.
+    /// Programs `data` at `ppn`, where the store has put `page`. The data can be read from now on, also
+    /// after an error. `copied` is `None` for a host write, and for a copy the moment at which the host
+    /// wrote the data.
     pub(super) fn program(
         &mut self,
         page: u32,
@@ -123,8 +124,8 @@ impl Drive {
         written.map_err(|error| self.fail(error))
     }
 
-    /// Makes durable what was done, and then says so in the journal: from then on damage to any of it is
-    /// an error, and not taken for what a crash tore.
+    /// Makes everything so far durable, and then says so in the journal. From then on damage to any of it
+    /// is an error, and is not taken for a write that a crash has torn.
     pub(super) fn vouch(&mut self) -> Result<(), DeviceError> {
         self.advance_checkpoint()?;
         let done = self.make_durable().and_then(|()| {
@@ -141,7 +142,7 @@ impl Drive {
         done.map_err(|error| self.fail(error))
     }
 
-    /// Writes what waits: first the pages, then the records that name them.
+    /// Writes the pages that wait, and then the records that name them.
     pub(super) fn write_out(&mut self) -> io::Result<()> {
         if mutants::on(Mutant::RecordsBeforePages) {
             self.journal.write_out(self.media.as_mut(), &self.zones)?;
@@ -158,7 +159,7 @@ impl Drive {
         self.journal.write_out(self.media.as_mut(), &self.zones)
     }
 
-    /// All that was done before is durable when this returns, as far as the drive promises it.
+    /// Makes everything so far durable, as far as the drive promises it.
     pub(super) fn make_durable(&mut self) -> io::Result<()> {
         if !self.is_dirty {
             return Ok(());
@@ -175,7 +176,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Syncs the medium where the drive is to survive a loss of power.
+    /// Syncs the medium if the drive is to survive a loss of power.
     pub(super) fn sync_if_promised(&mut self) -> io::Result<()> {
         if self.durability == Durability::Power { self.sync() } else { Ok(()) }
     }
@@ -185,7 +186,7 @@ impl Drive {
         self.media.sync()
     }
 
-    /// All that was done so far is durable.
+    /// Notes that everything so far is durable.
     pub(super) fn passed(&mut self) {
         self.journal.synced();
         if !mutants::on(Mutant::BarrierStays) {
@@ -194,7 +195,7 @@ impl Drive {
         self.is_dirty = false;
     }
 
-    /// The drive takes no writes from now on.
+    /// Makes the drive read-only and remembers the first reason for it. Returns the error for the host.
     pub(super) fn fail(&mut self, why: impl fmt::Display) -> DeviceError {
         let why = why.to_string();
         if !mutants::on(Mutant::FailureNotRemembered) {
@@ -203,7 +204,7 @@ impl Drive {
         DeviceError::ReadOnly(why)
     }
 
-    /// The store cannot go on.
+    /// Ends the drive's work after an error of the page store. Returns the error for the host.
     pub(super) fn stuck(&mut self, error: &FtlError) -> DeviceError {
         match error.kind() {
             FtlErrorKind::ReadOnly { .. } => self.end(),
@@ -218,7 +219,7 @@ impl Drive {
         }
     }
 
-    /// The drive's life is over, which the file says from now on.
+    /// Ends the drive's life, and records that in the superblock. Returns the error for the host.
     pub(super) fn end(&mut self) -> DeviceError {
         let ended = Superblock { has_ended: true, ..self.copies.now };
         if !self.copies.now.has_ended && !mutants::on(Mutant::EndNotRecorded) {

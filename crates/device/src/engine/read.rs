@@ -7,35 +7,35 @@ use crate::oob::{self, Oob, Slot};
 use crate::served::DeviceError;
 use crate::verify::{Damage, Expected, Pages};
 
-/// Pages that are read at once at most.
+/// The most pages that are read at once.
 const AT_ONCE: u32 = 16;
 
-/// What was read of a block that is being collected: all of its out-of-band records, and some of its
-/// pages that follow one another.
+/// The part of a victim that was read: all of its out-of-band records, and some of its pages that
+/// follow one another.
 #[derive(Default)]
 pub(super) struct Window {
     /// The first place of the block.
     first: u32,
     records: Vec<u8>,
-    /// The first page here.
+    /// The physical page that `data` begins with.
     ppn: u32,
     data: Vec<u8>,
 }
 
 impl Window {
-    /// The page at `ppn`, if it is here.
+    /// Returns the page at `ppn` if the window holds it.
     pub(super) fn page(&self, ppn: u32) -> Option<&[u8]> {
         let index = ppn.checked_sub(self.ppn)? as usize;
         self.data.get(index * PAGE..(index + 1) * PAGE)
     }
 
-    /// The record at `ppn`; `None` where the block's records could not be read.
+    /// Returns the record at `ppn`, or `None` if the block's records could not be read.
     fn slot(&self, tag: u32, ppn: u32) -> Option<Slot> {
         slot_of(&self.records, tag, self.first, ppn)
     }
 }
 
-/// The record at `ppn` among these, the first of which is at `first`.
+/// Returns the record at `ppn` among `records`, the first of which is at `first`.
 fn slot_of(records: &[u8], tag: u32, first: u32, ppn: u32) -> Option<Slot> {
     let bytes = records.get((ppn - first) as usize * oob::BYTES..)?.first_chunk()?;
     Some(Slot::decode(tag, ppn, bytes))
@@ -47,7 +47,7 @@ impl Drive {
         Pages { media: media.as_ref(), zones, tag: *tag }
     }
 
-    /// What `page` must be at `ppn`.
+    /// Returns the properties that `page` must have at `ppn`.
     fn expected(&self, page: u32, ppn: u32) -> Expected<'_> {
         let block = &self.blocks[self.zones.geometry.place_of(ppn).0 as usize];
         Expected { page, ppn, block, record: None }
@@ -58,7 +58,7 @@ impl Drive {
         DeviceError::Media(format!("page {page}: {damage}"))
     }
 
-    /// The out-of-band record at `ppn`, on the medium or on its way there.
+    /// Returns the out-of-band record at `ppn`, on the medium or on its way there.
     pub(super) fn slot(&self, ppn: u32) -> std::io::Result<Slot> {
         match self.stripes.page(ppn) {
             Some((_, record)) => Ok(Slot::decode(self.tag, ppn, record)),
@@ -66,7 +66,8 @@ impl Drive {
         }
     }
 
-    /// Reads the page at `ppn` into `into`, as it is; its record, if it is the one expected.
+    /// Reads the page at `ppn` into `into`, damaged or not. Returns its record, if it is the one
+    /// expected.
     fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
         if let Some((bytes, record)) = self.stripes.page(ppn) {
             into.copy_from_slice(bytes);
@@ -78,7 +79,7 @@ impl Drive {
         read.map_err(|damage| self.damaged(page, &damage))
     }
 
-    /// Reads pages from `page` on. After an error the buffer holds anything.
+    /// Reads pages from `page` on. After an error the contents of the buffer are undefined.
     pub(super) fn read_pages(&mut self, page: u32, into: &mut [u8]) -> Result<(), DeviceError> {
         let mut done = 0;
         while done * PAGE < into.len() {
@@ -96,7 +97,8 @@ impl Drive {
         Ok(())
     }
 
-    /// How many of `count` pages from `page` on follow one another on the medium from `ppn` on.
+    /// Returns how many of `count` pages from `page` on follow one another on the medium from `ppn`
+    /// on. At least 1, at most [`AT_ONCE`].
     fn neighbours(&self, page: u32, ppn: u32, count: u32) -> u32 {
         let left = self.zones.geometry.pages_per_block() - self.zones.geometry.place_of(ppn).1;
         let follows = |next: &u32| {
@@ -150,8 +152,8 @@ impl Drive {
         }
     }
 
-    /// Lets `window` hold `page`, which lies at `ppn`, and those live pages behind it that are read at
-    /// once. Its record, if it is the one expected.
+    /// Reads `page`, which lies at `ppn`, into `window`, with the live pages behind it that are read
+    /// at once. Returns its record, if it is the one expected.
     pub(super) fn fetch(
         &mut self,
         page: u32,
@@ -176,7 +178,8 @@ impl Drive {
         verified.map_err(|damage| self.damaged(page, &damage))
     }
 
-    /// How many pages from `ppn` on are worth reading at once: up to the last live one.
+    /// Returns the number of pages from `ppn` on that are worth reading at once: up to the last live
+    /// one.
     fn live_behind(&self, ppn: u32, window: &Window) -> u32 {
         let left = self.zones.geometry.pages_per_block() - (ppn - window.first);
         let is_live = |next: &u32| match window.slot(self.tag, ppn + next) {

@@ -1,4 +1,4 @@
-//! What a drive says of itself.
+//! A drive's report on its state, and its map of blocks.
 
 use flashgc_ftl::{Counters, Geometry, StreamTotals, ZombieCounts};
 
@@ -10,66 +10,67 @@ use crate::usage::Usage;
 /// The state of a drive and what it has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Names the drive.
+    /// The UUID of the drive.
     pub uuid: [u8; 16],
-    /// Its shape.
+    /// The shape of the drive.
     pub geometry: Geometry,
-    /// What it survives.
+    /// The failures that durable data survive.
     pub durability: Durability,
-    /// Pages of the map: written by the host, copied, blocks erased and so on, since the drive was made.
+    /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the drive was
+    /// made.
     pub counters: Counters,
-    /// What hosts asked for since the drive was made.
+    /// The hosts' use of the drive since it was made.
     pub usage: Usage,
     /// A digest of every decision since the drive was made, or last recovered.
     pub decisions: u64,
-    /// Erased blocks.
+    /// The number of erased blocks.
     pub free_blocks: u32,
-    /// Logical pages with data.
+    /// The number of logical pages with data.
     pub mapped_pages: u64,
-    /// Zombies; `None` where no policy asks for them.
+    /// The zombies; `None` if no policy asks for them.
     pub zombies: Option<ZombieCounts>,
-    /// What each stream cost since the drive was made, or last recovered; `None` where writes have no
+    /// The totals of each stream since the drive was made, or last recovered; `None` if writes have no
     /// streams.
     pub streams: Option<StreamTotals>,
-    /// Blocks that bear no more erases.
+    /// The number of blocks that bear no more erases.
     pub bad_blocks: u32,
-    /// Bad blocks beyond which the drive's life is over, as far as this is known; `None` where blocks
-    /// bear any number of erases.
+    /// The most bad blocks that the drive survives, as far as this is known; `None` if blocks bear any
+    /// number of erases.
     pub spare_blocks: Option<u32>,
-    /// Erases that a block bears on average; `None` where it is any number.
+    /// The erases that a block bears on average; `None` if it bears any number.
     pub endurance: Option<u64>,
-    /// Erases of the block with the fewest.
+    /// The erases of the block with the fewest.
     pub least_erases: u32,
-    /// Erases of the block with the most.
+    /// The erases of the block with the most.
     pub most_erases: u32,
-    /// Pages that could not be read, since the drive was made.
+    /// The reads of pages that failed, since the drive was made.
     pub media_errors: u64,
-    /// Syncs since the drive was opened.
+    /// The syncs since the drive was opened.
     pub syncs: u64,
-    /// Checkpoints since the drive was opened.
+    /// The checkpoints since the drive was opened.
     pub checkpoints: u64,
-    /// Pages whose hints came after the host had written them, since the drive was opened.
+    /// The pages whose hints came after the host had written them, since the drive was opened.
     pub late_hints: u64,
-    /// Openings since the drive was made.
+    /// The openings since the drive was made.
     pub power_cycles: u64,
-    /// Of these, those of a drive that had not been closed.
+    /// The openings of a drive that had not been closed.
     pub unsafe_shutdowns: u64,
-    /// What opening came to, where policies began anew: the drive had not been closed, or could not
-    /// store a policy.
+    /// The result of recovery, if policies began anew: the drive had not been closed, or could not store
+    /// a policy.
     pub recovery: Option<Recovery>,
-    /// Why the drive is read-only; `None` while it is not.
+    /// The reason why the drive is read-only; `None` while it takes writes.
     pub read_only: Option<String>,
-    /// Blocks that stay erased give their room back to the host's file system.
+    /// `true` if blocks that stay erased give their room back to the host's file system.
     pub gives_room_back: bool,
 }
 
-/// What a block is.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockState {
     /// Erased, in the pool.
     Erased = 0,
-    /// Pages are written to it.
+    /// Pages are programmed into it.
     Open = 1,
     /// Full, or given up: it may be collected.
     Closed = 2,
@@ -77,23 +78,23 @@ pub enum BlockState {
     Bad = 3,
 }
 
-/// A block as people see it.
+/// A block in the map of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What it is.
+    /// The state of the block.
     pub state: BlockState,
     /// The class that it was opened for last.
     pub class: u8,
-    /// Pages with current data.
+    /// The number of pages with current data.
     pub valid: u16,
-    /// Zombies among them.
+    /// The number of zombies among the valid pages.
     pub zombies: u16,
-    /// Erases so far.
+    /// The number of erases so far.
     pub erases: u32,
 }
 
 impl Drive {
-    /// The state and the counts.
+    /// Returns the drive's state and counts.
     pub fn stat(&self) -> Report {
         let Superblock { uuid, power_cycles, unsafe_shutdowns, media_errors, .. } = self.copies.now;
         let wear = self.map.wear();
@@ -129,7 +130,7 @@ impl Drive {
         }
     }
 
-    /// All blocks, in order.
+    /// Returns all blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         let table = self.map.blocks(PLANE);
         let wear = self.map.wear();

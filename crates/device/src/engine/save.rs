@@ -14,7 +14,7 @@ use crate::usage::Usage;
 /// begun a checkpoint: a copy and a write of the host that each wait for durability, and what is left.
 const RESERVE: u64 = 3;
 
-/// See [`RESERVE`].
+/// Returns [`RESERVE`], unless a mutant forgets it.
 fn reserve() -> u64 {
     if mutants::on(Mutant::NoReserve) { 0 } else { RESERVE }
 }
@@ -22,15 +22,15 @@ fn reserve() -> u64 {
 /// A checkpoint that is being written.
 pub(super) struct UnderWay {
     slices: Slices,
-    /// Journal blocks when the last slice was written.
+    /// The number of the next journal block when the last slice was written.
     at: u64,
 }
 
 impl Drive {
     /// Begins a checkpoint when three eighths of the journal were written since the last one began, and
-    /// writes a slice of it for each journal block: within a quarter of the journal it is done. So the
-    /// checkpoint before it has its journal until its slot is taken. Where the journal ends sooner, the
-    /// writer waits for the rest.
+    /// writes a slice of it for each journal block. So it is done within a quarter of the journal, and
+    /// the checkpoint before it has its journal until its slot is taken. Where the journal ends sooner,
+    /// the writer waits for the rest.
     pub(super) fn advance_checkpoint(&mut self) -> Result<(), DeviceError> {
         let blocks = self.zones.journal_blocks;
         let written = match &self.under_way {
@@ -80,8 +80,8 @@ impl Drive {
         Ok(UnderWay { slices, at: self.journal.next() })
     }
 
-    /// Makes the checkpoint durable, with all that its slices may have seen, and then the superblock
-    /// `next`, which names it.
+    /// Makes the checkpoint durable, with everything that its slices may have seen. Then it makes the
+    /// superblock `next`, which names the checkpoint, durable.
     fn end_checkpoint(&mut self, slices: Slices, next: Superblock) -> io::Result<()> {
         if !mutants::on(Mutant::EndWithoutWriting) {
             self.write_out()?;
@@ -118,20 +118,20 @@ impl Drive {
         self.punch_erased()
     }
 
-    /// The media errors that the superblock does not have yet, which it gets.
+    /// Takes the media errors that the superblock does not count yet, for the next one.
     fn media_errors_to_keep(&mut self) -> u64 {
         let errors = std::mem::take(&mut self.stat.media_errors);
         if mutants::on(Mutant::MediaErrorsForgotten) { 0 } else { errors }
     }
 
-    /// What hosts asked for and the superblock does not have yet, which it gets.
+    /// Takes the hosts' use of the drive that the superblock does not count yet, for the next one.
     fn usage_to_keep(&mut self) -> Usage {
         let usage = std::mem::take(&mut self.usage);
         if mutants::on(Mutant::UsageForgotten) { Usage::default() } else { usage }
     }
 
     /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
-    /// The drive works on without that where the medium cannot.
+    /// Where the medium cannot take room back, the drive works on without that.
     fn punch_erased(&mut self) -> io::Result<()> {
         let mut erased = std::mem::take(&mut self.erased);
         if !self.gives_room_back {
@@ -156,7 +156,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Writes a checkpoint as a whole, and the superblock `next`.
+    /// Writes a whole checkpoint, with the page store's snapshot if `saves_state`, and then the
+    /// superblock `next`.
     pub(super) fn checkpoint(&mut self, next: Superblock, saves_state: bool) -> io::Result<()> {
         self.under_way = None;
         let UnderWay { mut slices, .. } = self.begin_checkpoint()?;
@@ -170,7 +171,7 @@ impl Drive {
         self.end_checkpoint(slices, next)
     }
 
-    /// Ends the drive's work: it opens again with the same decisions, unless a policy cannot be saved.
+    /// Closes the drive. It opens again with the same decisions, unless a policy cannot be saved.
     ///
     /// # Errors
     /// A drive that failed: it recovers when it is opened. Those of the medium.
@@ -195,7 +196,8 @@ impl Drive {
     }
 }
 
-/// The page store has more state than there is room for, or a policy that cannot be saved.
+/// Returns `true` if the page store has more state than there is room for, or a policy that cannot be
+/// saved.
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::Unsupported)
 }

@@ -14,11 +14,11 @@ use crate::recording::Recording;
 use crate::served::{DeviceError, Served};
 use crate::usage::Usage;
 
-/// Pages whose hints are passed on at once.
+/// The number of pages whose hints are passed on at once.
 const HINTS: u32 = 1024;
 
 impl Drive {
-    /// The range as page numbers, if the drive has it.
+    /// Returns the range as page numbers, if the drive has it.
     fn range(&self, page: u64, count: u64) -> Result<std::ops::Range<u32>, DeviceError> {
         let pages = self.pages();
         match page.checked_add(count) {
@@ -27,7 +27,7 @@ impl Drive {
         }
     }
 
-    /// The range that `bytes` bytes from `page` on are.
+    /// Returns the range of pages that `bytes` bytes from `page` on fill.
     fn range_of(&self, page: u64, bytes: usize) -> Result<std::ops::Range<u32>, DeviceError> {
         let count = bytes.div_ceil(PAGE) as u64;
         if !bytes.is_multiple_of(PAGE) {
@@ -36,8 +36,8 @@ impl Drive {
         self.range(page, count)
     }
 
-    /// Does what an idle drive owes: called a few times a second while no command waits, it vouches for
-    /// what was done, once nothing was since the last call.
+    /// Vouches for the work done, once none was added since the last call. The server calls this a few
+    /// times a second while no command waits.
     pub fn rest(&mut self) {
         let stamp = self.journal.stamp();
         let is_still = std::mem::replace(&mut self.seen, stamp) == stamp;
@@ -56,18 +56,18 @@ impl Drive {
         }
     }
 
-    /// From now on `recording` notes what the drive is asked; `None` ends that. Returns the one that
-    /// was going on.
+    /// Records the drive's requests into `recording` from now on; `None` ends that. Returns the
+    /// recording before.
     pub fn replace_recording(&mut self, recording: Option<Recording>) -> Option<Recording> {
         std::mem::replace(&mut self.recording, recording)
     }
 
-    /// The first page of `range` that has data; its end if there is none.
+    /// Returns the first page of `range` that has data, or the range's end if there is none.
     fn next_with_data(&self, range: std::ops::Range<u32>) -> u32 {
         self.mapped.next(range, true, |page| self.map.locate(page).is_some())
     }
 
-    /// Discards pages of one group. Returns how many had data.
+    /// Discards pages of one group. Returns the number of them that had data.
     fn trim_pages(&mut self, range: std::ops::Range<u32>) -> Result<u32, DeviceError> {
         let (mut held, mut next) = (0, self.next_with_data(range.clone()));
         while next < range.end {
@@ -81,9 +81,9 @@ impl Drive {
         Ok(held)
     }
 
-    /// Passes a hint of `range` on, or with `is_hint` false what takes it back. Of a hint that holds
-    /// from the moment `since`, pages without data and those written later are left out; how many are
-    /// the latter.
+    /// Passes a hint on `range` on to the page store, or takes hints back if `is_hint` is false. A hint
+    /// that holds from the moment `since` leaves out pages without data and pages written later.
+    /// Returns the number of the latter.
     fn pass_on(
         &mut self,
         range: std::ops::Range<u32>,
@@ -111,7 +111,7 @@ impl Drive {
         Ok(late)
     }
 
-    /// Of `count` pages from `page` on: how many have data, and how many of those are hinted.
+    /// Returns how many of `count` pages from `page` on have data, and how many of those are hinted.
     ///
     /// # Errors
     /// Pages beyond the drive.
@@ -124,8 +124,9 @@ impl Drive {
         Ok((held, hinted))
     }
 
-    /// Leaves those of `pages` whose data the host had written at `moment`; how many it wrote later.
-    /// The out-of-band records tell, so that writes pay nothing for it.
+    /// Keeps those of `pages` whose data the host had written at `moment`. Returns the number of pages
+    /// that it wrote later. The moments are read from the out-of-band records, so that writes pay
+    /// nothing for them.
     fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {
         let (mut late, mut failed) = (0, None);
         pages.retain(|&page| {

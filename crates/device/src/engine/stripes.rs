@@ -8,13 +8,13 @@ use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob};
 
-/// Pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
+/// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
 const PAGES: u32 = 16;
 
 /// Pages of one block that follow one another.
 #[derive(Default)]
 struct Stripe {
-    /// The first place.
+    /// The first physical page.
     ppn: u32,
     data: Vec<u8>,
     records: Vec<u8>,
@@ -24,13 +24,13 @@ struct Stripe {
 #[derive(Default)]
 pub(super) struct Stripes {
     waiting: Vec<Stripe>,
-    /// Room of stripes that were written.
+    /// Buffers of written stripes, to be used again.
     spare: Vec<Stripe>,
 }
 
 impl Stripes {
-    /// Adds the page at `ppn`, which follows the last one of its block; whether its stripe is whole
-    /// now, and is to be written.
+    /// Adds the page at `ppn`, which follows the last one of its block. Returns `true` if its
+    /// stripe is whole now, and is to be written.
     pub(super) fn add(
         &mut self,
         (zones, tag): (&Zones, u32),
@@ -52,7 +52,7 @@ impl Stripes {
         (offset + 1).is_multiple_of(PAGES) || offset + 1 == zones.geometry.pages_per_block()
     }
 
-    /// The page at `ppn` and its record, if it waits.
+    /// Returns the page at `ppn` and its record, if the page waits.
     pub(super) fn page(&self, ppn: u32) -> Option<(&[u8], &[u8; oob::BYTES])> {
         let of_page = |stripe: &&Stripe| stripe.ppn <= ppn && ppn - stripe.ppn < stripe.pages();
         let stripe = self.waiting.iter().find(of_page)?;
@@ -61,7 +61,7 @@ impl Stripes {
         Some((&stripe.data[index * PAGE..][..PAGE], record))
     }
 
-    /// Writes the stripe that ends with the page at `ppn`. Where that fails its pages wait on.
+    /// Writes the stripe that ends with the page at `ppn`. If that fails, its pages go on waiting.
     pub(super) fn write(
         &mut self,
         media: &mut dyn Media,
@@ -75,7 +75,7 @@ impl Stripes {
         }
     }
 
-    /// Writes all that wait. Where one fails, its pages and those of the others wait on.
+    /// Writes all stripes that wait. If one fails, its pages and those of the others go on waiting.
     pub(super) fn write_all(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         while let Some(last) = self.waiting.len().checked_sub(1) {
             self.write_at(media, zones, last)?;

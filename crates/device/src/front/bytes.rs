@@ -9,15 +9,15 @@ use super::failure::Failure;
 use crate::{PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
-/// Pages of zeros that are written at a time.
+/// The number of pages of zeros that are written at a time.
 const ZEROS: usize = 64;
 
 /// Bytes that follow each other and all have data, or all have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Bytes of it.
+    /// The number of bytes in the extent.
     pub bytes: u64,
-    /// Whether pages hold it; without data it reads as zeros.
+    /// `true` if pages hold it; without data it reads as zeros.
     pub data: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct Bytes<S> {
 struct Split {
     /// Start and length of the bytes before the first whole page, all in one page.
     head: (u64, usize),
-    /// First whole page and how many there are.
+    /// The first whole page and the number of whole pages.
     whole: (u64, u64),
     /// Start and length of the bytes after the last whole page, all in one page.
     tail: (u64, usize),
@@ -48,39 +48,39 @@ impl Split {
         }
     }
 
-    /// The two parts of pages, of which either may be empty.
+    /// Returns the parts of pages that are not empty.
     fn parts(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
         [self.head, self.tail].into_iter().filter(|&(_, bytes)| bytes > 0)
     }
 }
 
 impl<S: Served> Bytes<S> {
-    /// The bytes of `drive`.
+    /// Returns the bytes of `drive`.
     pub fn new(drive: S) -> Self {
         Self { drive }
     }
 
-    /// The drive, when no front end needs it any more.
+    /// Returns the drive, when no front end needs it any more.
     pub fn into_drive(self) -> S {
         self.drive
     }
 
-    /// The drive itself.
+    /// Returns the drive itself.
     pub(crate) fn drive(&mut self) -> &mut S {
         &mut self.drive
     }
 
-    /// What comes next arrived at `at`; `None` is now.
+    /// Sets the arrival time of the commands that follow; `None` is now.
     pub(super) fn arrived(&mut self, at: Option<Instant>) {
         self.drive.arrived(at);
     }
 
-    /// What hosts have asked for since the last call.
+    /// Adds the hosts' use since the last call to the drive's counts.
     pub(super) fn account(&mut self, usage: &Usage) {
         self.drive.account(usage);
     }
 
-    /// Bytes of the drive.
+    /// Returns the size of the drive in bytes.
     pub fn size(&self) -> u64 {
         self.drive.pages() * PAGE_BYTES
     }
@@ -93,8 +93,8 @@ impl<S: Served> Bytes<S> {
         Ok(data)
     }
 
-    /// Reads `bytes` bytes from byte `at` on, but not the holes: the extents, of which two neighbours
-    /// differ, and the data of those that have some, one behind the other.
+    /// Reads `bytes` bytes from byte `at` on, but not the holes. Returns the extents, of which two
+    /// neighbours differ, and the data of those that have some, one behind the other.
     pub fn read_sparse(
         &mut self,
         at: u64,
@@ -111,7 +111,7 @@ impl<S: Served> Bytes<S> {
         Ok((extents, data))
     }
 
-    /// Writes `data` from byte `at` on. A failure may leave a part written, page by page.
+    /// Writes `data` from byte `at` on. A failure may leave part of it written, page by page.
     pub fn write(&mut self, at: u64, data: &[u8]) -> Result<(), Failure> {
         self.check(at, data.len() as u64)?;
         let split = Split::new(at, data.len() as u64);
@@ -157,31 +157,32 @@ impl<S: Served> Bytes<S> {
         Ok(())
     }
 
-    /// All that was completed before is durable when this returns.
+    /// Makes every command completed before durable.
     pub fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.drive.flush()?)
     }
 
-    /// Pages that the host has written.
+    /// Returns the number of pages that the host has written.
     pub fn moment(&self) -> u64 {
         self.drive.moment()
     }
 
-    /// The host will write the pages of this range soon, as it knew at `moment`; `None` is now. Parts
-    /// of pages count: a write of a part writes the page. How many pages were written since.
+    /// Notes that the host will write the pages of this range soon, as it knew at `moment`; `None` is
+    /// now. A part of a page counts as the page, since a write of it writes the page. Returns the
+    /// number of pages written since.
     pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<u64, Failure> {
         let (page, count) = self.touched(at, bytes)?;
         Ok(self.drive.hint(page, count, moment)?)
     }
 
-    /// The host takes hints on the pages of this range back.
+    /// Takes hints on the pages of this range back.
     pub fn cancel(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
         let (page, count) = self.touched(at, bytes)?;
         Ok(self.drive.cancel(page, count)?)
     }
 
-    /// What of a range has data: at most `most` extents from byte `at` on, of which two neighbours
-    /// differ. They may end before the range does.
+    /// Returns at most `most` extents from byte `at` on, of which two neighbours differ. They may end
+    /// before the range does.
     pub fn extents(&mut self, at: u64, bytes: u64, most: usize) -> Result<Vec<Extent>, Failure> {
         self.check(at, bytes)?;
         let (mut at, end) = (at, at + bytes);
@@ -228,7 +229,7 @@ impl<S: Served> Bytes<S> {
         Ok(self.drive.write(page, &whole, false)?)
     }
 
-    /// First page of which the range has a byte, and how many there are.
+    /// Returns the first page of which the range has a byte, and the number of such pages.
     fn touched(&self, at: u64, bytes: u64) -> Result<(u64, u64), Failure> {
         self.check(at, bytes)?;
         let page = at / PAGE_BYTES;

@@ -12,13 +12,13 @@ use super::limits::Limits;
 use super::socket::{Listener, Socket};
 use super::window::{Room, Window};
 
-/// A client: its socket, and what it has under way.
+/// A client: its socket, and the window of its requests under way.
 pub struct Client {
     pub socket: Socket,
     pub window: Arc<Window>,
 }
 
-/// What both the thread that accepts and who stops it see.
+/// The state that the accepting thread shares with whoever stops it.
 struct Shared {
     listener: Listener,
     room: Arc<Room>,
@@ -29,7 +29,7 @@ struct Shared {
 struct Connection {
     window: Arc<Window>,
     thread: JoinHandle<()>,
-    /// It gave its place away, and ends.
+    /// `true` once it has given its place away, and ends.
     ends: bool,
 }
 
@@ -40,8 +40,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Runs `serve` for everyone who connects. What it returns is the client's fault: it is gone, or
-    /// does not speak the protocol. Threads have the name `name`.
+    /// Runs `serve` for each client that connects, in threads named after `name`. An error of
+    /// `serve` ends its client alone: it is gone, or does not speak the protocol.
     pub fn start(
         listener: Listener,
         name: &'static str,
@@ -115,7 +115,8 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if there is a place for one more client, perhaps one that was just given up.
+    /// Returns `true` if there is a place for one more client, perhaps a place that was just given
+    /// up.
     fn has_place(&self, connections: &mut [Connection]) -> bool {
         let places = self.room.limits().connections;
         if connections.iter().filter(|connection| !connection.ends).count() < places {

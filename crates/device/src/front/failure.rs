@@ -1,19 +1,19 @@
-//! Why a command failed, as every front end reports it.
+//! The failures of commands, as every front end reports them.
 
 use crate::DeviceError;
 use thiserror::Error;
 
-/// Why a command failed. One failed flush answers several commands, so a failure can be cloned.
+/// The failure of a command. One failed flush answers several commands, so a failure can be cloned.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Failure {
     /// The range ends behind the drive's last byte.
     #[error("{bytes} bytes from byte {at} on are not on a drive of {size} bytes")]
     OutOfRange {
-        /// First byte asked for.
+        /// The first byte asked for.
         at: u64,
-        /// Bytes asked for.
+        /// The number of bytes asked for.
         bytes: u64,
-        /// Bytes of the drive.
+        /// The size of the drive in bytes.
         size: u64,
     },
     /// The drive takes no more writes.

@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-/// What the clients of one server may take. Tests take smaller ones.
+/// The limits for the clients of one server. Tests take smaller ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at a time.
+    /// The most connections at a time.
     pub connections: usize,
-    /// How long a negotiation may take from its first byte to its last.
+    /// The longest time that a negotiation takes from its first byte to its last.
     pub negotiation: Duration,
     /// The time after which a client gives its place to a new one if it has asked for nothing yet.
     pub newcomer: Duration,
@@ -21,9 +21,9 @@ pub struct Limits {
     pub patience: Duration,
     /// The time for [`PIECE`] bytes while the client's place or memory is needed for another one.
     pub stalled: Duration,
-    /// Requests of a connection under way.
+    /// The most requests that a connection has under way.
     pub requests: usize,
-    /// Bytes of requests and replies that a connection may have under way.
+    /// The most bytes of requests and replies that a connection has under way.
     pub window: usize,
     /// The part of [`Self::window`] that each connection has for itself.
     pub own: usize,
@@ -48,7 +48,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that a client takes or sends within its patience.
+/// The bytes that a client takes or sends within its patience.
 pub const PIECE: usize = 64 << 10;
 
 /// The time after which TCP asks a client that says nothing if it is still there.

@@ -1,4 +1,4 @@
-//! What commands took, as their hosts saw it: from the queue to the answer.
+//! The latencies of commands as their hosts saw them: from the queue to the answer.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::{PAGE, Usage};
 /// Significant decimal digits of a percentile: its relative error is below 0.1%.
 const DIGITS: u8 = 3;
 
-/// The longest latency that is told apart: one hour, in nanoseconds.
+/// The longest latency that is told apart from longer ones: one hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// Kinds of commands whose latencies are kept apart.
@@ -35,7 +35,7 @@ impl Kind {
         ("flush", Self::Flush),
     ];
 
-    /// The kind of a command; `None` of those that no host waits for.
+    /// Returns the kind of a command, or `None` if no host waits for it.
     pub(crate) fn of(command: &Command) -> Option<Self> {
         Some(match command {
             Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
@@ -53,27 +53,27 @@ impl Kind {
 /// Latencies of one kind of commands, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latencies {
-    /// Commands.
+    /// The number of commands.
     pub count: u64,
-    /// Their mean.
+    /// The mean latency.
     pub mean: f64,
-    /// What half of them took at most.
+    /// The latency that half of the commands had at most.
     pub p50: f64,
-    /// What 90% of them took at most.
+    /// The latency that 90% of the commands had at most.
     pub p90: f64,
-    /// What 99% of them took at most.
+    /// The latency that 99% of the commands had at most.
     pub p99: f64,
-    /// What 99.9% of them took at most.
+    /// The latency that 99.9% of the commands had at most.
     pub p999: f64,
-    /// The longest.
+    /// The longest latency.
     pub max: f64,
 }
 
-/// Counts and latencies since the drive is served.
+/// Counts and latencies since the drive was first served.
 #[derive(Debug)]
 pub struct Meter {
     histograms: [Histogram<u64>; 4],
-    /// What was asked for since it was last taken.
+    /// The hosts' use of the drive since it was last taken.
     usage: Usage,
     last: Instant,
 }
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// Counts a command that comes to be executed.
+    /// Counts a command that is about to be executed.
     pub(crate) fn count(&mut self, command: &Command) {
         let usage = &mut self.usage;
         let (at, bytes) = match *command {
@@ -125,18 +125,18 @@ impl Meter {
         usage.unaligned += u64::from(!at.is_multiple_of(page) || !bytes.is_multiple_of(page));
     }
 
-    /// A command was answered, so long after it was queued.
+    /// Counts a command that was answered, `took` after it was queued.
     pub(crate) fn answered(&mut self, kind: Kind, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(LONGEST);
         self.histograms[kind as usize].saturating_record(took);
     }
 
-    /// Commands were executed from `began` on until now.
+    /// Counts the time from `began` until now, in which commands were executed.
     pub(crate) fn worked(&mut self, began: Instant) {
         self.usage.busy_ns += began.elapsed().as_nanos() as u64;
     }
 
-    /// What was asked for since the last call.
+    /// Returns the hosts' use of the drive since the last call.
     pub(crate) fn take_usage(&mut self) -> Usage {
         let now = Instant::now();
         self.usage.open_ns = (now - self.last).as_nanos() as u64;
@@ -144,18 +144,18 @@ impl Meter {
         std::mem::take(&mut self.usage)
     }
 
-    /// The latencies of a kind; all zero where there were none.
+    /// Returns the latencies of a kind; all are zero if it had no commands.
     pub fn latencies(&self, kind: Kind) -> Latencies {
         latencies(&self.histograms[kind as usize])
     }
 }
 
-/// A histogram of nanoseconds.
+/// Returns an empty histogram of nanoseconds.
 pub(super) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST, DIGITS).expect("the bounds of a histogram are fixed")
 }
 
-/// What a histogram of nanoseconds says, in microseconds.
+/// Returns the figures of a histogram of nanoseconds, in microseconds.
 pub(super) fn latencies(histogram: &Histogram<u64>) -> Latencies {
     let us = |ns: u64| ns as f64 / 1e3;
     let at = |share: f64| us(histogram.value_at_quantile(share));

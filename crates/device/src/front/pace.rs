@@ -1,12 +1,12 @@
-//! When answers leave: at the times that a simulated drive says.
+//! Answers that leave at the times that a simulated drive gives.
 //!
-//! A request comes to the simulated drive when it is submitted, by the clock of the wall. It is executed
-//! at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
-//! drive go on until now, lets the answers leave that are due, and sleeps until something happens next.
+//! A request arrives at the simulated drive when it is submitted, by the wall clock. The real drive executes
+//! it at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
+//! drive go on until now, sends the answers that are due, and sleeps until the next event.
 //!
-//! An answer that leaves after its time is counted. A request that takes the simulated drive no time, such
-//! as a flush without writes before it, cannot be in time: its answer leaves as soon as the host can give
-//! it, and is counted apart.
+//! An answer that leaves after its time is counted. The answer to a request that takes the simulated drive
+//! no time, such as a flush without writes before it, cannot be in time: it leaves as soon as the host can
+//! give it, and is counted apart.
 
 mod tally;
 
@@ -25,58 +25,60 @@ use super::queue::Command;
 use tally::Tally;
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 
-/// How long before something happens the thread stays awake: most sleeps on a virtual machine take less
-/// than so much too long.
+/// The time before an event during which the thread stays awake. Most sleeps on a virtual machine are too
+/// long by less than that.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// How long it stays awake once it has been so for most of a window: a usual sleep takes less too long.
+/// The shorter time awake once the thread was awake for most of a window. A usual sleep is too long by less.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
-/// A thread that comes before all others is stopped by Linux for the rest of a second of which it has
-/// worked 95%. So of each so many nanoseconds it stays awake for so many at most, and for some more briefly.
+/// The window in which the thread's time awake is bounded, in nanoseconds. Linux stops a thread with
+/// real-time priority for the rest of a second once it has worked for 95% of it. So the thread is awake for
+/// [`AWAKE`] before events in at most [`MOST_AWAKE`] of each window, and then for [`BRIEFLY`] until
+/// [`MOST_BRIEFLY`].
 const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
 const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
 
-/// A simulated drive that is told what arrives and how far its time has come.
+/// A simulated drive, which is told of each arrival and of the time.
 pub trait Simulated: Send {
-    /// A request arrives at `now_ns`, which is after [`run`](Self::run) has reached. It has a ticket:
-    /// 0, 1, 2 and so on.
+    /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run) has
+    /// reached. Requests have the tickets 0, 1, 2 and so on.
     ///
     /// # Errors
     /// The drive cannot go on, in words.
     fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
 
-    /// Lets everything happen until `until_ns`; adds ticket and time of what was completed.
+    /// Simulates until `until_ns`, and adds to `done` the ticket and the time of each request completed.
     ///
     /// # Errors
     /// The drive cannot go on, in words.
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String>;
 
-    /// When something happens next; `u64::MAX` if nothing does.
+    /// Returns the time of the next event, or `u64::MAX` if there is none.
     ///
     /// # Errors
     /// The drive cannot go on, in words.
     fn next_ns(&mut self) -> Result<u64, String>;
 
-    /// What it has done.
+    /// Returns the work done so far.
     fn work(&mut self) -> Work;
 }
 
-/// What a simulated drive has done since its clock started.
+/// The work of a simulated drive since its clock started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pages, in mapping units, that the host has written.
+    /// The number of pages, in mapping units, that the host has written.
     pub host_pages: u64,
-    /// Pages that collections have copied.
+    /// The number of pages that collections have copied.
     pub copied_pages: u64,
-    /// Blocks erased.
+    /// The number of blocks erased.
     pub erases: u64,
-    /// Collections.
+    /// The number of collections.
     pub collections: u64,
-    /// Programs that were suspended.
+    /// The number of programs that were suspended.
     pub suspended_programs: u64,
-    /// Erases that were suspended.
+    /// The number of erases that were suspended.
     pub suspended_erases: u64,
 }
 
@@ -86,9 +88,9 @@ type Reply = Box<dyn FnOnce() + Send>;
 struct Slot {
     kind: Kind,
     arrived_ns: u64,
-    /// When it arrived in the time of the simulated drive.
+    /// The time of its arrival by the simulated drive's clock.
     at_ns: u64,
-    /// When it is due; `None` while the simulated drive works on it.
+    /// The time at which it is due; `None` while the simulated drive works on it.
     due: Option<Due>,
     /// The answer, once the request was executed.
     reply: Option<Reply>,
@@ -97,7 +99,7 @@ struct Slot {
 #[derive(Clone, Copy)]
 struct Due {
     at_ns: u64,
-    /// It took the simulated drive no time.
+    /// `true` if the request took the simulated drive no time.
     at_once: bool,
 }
 
@@ -105,7 +107,7 @@ struct Arrival {
     op: Op,
     offset: u64,
     bytes: u64,
-    /// In the time of the simulated drive.
+    /// The time of the arrival by the simulated drive's clock.
     at_ns: u64,
 }
 
@@ -113,10 +115,10 @@ struct State {
     arrivals: Vec<Arrival>,
     tickets: u64,
     slots: HashMap<u64, Slot>,
-    /// How far the simulated drive has come, in its own time.
+    /// The time that the simulated drive has reached, by its own clock.
     reached: u64,
     tally: Tally,
-    /// Why answers do not wait any more.
+    /// The reason why answers do not wait any more; `None` while they do.
     ended: Option<String>,
 }
 
@@ -126,7 +128,7 @@ struct Shared {
     state: Mutex<State>,
     drive: Mutex<Box<dyn Simulated>>,
     wake: Condvar,
-    /// Something arrived, or it is to end, since the thread has looked.
+    /// `true` if something arrived, or the thread is to end, since it last looked.
     is_called: AtomicBool,
     stopping: AtomicBool,
 }
@@ -136,23 +138,23 @@ fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Nanoseconds since the beginning.
+    /// Returns the nanoseconds since the beginning by the wall clock.
     fn wall_ns(&self) -> u64 {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// A moment of the wall in the time of the simulated drive.
+    /// Converts a time of the wall clock to one of the simulated drive's.
     fn simulated(&self, wall_ns: u64) -> u64 {
         (wall_ns as f64 / self.slower) as u64
     }
 
-    /// A moment of the simulated drive in the time of the wall.
+    /// Converts a time of the simulated drive's clock to one of the wall's.
     fn wall(&self, simulated_ns: u64) -> u64 {
         (simulated_ns as f64 * self.slower) as u64
     }
 
-    /// Gives an answer to its front end, and counts how late that is. What the front end then needs is, as
-    /// its way before the arrival, the host's. It waited `for_data` if these came after its time.
+    /// Gives an answer to its front end, and counts its delay. The time that the front end then needs is the
+    /// host's, as is that before the arrival. With `for_data` the answer waited for its data after its time.
     fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due: Due) {
         let now = self.wall_ns();
         match due.at_once {
@@ -162,8 +164,8 @@ impl Shared {
         reply();
     }
 
-    /// Lets the simulated drive go on until now, and the answers leave that are due. When it is to look
-    /// again, in nanoseconds of the wall; `u64::MAX` is when something arrives.
+    /// Lets the simulated drive go on until now, and sends the answers that are due. Returns the time of the
+    /// next look, in nanoseconds of the wall clock; `u64::MAX` is when something arrives.
     fn go_on(&self, done: &mut Vec<(u64, u64)>) -> Result<u64, String> {
         self.is_called.store(false, Ordering::SeqCst);
         let (arrivals, until) = {
@@ -212,7 +214,7 @@ impl Shared {
                 continue;
             }
             let state = lock(&self.state);
-            // Looked at again under the lock that whoever calls has held.
+            // Looked at again under the lock that every caller has held.
             if self.is_called.load(Ordering::SeqCst) {
                 return;
             }
@@ -225,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Answers do not wait any more: those that do leave.
+    /// Sends all answers that wait. From now on no answer waits, for the reason `why`.
     fn end(&self, why: String) {
         let slots = {
             let mut state = lock(&self.state);
@@ -252,7 +254,7 @@ impl Shared {
     }
 }
 
-/// How much of a window the thread has slept.
+/// The time that the thread has slept in the present window.
 #[derive(Default)]
 struct Sleep {
     began_ns: u64,
@@ -260,7 +262,7 @@ struct Sleep {
 }
 
 impl Sleep {
-    /// How long before something happens the thread may stay awake.
+    /// Returns the time before an event during which the thread may stay awake.
     fn awake(&mut self, now_ns: u64) -> Duration {
         if now_ns - self.began_ns >= WINDOW {
             *self = Self { began_ns: now_ns, slept_ns: 0 };
@@ -274,14 +276,15 @@ impl Sleep {
     }
 }
 
-/// Lets answers leave when a simulated drive says. Dropped, it lets those leave that wait.
+/// Holds answers back until a simulated drive has completed their requests. Dropped, it sends those that
+/// wait.
 pub struct Pace {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Pace {
-    /// Starts the clock of `drive`, `slower` times slower than that of the wall.
+    /// Starts the clock of `drive`, `slower` times slower than the wall clock.
     ///
     /// # Errors
     /// No thread can be started.
@@ -310,7 +313,7 @@ impl Pace {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// A command for a drive of `size` bytes arrives. `None`: its answer need not wait.
+    /// Takes a command that arrives for a drive of `size` bytes. Returns `None` if its answer need not wait.
     pub(super) fn arrive(&self, command: &Command, size: u64) -> Option<Ticket> {
         let (op, offset, bytes) = asked(command)?;
         if op != Op::Flush && (bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > size))
@@ -337,7 +340,7 @@ impl Pace {
         Some(Ticket { number, arrived, shared: Arc::clone(&self.shared) })
     }
 
-    /// What came of it so far.
+    /// Returns the simulated drive's work and the delays so far.
     pub fn paced(&self) -> Paced {
         let work = lock(&self.shared.drive).work();
         lock(&self.shared.state).tally.paced(work)
@@ -362,13 +365,13 @@ impl Drop for Pace {
 /// A request on its way through the simulated drive.
 pub(super) struct Ticket {
     number: u64,
-    /// When it came to the simulated drive.
+    /// The time at which it arrived at the simulated drive.
     pub arrived: Instant,
     shared: Arc<Shared>,
 }
 
 impl Ticket {
-    /// The request is executed: `reply` is called when it is due.
+    /// Hands over the answer of the executed request: `reply` is called when it is due.
     pub(super) fn answer(self, reply: Reply) {
         let Self { number, shared, .. } = self;
         let overdue = {
@@ -391,7 +394,7 @@ impl Ticket {
     }
 }
 
-/// What a command is to the simulated drive: kind, first byte, bytes.
+/// Returns a command as the simulated drive sees it: kind, first byte, bytes.
 fn asked(command: &Command) -> Option<(Op, u64, u64)> {
     Some(match *command {
         Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {

@@ -4,12 +4,12 @@
 //! submits it. All others are queued for the drive's own thread, flushes and durable writes among them.
 //! The commands of one front end are therefore executed in the order in which it submits them.
 //!
-//! What waits when the drive's thread comes back is one batch. **Group commit**: all flushes and
-//! durable writes of a batch are answered after one flush at its end. Each of them therefore covers
-//! what was completed before it was submitted, and what its batch executed after it as well. Everything
-//! else is answered as soon as it is executed.
+//! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all flushes and durable
+//! writes of a batch are answered after one flush at its end. Each of them therefore covers the commands completed
+//! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
+//! soon as they are executed.
 //!
-//! With a [`Pace`] answers leave when a simulated drive says, and not as soon as they are there.
+//! With a [`Pace`] an answer leaves at the time that a simulated drive gives, and not as soon as it is there.
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
@@ -26,86 +26,86 @@ use super::meter::{Kind, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use crate::{Drive, Served};
 
-/// Commands that may wait; who submits more waits itself.
+/// The most commands that wait. Whoever submits more waits too.
 const DEPTH: usize = 256;
 
-/// How long the drive's thread waits for a command before it looks what an idle drive owes. It owes nothing
-/// once twice that time has passed without a change.
+/// The time that the drive's thread waits for a command before it lets the drive rest. An idle drive has vouched for
+/// its work once twice that time has passed without a change.
 const REST: Duration = Duration::from_millis(400);
 
-/// What a drive is asked to do. Ranges are in bytes.
+/// A command for a drive. Ranges are in bytes.
 #[derive(Debug)]
 pub enum Command {
-    /// Answered with the data.
+    /// Reads the range. The answer holds the data.
     Read {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Answered with the data and where the holes are.
+    /// Reads the range without its holes. The answer holds the extents and the data.
     ReadSparse {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
     /// Writes `data`.
     Write {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// What to write.
+        /// The bytes to write.
         data: Vec<u8>,
-        /// Whether it is durable when it is answered.
+        /// `true` if the write must be durable when it is answered.
         fua: bool,
     },
     /// Discards the pages that lie whole in the range.
     Trim {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// Whether it is durable when it is answered.
+        /// `true` if the discard must be durable when it is answered.
         fua: bool,
     },
     /// Makes the range read as zeros.
     Zero {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// Whether pages of zeros are written instead of discarded.
+        /// `true` if whole pages are written as zeros, and not discarded.
         keep: bool,
-        /// Whether it is durable when it is answered.
+        /// `true` if the zeros must be durable when they are answered.
         fua: bool,
     },
-    /// Makes durable what was completed before.
+    /// Makes every command completed before durable.
     Flush,
-    /// Answered with how many pages the host has written.
+    /// Asks for the number of pages that the host has written.
     Moment,
-    /// The host will write the pages of the range soon. Answered with how many it has written since.
+    /// Notes that the host will write the pages of the range soon. The answer holds the number of pages written since.
     Hint {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// The moment from which it holds; `None` is now.
+        /// The moment from which the hint holds; `None` is now.
         moment: Option<u64>,
     },
-    /// The host takes hints on the pages of the range back.
+    /// Takes hints on the pages of the range back.
     Cancel {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Answered with what of a range has data.
+    /// Asks which parts of a range have data.
     Extents {
-        /// First byte.
+        /// The first byte.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// Most extents of the answer.
+        /// The most extents in the answer.
         most: usize,
     },
 }
@@ -121,10 +121,10 @@ impl Command {
     }
 }
 
-/// What a drive answers.
+/// The answer of a drive to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done.
+    /// The command is done.
     Done,
     /// The data of a read.
     Data(Vec<u8>),
@@ -132,24 +132,24 @@ pub enum Answer {
     Extents(Vec<Extent>),
     /// The extents of a range, and the data of those that have some, one behind the other.
     Sparse(Vec<Extent>, Vec<u8>),
-    /// Pages: those that the host has written, or of a hint those that came too late.
+    /// A number of pages: those that the host has written, or those of a hint that came too late.
     Pages(u64),
 }
 
 type Outcome = Result<Answer, Failure>;
 
-/// Whom to tell, and since when it waits. Dropped without an answer, it says that the drive is no
-/// longer served.
+/// The caller that waits for an answer, and the time since which it waits. If it is dropped without an
+/// answer, it gets the answer that the drive is no longer served.
 struct Caller {
     tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
     since: Instant,
     kind: Option<Kind>,
-    /// Where the answer has to wait for its time.
+    /// The ticket with which the answer waits for its time, if it has to.
     ticket: Option<Ticket>,
 }
 
 impl Caller {
-    /// When its command arrived.
+    /// Returns the time at which the command arrived.
     fn arrived(&self) -> Instant {
         self.ticket.as_ref().map_or(self.since, |ticket| ticket.arrived)
     }
@@ -176,7 +176,7 @@ impl Drop for Caller {
     }
 }
 
-/// What somebody does with the drive between two commands.
+/// A call that uses the drive between two commands.
 type Visit = Box<dyn FnOnce(&mut dyn Served, &Meter) + Send>;
 
 enum Entry {
@@ -187,9 +187,9 @@ enum Entry {
 
 /// The drive and the latencies of its commands: whoever holds the lock executes.
 struct Shared<S> {
-    /// `None` once the drive was given back.
+    /// The drive; `None` once it was given back.
     drive: Mutex<Option<Metered<S>>>,
-    /// Entries that the drive's thread has not done yet.
+    /// The number of entries that the drive's thread has not done yet.
     queued: AtomicUsize,
 }
 
@@ -202,7 +202,7 @@ struct Metered<S> {
 trait Idle: Send + Sync {
     fn queued(&self) -> &AtomicUsize;
 
-    /// Executes a command that need not be durable, if the drive is idle; gives it back if not.
+    /// Executes a command that need not be durable, if the drive is idle. Returns it with its caller if not.
     fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
 }
 
@@ -244,18 +244,18 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Bytes of the drive.
+    /// Returns the size of the drive in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What came of the pace so far; `None` without one.
+    /// Returns the figures of the pace so far, or `None` without a pace.
     pub fn paced(&self) -> Option<Paced> {
         self.pace.as_ref().map(|pace| pace.paced())
     }
 
-    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread or
-    /// on the drive's or on that of a pace, so it must not wait for anything, least of all for what this thread holds.
+    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's
+    /// or on that of a pace. So it must not wait for anything, least of all for a lock that this thread holds.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let (kind, since) = (Kind::of(&command), Instant::now());
         let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
@@ -307,7 +307,7 @@ pub struct Engine<S> {
     thread: Option<JoinHandle<Given<S>>>,
 }
 
-/// The drive, and whether its last flush was one; nothing if it panicked.
+/// The drive with the result of its last flush; `None` if it panicked.
 type Given<S> = Option<(S, Result<(), Failure>)>;
 
 impl<S: Served + 'static> Engine<S> {
@@ -316,7 +316,7 @@ impl<S: Served + 'static> Engine<S> {
         Self::start_paced(drive, None)
     }
 
-    /// Starts the thread of `drive`; with a `pace` answers leave when it says.
+    /// Starts the thread of `drive`. With a `pace`, answers leave at the times that it gives.
     pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
         let drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
@@ -331,7 +331,7 @@ impl<S: Served + 'static> Engine<S> {
         Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// A queue to the drive.
+    /// Returns a queue to the drive.
     pub fn queue(&self) -> Queue {
         self.queue.clone()
     }
@@ -362,7 +362,7 @@ impl<S> Drop for Engine<S> {
     }
 }
 
-/// The drive's thread: batch after batch, until it is told to stop or nobody is left to ask.
+/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask.
 fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
     let mut running = true;
     while running {
@@ -385,7 +385,7 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
 }
 
 impl<S: Served> Metered<S> {
-    /// Executes a batch. Whether the drive goes on.
+    /// Executes a batch. Returns `true` if the drive goes on.
     fn serve(&mut self, first: Entry, queued: &Receiver<Entry>, left: &AtomicUsize) -> bool {
         let Self { drive, meter } = self;
         let (began, mut waiting) = (Instant::now(), vec![]);
@@ -424,7 +424,7 @@ impl<S: Served> Metered<S> {
     }
 }
 
-/// Has a drive do what arrived at `arrived`.
+/// Calls `work` with a drive, for a command that arrived at `arrived`.
 fn at<S: Served, T>(
     arrived: Instant,
     drive: &mut Bytes<S>,
@@ -436,7 +436,7 @@ fn at<S: Served, T>(
     done
 }
 
-/// Executes a command; that it is durable is the batch's business.
+/// Executes a command. Making it durable is the batch's business.
 fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),

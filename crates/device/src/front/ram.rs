@@ -8,19 +8,19 @@ use crate::{DeviceError, PAGE, Served};
 /// Counts of a [`Ram`], readable while the drive is served.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Flushes.
+    /// The number of flushes.
     pub flushes: AtomicU64,
-    /// Pages read.
+    /// The number of pages read.
     pub read: AtomicU64,
-    /// Pages written.
+    /// The number of pages written.
     pub written: AtomicU64,
-    /// Pages trimmed.
+    /// The number of pages trimmed.
     pub trimmed: AtomicU64,
-    /// Pages hinted, less those cancelled.
+    /// The number of pages hinted, less those cancelled.
     pub hinted: AtomicU64,
 }
 
-/// Data, and how many pages had been written when they were.
+/// The data of a page, and the number of pages written when it was.
 #[derive(Clone)]
 struct Page {
     data: Box<[u8]>,
@@ -35,13 +35,13 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// A drive of `pages` pages without data.
+    /// Returns a drive of `pages` pages without data.
     pub fn new(pages: u64) -> Self {
         let pages = usize::try_from(pages).expect("a drive in memory fits into it");
         Self { pages: vec![None; pages], written: 0, counts: Arc::default() }
     }
 
-    /// The counts, which stay readable while the drive is served.
+    /// Returns the counts, which stay readable while the drive is served.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }

@@ -1,6 +1,6 @@
-//! Where a server listens, and its connections: TCP or a Unix socket.
+//! The listener of a server, and its connections: TCP or a Unix socket.
 //!
-//! A Unix socket's file is for its owner alone. It is taken away at the end, and one that a killed
+//! A Unix socket's file is for its owner alone. The server removes it at the end. One that a killed
 //! server left behind is replaced, while that of a living server is not.
 
 use std::io::{self, Read, Write};
@@ -19,27 +19,27 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use super::limits::{KEEP_ALIVE, KEEP_ALIVE_STEP, PIECE, UNACKNOWLEDGED};
 use super::window::{Way, Window};
 
-/// Connections that may wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 64;
-/// How often, a millisecond apart, a folder is tried in which another server takes its place.
+/// The number of tries, a millisecond apart, to lock a folder in which another server takes its place.
 const TRIES: u32 = 2000;
 
-/// A server's end that waits for connections.
+/// The end of a server that waits for connections.
 pub enum Listener {
-    /// A port.
+    /// A TCP port.
     Tcp(TcpListener),
     /// A Unix socket, and its file.
     Unix(UnixListener, File),
 }
 
-/// The file of a Unix socket: its path, and which file there it is.
+/// The file of a Unix socket: its path, and its device and inode numbers.
 pub struct File {
     path: PathBuf,
     identity: (u64, u64),
 }
 
 impl Listener {
-    /// Listens at the first of these addresses that can be.
+    /// Listens at the first of these addresses that is possible.
     pub fn tcp(addresses: &[SocketAddr]) -> io::Result<Self> {
         TcpListener::bind(addresses).map(Self::Tcp)
     }
@@ -67,7 +67,8 @@ impl Listener {
         Ok(Self::Unix(listener.into(), File { path: path.into(), identity }))
     }
 
-    /// The Unix socket, for who accepts by himself.
+    /// Returns a handle of the Unix socket, for callers that accept connections themselves; `None` for
+    /// TCP.
     #[cfg(feature = "vhost-user")]
     pub fn unix_listener(&self) -> io::Result<Option<UnixListener>> {
         match self {
@@ -76,7 +77,7 @@ impl Listener {
         }
     }
 
-    /// The port of TCP.
+    /// Returns the address of a TCP port; `None` for a Unix socket.
     pub fn tcp_address(&self) -> io::Result<Option<String>> {
         match self {
             Self::Tcp(listener) => Ok(Some(listener.local_addr()?.to_string())),
@@ -100,7 +101,7 @@ impl Listener {
         }
     }
 
-    /// Wakes who waits in [`Listener::accept`], and takes the Unix socket's file away.
+    /// Wakes whoever waits in [`Listener::accept`], and removes the Unix socket's file.
     pub fn close(&self) {
         let _ = match self {
             Self::Tcp(listener) => rustix::net::shutdown(listener, rustix::net::Shutdown::Both),
@@ -115,7 +116,7 @@ impl Listener {
     }
 }
 
-/// Has TCP close the connection of a host that is gone without a word.
+/// Makes TCP close the connection of a host that is gone without a word.
 fn find_dead_peers(socket: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(socket, true)?;
     sockopt::set_tcp_keepidle(socket, KEEP_ALIVE)?;
@@ -130,15 +131,15 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((file.dev(), file.ino()))
 }
 
-/// The folder of a file.
+/// Opens the folder of a file.
 fn folder(path: &Path) -> io::Result<OwnedFd> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?)
 }
 
-/// The address of a Unix socket in this folder. An address has some 100 bytes at most; a longer path is
-/// named through the folder that is open.
+/// Returns the address of a Unix socket in this folder. An address has some 100 bytes at most, so a
+/// longer path is named through the open folder.
 fn address(path: &Path, folder: &OwnedFd) -> io::Result<SocketAddrUnix> {
     let name = path.file_name().unwrap_or_default();
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
@@ -151,7 +152,7 @@ fn address(path: &Path, folder: &OwnedFd) -> io::Result<SocketAddrUnix> {
     })
 }
 
-/// A connection to the Unix socket at `path`.
+/// Connects to the Unix socket at `path`.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let folder = folder(path)?;
     let socket = socket(SocketFlags::empty())?;
@@ -159,8 +160,8 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// A lock on the folder of a file, while it is open. File systems without locks, and folders that
-/// others hold, do without.
+/// Locks the folder of a file, while the result is open. File systems without locks, and folders that
+/// others hold for long, go without.
 fn lock(path: &Path) -> io::Result<OwnedFd> {
     let folder = folder(path)?;
     for _ in 0..TRIES {
@@ -177,7 +178,8 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// A listening socket whose file was never open to others: on Linux it gets the mode of the socket.
+/// Returns a listening socket whose file was never open to others: on Linux it gets the mode of the
+/// socket.
 fn bind(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
     let socket = socket(SocketFlags::empty())?;
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
@@ -186,8 +188,8 @@ fn bind(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Whether a path is a socket at which nobody listens, as a killed server leaves it. Does not wait
-/// for a server that is busy.
+/// Returns `true` if a path is a socket at which nobody listens, as a killed server leaves it. Does not
+/// wait for a server that is busy.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let connected = socket(SocketFlags::NONBLOCK).and_then(|s| rustix::net::connect(&s, address));
@@ -215,7 +217,7 @@ impl Socket {
         }
     }
 
-    /// One more handle of this connection.
+    /// Returns one more handle of this connection.
     ///
     /// # Errors
     /// The system refuses.
@@ -226,7 +228,7 @@ impl Socket {
         })
     }
 
-    /// Ends every read and write on it, also those that wait.
+    /// Ends every read and write on the connection, also those that wait.
     pub fn shutdown(&self) {
         let _ = match self {
             Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
@@ -234,7 +236,7 @@ impl Socket {
         };
     }
 
-    /// How long reads and writes wait; none waits for ever.
+    /// Sets the time that reads and writes wait; `None` lets them wait for ever.
     pub fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Tcp(socket) => {
@@ -304,7 +306,7 @@ impl Write for Until<'_> {
     }
 }
 
-/// A socket that loses its patience says that it would block.
+/// Turns the error of a socket whose patience ran out, which says that it would block, into a timeout.
 pub fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
@@ -317,12 +319,13 @@ pub fn timed_out(error: io::Error) -> io::Error {
 pub struct Requests<'a> {
     pub(super) socket: &'a Socket,
     pub(super) window: &'a Window,
-    /// When the piece of a request began of which the rest has not come, and its bytes so far.
+    /// The time at which the present piece of a request began, and its bytes so far; `None` between
+    /// requests.
     piece: Option<(Instant, usize)>,
 }
 
 impl<'a> Requests<'a> {
-    /// The requests on a socket whose reads wait for the server's patience.
+    /// Returns the requests on a socket whose reads wait for the server's patience.
     pub fn new(socket: &'a Socket, window: &'a Window) -> Self {
         Self { socket, window, piece: None }
     }
@@ -364,7 +367,7 @@ impl Read for Requests<'_> {
     }
 }
 
-/// The side of a connection on which replies go. [`PIECE`] bytes are taken in time.
+/// The side of a connection on which replies go. The client takes [`PIECE`] bytes in time.
 pub struct Replies<'a> {
     pub(super) socket: &'a Socket,
     pub(super) window: &'a Window,

@@ -1,4 +1,4 @@
-//! The bytes that connections have under way, and which of them hold their place without use.
+//! The bytes that connections have under way, and the connections that hold their place without use.
 //!
 //! Each connection has some room for itself, so that nobody waits for another client with a small
 //! request. Larger requests share the rest. A client that waits for shared room closes those that hold
@@ -18,7 +18,7 @@ pub struct Room {
     limits: Limits,
     state: Mutex<Shared>,
     changed: Condvar,
-    /// From when on moments are counted.
+    /// The time from which moments are counted.
     began: Instant,
 }
 
@@ -34,12 +34,13 @@ impl Room {
         Arc::new(Self { limits, state, changed, began: Instant::now() })
     }
 
-    /// The limits of the server.
+    /// Returns the limits of the server.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Takes `bytes` if they are free; one request always fits into an empty room.
+    /// Takes `bytes`, and returns `true`, if they are free. One request always fits into an empty
+    /// room.
     fn try_take(&self, bytes: usize) -> bool {
         let mut state = self.lock();
         let fits = state.used == 0 || state.used + bytes <= self.limits.shared;
@@ -73,28 +74,28 @@ impl Room {
     }
 }
 
-/// What a connection has under way.
+/// The requests that a connection has under way.
 pub struct Window {
     room: Arc<Room>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Since when the server waits for the client to send, and to take, in milliseconds from the begin
-    /// of the room; 0: it does not.
+    /// The moments since which the server waits for the client to send, and to take, in milliseconds
+    /// from the begin of the room. 0 if it does not wait.
     waits: [AtomicU64; 2],
-    /// Closes the connection.
+    /// The function that closes the connection.
     end: Box<dyn Fn() + Send + Sync>,
 }
 
 struct State {
     used: usize,
-    /// Bytes of them that are in the shared room.
+    /// The bytes in use that are in the shared room.
     shared: usize,
     requests: usize,
-    /// The client is gone, so nothing more is done for it.
+    /// `true` once the client is gone: nothing more is done for it.
     gone: bool,
-    /// When the last request ended.
+    /// The time at which the last request ended.
     idle: Instant,
-    /// It has asked for something.
+    /// `true` once the client has asked for something.
     asked: bool,
 }
 
@@ -106,7 +107,7 @@ pub enum Way {
 }
 
 impl Window {
-    /// The window of a connection that `end` closes.
+    /// Returns the window of a connection that `end` closes.
     pub fn new(room: &Arc<Room>, end: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         let (room, end) = (Arc::clone(room), Box::new(end));
         let state = State {
@@ -126,13 +127,13 @@ impl Window {
         window
     }
 
-    /// The limits of its server.
+    /// Returns the limits of the connection's server.
     pub fn limits(&self) -> &Limits {
         &self.room.limits
     }
 
-    /// Waits until `cost` bytes more may be under way. One request always may. False: the client is
-    /// gone.
+    /// Waits until `cost` bytes more may be under way. One request always may. Returns `false` if the
+    /// client is gone.
     pub fn take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
         let full = |state: &mut State| {
@@ -156,7 +157,7 @@ impl Window {
         }
     }
 
-    /// `cost` bytes are not under way any more.
+    /// Gives `cost` bytes back, which are not under way any more.
     pub fn free(&self, cost: usize) {
         let mut state = self.lock();
         state.used -= cost;
@@ -170,7 +171,7 @@ impl Window {
         self.changed.notify_all();
     }
 
-    /// The client is gone.
+    /// Notes that the client is gone.
     pub fn close(&self) {
         self.lock().gone = true;
         self.changed.notify_all();
@@ -182,26 +183,27 @@ impl Window {
         (self.end)();
     }
 
-    /// Notes that the server has waited for the client in this direction since then.
+    /// Notes that the server has waited for the client in this direction since `since`.
     pub fn waits(&self, way: Way, since: Instant) {
         let since = since.saturating_duration_since(self.room.began).as_millis() as u64 + 1;
         self.waits[way as usize].store(since, Ordering::Relaxed);
     }
 
-    /// Notes that it does not wait for it.
+    /// Notes that the server does not wait for the client in this direction.
     pub fn moved(&self, way: Way) {
         self.waits[way as usize].store(0, Ordering::Relaxed);
     }
 
-    /// How long the server has waited for this client to take or to send its bytes.
+    /// Returns the time that the server has waited for this client to take or to send its bytes.
     fn stalled(&self) -> Option<Duration> {
         let since = self.waits.iter().map(|since| since.load(Ordering::Relaxed));
         let since = since.filter(|since| *since > 0).min()?;
         Some(self.room.began.elapsed().saturating_sub(Duration::from_millis(since)))
     }
 
-    /// For how long its place has been of no use, if it may be given to a new client. Those that never
-    /// asked for anything come first, then those that hold up the server, then those that are idle.
+    /// Returns the time for which the connection's place has been of no use, with its rank, if the
+    /// place may go to a new client. Clients that never asked for anything have the highest rank, then
+    /// those that hold up the server, then those that are idle.
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let limits = &self.room.limits;
         let (idle, asked) = {

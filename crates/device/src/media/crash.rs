@@ -1,11 +1,11 @@
-//! A medium with two images: what reads give, and what the disk holds. It writes every operation down, so
-//! that afterwards any image that a crash may leave can be made.
+//! A medium with two images: the bytes that reads give, and those that the disk holds. It logs every
+//! operation, so that afterwards any image that a crash may leave can be made.
 //!
-//! Reads see every write at once, as a page cache shows it. A sync makes durable what was written before.
-//! A loss of power leaves the disk with any part of what was written since, in 512-byte sectors; the end of
-//! the process alone leaves both images. A sync can fail: some of the writes reach the disk, and the system
-//! takes all of them for written, so that no later sync writes the others. A sync can lie: it succeeds, and
-//! one of the writes never reaches the disk.
+//! Reads see every write at once, as a page cache shows it. A sync makes the writes before it durable. A loss
+//! of power leaves the disk with any part of the writes since, in 512-byte sectors; the end of the process
+//! alone leaves both images. A sync can fail: some of the writes reach the disk, and the system takes all of
+//! them for written, so that no later sync writes the others. A sync can lie: it succeeds, and one of the
+//! writes never reaches the disk.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,13 +21,13 @@ pub enum Op {
     Write(u64, Arc<[u8]>),
     /// A range was given back: it reads as zeros.
     Punch(u64, u64),
-    /// All before is durable.
+    /// A sync made every operation before it durable.
     Sync,
     /// A sync that failed, or lied. It settles the operations since the sync before it.
     Settled {
         /// For each of those operations, `true` if it is on the disk.
         kept: Arc<[bool]>,
-        /// The sync said that all of them are.
+        /// `true` if the sync said that all of them are.
         is_lie: bool,
     },
     /// The system has read this range from the disk again.
@@ -47,7 +47,7 @@ impl Op {
         }
     }
 
-    /// Changes the sectors of an image for which `keep` says so.
+    /// Changes an image as the operation does, but by a write only the sectors that `keep` accepts.
     pub fn apply_torn(&self, image: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
         let Self::Write(at, bytes) = self else { return self.apply(image) };
         for (sector, bytes) in bytes.chunks(SECTOR).enumerate() {
@@ -57,7 +57,7 @@ impl Op {
         }
     }
 
-    /// The first byte and the number of bytes that it changes, if it is a write or a punch.
+    /// Returns the first byte and the number of bytes that it changes, if it is a write or a punch.
     fn range(&self) -> Option<(u64, u64)> {
         match self {
             Self::Write(at, bytes) => Some((*at, bytes.len() as u64)),
@@ -78,17 +78,17 @@ pub struct State {
     pub unsynced: Vec<Op>,
     /// Ranges that a failed sync left: the system takes them for written, and they are not on the disk.
     pub lost: Vec<(u64, u64)>,
-    /// A sync has lied since the last loss of power.
+    /// `true` if a sync has lied since the last loss of power.
     pub has_lied: bool,
 }
 
 impl State {
-    /// A medium on which all of `image` is durable.
+    /// Returns a medium on which all of `image` is durable.
     pub fn of(image: Vec<u8>) -> Self {
         Self { visible: image.clone(), durable: image, ..Self::default() }
     }
 
-    /// Does an operation.
+    /// Executes an operation.
     pub fn step(&mut self, op: &Op) {
         match op {
             Op::Write(..) | Op::Punch(..) => {
@@ -106,7 +106,7 @@ impl State {
             &Op::Dropped(at, len) => {
                 let range = at as usize..(at + len) as usize;
                 self.visible[range.clone()].copy_from_slice(&self.durable[range]);
-                // What waits for a sync stays in memory.
+                // Writes that wait for a sync stay in memory.
                 self.unsynced.iter().for_each(|op| op.apply(&mut self.visible));
                 self.lost.retain(|lost| *lost != (at, len));
             }
@@ -156,27 +156,27 @@ impl History {
 pub struct CrashMedia(Arc<Mutex<History>>);
 
 impl CrashMedia {
-    /// A medium that holds `image`, all of it durable.
+    /// Returns a medium that holds `image`, all of it durable.
     pub fn of(image: Vec<u8>) -> Self {
         Self::of_state(State::of(image))
     }
 
-    /// A medium as another one was.
+    /// Returns a medium with these images.
     pub fn of_state(state: State) -> Self {
         Self(Arc::new(Mutex::new(History { state, ..History::default() })))
     }
 
-    /// A copy of both of its images.
+    /// Returns a copy of both images.
     pub fn state(&self) -> State {
         self.history().state.clone()
     }
 
-    /// A copy of the bytes that reads give.
+    /// Returns a copy of the bytes that reads give.
     pub fn image(&self) -> Vec<u8> {
         self.history().state.visible.clone()
     }
 
-    /// Operations so far.
+    /// Returns the number of operations so far.
     pub fn len_of_history(&self) -> usize {
         self.history().ops.len()
     }
@@ -205,13 +205,13 @@ impl CrashMedia {
         self.history().bad = None;
     }
 
-    /// Syncs that failed.
+    /// Returns the number of syncs that failed.
     pub fn failed_syncs(&self) -> u64 {
         self.history().failed
     }
 
-    /// Reads about half of the lost ranges from the disk again, as a system short of memory does. Of a medium
-    /// that has lied none: that would show the lie.
+    /// Reads about half of the lost ranges from the disk again, as a system short of memory does. A medium
+    /// that has lied reads none of them, as that would show the lie.
     pub fn drop_lost(&self, rng: &mut Stream) {
         let mut history = self.history();
         if history.state.has_lied {

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Media;
 
-/// What fails.
+/// A fault of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Reads of a range that holds this byte end with EIO.
     Read(u64),
     /// The n-th write from now on (0: the next one), and each one after it, ends with EIO.
     Write(u64),
-    /// The same with ENOSPC.
+    /// The n-th write from now on (0: the next one), and each one after it, ends with ENOSPC.
     Full(u64),
     /// The n-th sync from now on, and each one after it, ends with EIO.
     Sync(u64),
@@ -39,26 +39,27 @@ impl Faults {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
     }
 
-    /// From now on nothing fails.
+    /// Takes all faults away: nothing fails from now on.
     pub fn clear(&self) {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Operations that failed so far.
+    /// Returns the number of operations that failed so far.
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 }
 
 impl<M: Media> FaultMedia<M> {
-    /// The medium `inner`, and how to make it fail.
+    /// Returns the medium `inner` with faults, and the handle that sets them.
     pub fn new(inner: M) -> (Self, Faults) {
         let (faults, failed) = (Arc::default(), Arc::default());
         let media = Self { inner, faults: Arc::clone(&faults), failed: Arc::clone(&failed) };
         (media, Faults { faults, failed })
     }
 
-    /// Fails where a fault says so; `count` takes the fault's countdown, if it concerns the operation.
+    /// Fails if a fault is due. `count` returns a fault's countdown and error, if it concerns the
+    /// operation.
     fn meet(&self, count: impl Fn(&mut Fault) -> Option<(&mut u64, i32)>) -> io::Result<()> {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         for fault in faults.iter_mut() {

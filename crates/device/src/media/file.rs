@@ -12,7 +12,7 @@ use super::Media;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
 
-/// A pipe in the place of a file is not waited for.
+/// The flag with which an open does not wait where a pipe is in the place of a file.
 const AT_ONCE: i32 = OFlags::NONBLOCK.bits() as i32;
 
 /// See the module's text.
@@ -22,7 +22,7 @@ pub struct FileMedia {
 }
 
 impl FileMedia {
-    /// A new file of `len` bytes, all of them holes, for its owner alone.
+    /// Creates a file of `len` bytes, all of them holes, for its owner alone.
     ///
     /// # Errors
     /// A file that exists, a system that refuses.
@@ -35,7 +35,7 @@ impl FileMedia {
         Ok(Self { file, len })
     }
 
-    /// The file at `path`.
+    /// Opens the file at `path`.
     ///
     /// # Errors
     /// No such file, or one that another process has open.
@@ -43,7 +43,7 @@ impl FileMedia {
         Self::opened(OpenOptions::new().read(true).write(true).custom_flags(AT_ONCE).open(path)?)
     }
 
-    /// The file that is open already, to read and to write.
+    /// Takes a file that is open already, to read and to write.
     ///
     /// # Errors
     /// Another process has it open as a drive.
@@ -53,7 +53,7 @@ impl FileMedia {
         Ok(media)
     }
 
-    /// The file at `path` to read, whoever else has it open.
+    /// Opens the file at `path` to read, whoever else has it open.
     ///
     /// # Errors
     /// No such file, or one that may not be read.
@@ -61,7 +61,7 @@ impl FileMedia {
         Self::opened_read_only(OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path)?)
     }
 
-    /// The file that is open already, to read, whoever else has it open.
+    /// Takes a file that is open already, to read, whoever else has it open.
     ///
     /// # Errors
     /// It is no file, or its size cannot be told.
@@ -119,7 +119,7 @@ impl Media for FileMedia {
         Ok(fdatasync(&self.file)?)
     }
 
-    /// Punches a hole behind the end, where there is nothing to lose.
+    /// Tries to punch a hole behind the end, where there is nothing to lose.
     fn gives_room_back(&self) -> bool {
         punch(&self.file, self.len, PAGE as u64).is_ok()
     }
@@ -128,7 +128,7 @@ impl Media for FileMedia {
         punch(&self.file, at, len)
     }
 
-    /// Where the file system cannot, a full disk is met by the write instead.
+    /// Reserves room if the file system can. If it cannot, a write meets the full disk instead.
     fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
         match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at, len) {
             Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),

@@ -10,22 +10,22 @@ use super::{Media, part};
 pub struct MemMedia(Arc<Mutex<Vec<u8>>>);
 
 impl MemMedia {
-    /// A medium of `len` zeros.
+    /// Returns a medium of `len` zeros.
     pub fn new(len: u64) -> Self {
         Self::of(vec![0; len as usize])
     }
 
-    /// A medium that holds `bytes`.
+    /// Returns a medium that holds `bytes`.
     pub fn of(bytes: Vec<u8>) -> Self {
         Self(Arc::new(Mutex::new(bytes)))
     }
 
-    /// A copy of its bytes.
+    /// Returns a copy of the bytes.
     pub fn image(&self) -> Vec<u8> {
         self.bytes().clone()
     }
 
-    /// Its bytes, to look at or to damage.
+    /// Returns the bytes, to look at or to damage.
     pub fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Settings as TOML, which the file of a drive holds: it says itself from what it was made.
+//! Settings as TOML. The file of a drive holds them, and so says itself how the drive was made.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::media::Media;
 use crate::served::DeviceError;
 use crate::superblock::Copies;
 
-/// What the name of a policy written outside begins with.
+/// The beginning of the name of a policy that is written outside.
 const OUTSIDE: &str = "python:";
 
 /// The policies of a drive that are written outside, loaded.
@@ -31,7 +31,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Stand-ins, for who looks at a drive and does not open it.
+    /// Returns stand-ins, for a program that looks at a drive and does not open it.
     pub fn never_made() -> Self {
         let name = String::new();
         let make = Arc::new(|_, _| unreachable!("is never made"));
@@ -47,16 +47,16 @@ impl Outside {
 const NONE: &str = "none";
 
 impl Durability {
-    /// Every word, and what it means.
+    /// Every word, with its meaning.
     pub const ALL: [(&str, Self); 3] =
         [("power", Self::Power), ("process", Self::Process), ("none", Self::None)];
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
     }
 
-    /// Reads a word.
+    /// Returns the durability that a word stands for.
     ///
     /// # Errors
     /// Any other word.
@@ -73,7 +73,8 @@ impl Durability {
 }
 
 impl Settings {
-    /// The configuration as TOML, kept in the file. Two drives with the same text decide alike.
+    /// Returns the configuration as TOML, kept in the file. Two drives with the same text decide
+    /// alike.
     pub fn text(&self) -> String {
         let Layout { geometry, frontier, allocation, levelling, placement, lifespan, seed, .. } =
             &self.layout;
@@ -99,7 +100,8 @@ impl Settings {
         text.to_string()
     }
 
-    /// The name that the text has for `key`, `victim` or `placement`, where that is written outside.
+    /// Returns the name that the text has for `key`, `victim` or `placement`, if that is written
+    /// outside.
     ///
     /// # Errors
     /// A text that is no configuration.
@@ -108,7 +110,7 @@ impl Settings {
         Ok(name.starts_with(OUTSIDE).then_some(name))
     }
 
-    /// The settings of which this is the text. Policies written outside are those of `outside`.
+    /// Returns the settings that a text stands for. Policies written outside are those of `outside`.
     ///
     /// # Errors
     /// A text that is no configuration; a policy written outside that is missing.
@@ -173,7 +175,7 @@ impl Settings {
     }
 }
 
-/// The configuration that the file of a drive holds.
+/// Returns the configuration that the file of a drive holds.
 ///
 /// # Errors
 /// No drive, another format, damage to the configuration, those of the medium.

@@ -1,5 +1,5 @@
-//! A client of NBD for tests and benchmarks. It has the numbers of the protocol for itself, so that a
-//! wrong one of the server's is seen.
+//! A client of NBD for tests and benchmarks. It has the protocol's numbers for itself, so that a
+//! wrong number of the server's is seen.
 #![allow(dead_code)]
 
 use std::io::{self, Read, Write};
@@ -50,12 +50,12 @@ impl Both for UnixStream {
 pub struct Client {
     socket: Box<dyn Both>,
     pub structured: bool,
-    /// First byte and bytes of the holes in the last reply.
+    /// The first byte and the number of bytes of each hole in the last reply.
     pub holes: Vec<(u64, u32)>,
     cookie: u64,
 }
 
-/// What a server says to a request.
+/// The answer of a server to a request.
 pub type Outcome = Result<Vec<u8>, u32>;
 
 impl Client {
@@ -89,7 +89,7 @@ impl Client {
         client
     }
 
-    /// A client in transmission, with structured replies and `base:allocation` or without.
+    /// Returns a client in transmission, with structured replies and `base:allocation` or without.
     pub fn ready(address: &Address, structured: bool) -> Self {
         let mut client = Self::greeted(address, 3);
         if structured {
@@ -129,7 +129,7 @@ impl Client {
         u64::from_be_bytes(self.bytes(8).try_into().unwrap())
     }
 
-    /// Whether the server closed the connection, after whatever else it sent.
+    /// Returns `true` if the server closed the connection, after whatever else it sent.
     pub fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         match self.socket.read_to_end(&mut rest) {
@@ -138,12 +138,12 @@ impl Client {
         }
     }
 
-    /// Whether the server closed the connection before it said anything.
+    /// Returns `true` if the server closed the connection before it said anything.
     pub fn is_refused(&mut self) -> bool {
         matches!(self.socket.read(&mut [0]), Ok(0) | Err(_))
     }
 
-    /// Says that nothing more will be sent.
+    /// Tells the server that nothing more will be sent.
     pub fn end(&mut self) {
         self.socket.end();
     }
@@ -156,7 +156,7 @@ impl Client {
         self.send(&option);
     }
 
-    /// Sends an option; the types and data of the replies, to the one that ends them.
+    /// Sends an option. Returns the types and data of the replies, up to the one that ends them.
     pub fn option(&mut self, number: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
         self.send_option(number, data);
         let mut replies = Vec::new();
@@ -185,7 +185,8 @@ impl Client {
         self.cookie
     }
 
-    /// The next reply: whose, and what. `read` bytes are expected of a simple reply without error.
+    /// Returns the cookie and the outcome of the next reply. A simple reply without error has `read`
+    /// bytes.
     pub fn reply(&mut self, at: u64, read: usize) -> (u64, Outcome) {
         if !self.structured {
             assert_eq!(self.u32(), 0x6744_6698);
@@ -207,8 +208,8 @@ impl Client {
         }
     }
 
-    /// A part of a structured reply: whether it is the last, whose, and what. The part of a read
-    /// begins at byte `at`.
+    /// Returns a part of a structured reply: `true` if it is the last, the cookie, and the outcome.
+    /// The part of a read begins at byte `at`.
     fn chunk(&mut self, at: u64, holes: &mut Vec<(u64, u32)>) -> (bool, u64, Outcome) {
         assert_eq!(self.u32(), 0x668e_33ef);
         let flags = self.u16();
@@ -265,7 +266,7 @@ impl Client {
         self.request(WRITE, 0, at, data.len() as u32, data)
     }
 
-    /// Lengths of the extents of a range and whether they are holes of zeros.
+    /// Returns the lengths of the extents of a range, each with `true` for a hole of zeros.
     pub fn status(&mut self, flags: u16, at: u64, bytes: u32) -> Result<Vec<(u32, bool)>, u32> {
         let data = self.request(BLOCK_STATUS, flags, at, bytes, &[])?;
         assert!(data.len().is_multiple_of(8));
@@ -283,7 +284,7 @@ fn named(name: &[u8]) -> Vec<u8> {
     [&(name.len() as u32).to_be_bytes()[..], name].concat()
 }
 
-/// The data of the options `INFO` and `GO`.
+/// Returns the data of the options `INFO` and `GO`.
 pub fn go(name: &[u8], pieces: &[u16]) -> Vec<u8> {
     let mut data = named(name);
     data.extend((pieces.len() as u16).to_be_bytes());
@@ -291,7 +292,7 @@ pub fn go(name: &[u8], pieces: &[u16]) -> Vec<u8> {
     data
 }
 
-/// The data of the options of meta contexts.
+/// Returns the data of the options of meta contexts.
 pub fn contexts(name: &[u8], queries: &[&[u8]]) -> Vec<u8> {
     let mut data = named(name);
     data.extend((queries.len() as u32).to_be_bytes());

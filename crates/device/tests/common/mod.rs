@@ -32,7 +32,7 @@ pub fn plain() -> Settings {
     settings("greedy", "none", "fifo")
 }
 
-/// A new drive on a medium in memory, whose bytes outlive it.
+/// Returns a new drive on a medium in memory, whose bytes outlive it.
 pub fn new_medium(settings: &Settings) -> MemMedia {
     let mut media = MemMedia::new(settings.file_bytes().unwrap());
     Drive::create(&mut media, settings, UUID).unwrap();
@@ -43,12 +43,12 @@ pub fn open(media: impl Media + 'static, settings: &Settings) -> Drive {
     Drive::open(Box::new(media), settings).unwrap()
 }
 
-/// A page full of this number; no page without data is one.
+/// Returns a page full of this number. A page without data is equal to none of them.
 pub fn page_of(number: u64) -> Vec<u8> {
     (number + 1).to_le_bytes().repeat(PAGE / 8)
 }
 
-/// Half of the writes go to an eighth of the pages; one command in ten is a TRIM.
+/// Draws commands. Half of the writes go to an eighth of the pages; one command in ten is a TRIM.
 pub fn commands(count: usize, pages: u64, seed: u64) -> Vec<(u64, bool)> {
     let mut rng = Stream::new(seed, "commands");
     (0..count)
@@ -60,7 +60,7 @@ pub fn commands(count: usize, pages: u64, seed: u64) -> Vec<(u64, bool)> {
         .collect()
 }
 
-/// Does the commands; `held` follows what each page holds.
+/// Executes the commands. `held` follows the contents of each page.
 pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)], mark: u64) {
     for (number, &(page, is_trim)) in (mark..).zip(commands) {
         if is_trim {
@@ -72,7 +72,7 @@ pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)
     }
 }
 
-/// Whether the drive holds these pages.
+/// Checks that the drive holds these pages.
 pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
     let mut bytes = vec![0; PAGE];
     for (page, &number) in (0..).zip(held) {
@@ -81,7 +81,7 @@ pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
     }
 }
 
-/// A drive on a medium that can fail, full of data, all of them flushed.
+/// Returns a drive on a medium that can fail, full of data, all of them flushed.
 pub fn full(settings: &Settings) -> (Drive, MemMedia, Faults, Vec<Option<u64>>) {
     let media = new_medium(settings);
     let (failing, faults) = FaultMedia::new(media.clone());

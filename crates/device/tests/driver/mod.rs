@@ -15,15 +15,15 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 pub const OK: u8 = 0;
 pub const ERROR: u8 = 1;
 pub const UNSUPPORTED: u8 = 2;
-/// What the memory of an answer holds before it.
+/// The bytes in the memory of an answer before the answer.
 pub const UNTOUCHED: u8 = 0x5a;
-/// Kinds of garbage.
+/// The number of kinds of garbage.
 pub const GARBAGE: usize = 10;
 
 const PROTOCOL: u64 = 1 << 30;
 const MEMORY: u64 = 64 << 20;
 const SIZE: u16 = 256;
-// Where the parts of the virtqueue lie, and then the requests.
+// The places of the parts of the virtqueue, and then of the requests.
 const TABLE: u64 = 0x1000;
 const AVAIL: u64 = 0x3000;
 const USED: u64 = 0x4000;
@@ -32,7 +32,7 @@ const NEXT: u16 = 1;
 const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
 
-/// Data that the disk reads.
+/// The data that the disk reads.
 pub struct Out<'a>(pub &'a [u8]);
 
 /// A connection whose features are agreed on.
@@ -69,18 +69,18 @@ pub struct Driver {
     file: File,
     call: EventFd,
     kick: EventFd,
-    /// Next free descriptor and byte; requests do not give them back before all are answered.
+    /// The next free descriptor and byte; requests do not give them back before all are answered.
     descriptor: u16,
     byte: u64,
-    /// Requests made, and answers seen.
+    /// The number of requests made, and below that of answers seen.
     avail: u16,
     used: u16,
     waiting: u16,
-    /// Requests in a list of descriptors of their own.
+    /// `true` if requests are in a list of descriptors of their own.
     indirect: bool,
-    /// Of each head: where status and data are.
+    /// The places of status and data of each head, and the bytes of data.
     places: Vec<(u64, u64, usize)>,
-    /// Answers that nobody has asked for yet: heads and how many bytes were written.
+    /// Answers that nobody has asked for yet: heads and numbers of bytes written.
     answers: Vec<(u32, u32)>,
 }
 
@@ -89,7 +89,7 @@ impl Driver {
         Self::with(path, u64::MAX)
     }
 
-    /// One that knows neither of indirect descriptors nor of event indices.
+    /// Returns a driver that knows neither indirect descriptors nor event indices.
     pub fn plain(path: &Path) -> Self {
         Self::with(path, !(3 << 28))
     }
@@ -156,12 +156,12 @@ impl Driver {
         front.set_vring_enable(0, true).unwrap();
     }
 
-    /// Stops the virtqueue; how many requests were taken from it.
+    /// Stops the virtqueue. Returns the number of requests that were taken from it.
     pub fn stop(&mut self) -> u16 {
         self.machine.frontend.get_vring_base(0).unwrap() as u16
     }
 
-    /// How many requests are answered.
+    /// Returns the number of requests answered.
     pub fn answered(&self) -> u16 {
         self.memory.load(GuestAddress(USED + 2), Ordering::Acquire).unwrap()
     }
@@ -170,7 +170,7 @@ impl Driver {
         self.kick.write(1).unwrap();
     }
 
-    /// A request whose answer is waited for.
+    /// Makes a request and waits for its answer. Returns status and data.
     pub fn request(&mut self, kind: u32, sector: u64, out: &[Out], into: usize) -> (u8, Vec<u8>) {
         let head = self.submit(kind, sector, out, into);
         self.kick();
@@ -233,7 +233,7 @@ impl Driver {
     fn offer(&mut self, head: u16) {
         let slot = AVAIL + 4 + u64::from(self.avail % SIZE) * 2;
         self.memory.write_obj(head, GuestAddress(slot)).unwrap();
-        // Wants to be told of the very next answer.
+        // Asks for a notification of the very next answer.
         let event = AVAIL + 4 + u64::from(SIZE) * 2;
         self.memory.write_obj(self.used, GuestAddress(event)).unwrap();
         self.avail = self.avail.wrapping_add(1);
@@ -241,7 +241,7 @@ impl Driver {
         self.memory.store(self.avail, GuestAddress(AVAIL + 2), Ordering::Release).unwrap();
     }
 
-    /// Waits for the answer of the request with this head: status and data.
+    /// Waits for the answer of the request with this head. Returns status and data.
     pub fn wait(&mut self, head: u16) -> (u8, Vec<u8>) {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
@@ -279,7 +279,7 @@ impl Driver {
         (status, data)
     }
 
-    /// Puts what no driver would into the virtqueue: a write of a page, spoilt.
+    /// Puts bytes that no driver would write into the virtqueue: a write of a page, spoilt.
     pub fn garbage(&mut self, which: usize) {
         self.indirect = false;
         let header = [1_u64.to_le_bytes(), 0_u64.to_le_bytes()].concat();

@@ -1,10 +1,10 @@
-//! What the machine lets a test do, and what must not be left behind.
+//! The abilities of the machine that tests need, and the clean-up of their mounts.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs a command; its output. It must succeed.
+/// Runs a command, which must succeed. Returns its output.
 pub fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -13,13 +13,13 @@ pub fn run(command: &mut Command) -> String {
     text
 }
 
-/// Whether a program is installed.
+/// Returns `true` if a program is installed.
 pub fn has(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).any(|folder| folder.join(program).exists())
 }
 
-/// Whether all programs are there; if not, says that `test` is skipped.
+/// Returns `true` if all programs are installed; if not, says that `test` is skipped.
 pub fn have(test: &str, programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| !has(program));
     if let Some(program) = missing {
@@ -28,7 +28,7 @@ pub fn have(test: &str, programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// Whether FUSE can be mounted; if not, says that `test` is skipped.
+/// Returns `true` if FUSE can be mounted; if not, says that `test` is skipped.
 pub fn has_fuse(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let opens = std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok();
@@ -39,7 +39,7 @@ pub fn has_fuse(test: &str) -> bool {
     fuse
 }
 
-/// Whether a file system can be mounted on a loop device; if not, says that `test` is skipped.
+/// Returns `true` if a loop device can carry a file system; if not, says that `test` is skipped.
 pub fn has_loop(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let device = Path::new("/dev/loop-control").exists();

@@ -9,7 +9,7 @@ use flashgc_ftl::Geometry;
 use flashgc_workload::Batch;
 use memmap2::MmapMut;
 
-/// How far ahead the loop fetches, in pages; the best of 16 to 96 where it was tried.
+/// The distance that the loop fetches ahead, in pages; the best of 16 to 96 where it was tried.
 const AHEAD: usize = 48;
 const BATCH: usize = Batch::DEFAULT_LEN;
 
@@ -50,7 +50,7 @@ impl Bare {
         }
     }
 
-    /// Host writes a second.
+    /// Returns host writes a second.
     pub fn writes(&mut self, count: u64) -> f64 {
         // The random pages shift by a constant a round, so that every map entry is visited.
         let logical = self.map.len() as u32;
@@ -91,7 +91,7 @@ impl Bare {
         self.next += batch.len();
     }
 
-    /// Copies a second.
+    /// Returns copies a second.
     pub fn copies(&mut self, count: u64) -> f64 {
         let size = 1usize << self.shift;
         let blocks = self.reverse.len() / size;
@@ -120,12 +120,12 @@ impl Bare {
     }
 }
 
-/// Host writes a second with so many copies each, from the rates of both alone.
+/// Returns host writes a second with `copies_a_write` copies each, from the rates of both alone.
 pub fn writes_with_copies(writes: f64, copies: f64, copies_a_write: f64) -> f64 {
     1.0 / (1.0 / writes + copies_a_write / copies)
 }
 
-/// The middle of measured rates.
+/// Returns the middle of measured rates.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

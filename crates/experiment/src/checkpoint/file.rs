@@ -19,9 +19,9 @@ use flashgc_base::words;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
-/// Raised with every change of the written bytes.
+/// The version of the format; it is raised with every change of the written bytes.
 const FORMAT: u32 = 9;
-/// Bytes of a slot before its content.
+/// The bytes of a slot before its content.
 const SLOT: usize = 25;
 
 /// The content of a slot.
@@ -42,9 +42,9 @@ impl Value for Kind {
 pub(super) struct Slot {
     pub(super) index: u32,
     pub(super) kind: Kind,
-    /// How many times its length the run had been lengthened to, or was being.
+    /// The multiple of its length that the run had been lengthened to, or was being lengthened to.
     pub(super) rounds: u32,
-    /// Where its content begins.
+    /// The place in the file at which its content begins.
     start: u64,
     length: u64,
     digest: u64,
@@ -90,15 +90,15 @@ fn text(error: io::Error) -> Fault {
 }
 
 impl Stored {
-    /// No checkpoint yet.
+    /// Returns a checkpoint without a file and without slots.
     pub(super) fn nothing() -> Self {
         Self { file: None, subject: String::new(), slots: Vec::new() }
     }
 
-    /// The checkpoint at `path`, all of its digests checked.
+    /// Opens the checkpoint at `path` and checks all of its digests.
     ///
     /// # Errors
-    /// No file, no checkpoint, or one that is damaged.
+    /// Fails if there is no file, if it is no checkpoint, or if it is damaged.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let file = File::open(path).map_err(text)?;
         let length = file.metadata().map_err(text)?.len();
@@ -146,7 +146,7 @@ impl Stored {
         &self.slots
     }
 
-    /// Reads the state of run `index`, which there must be.
+    /// Reads the state of run `index`; the checkpoint must have one.
     pub(super) fn read<T>(
         &mut self,
         index: u32,
@@ -164,11 +164,11 @@ impl Stored {
         Ok(taken)
     }
 
-    /// Writes a checkpoint of `subject` to `path` with the slots here; `new` replaces the slot of
+    /// Writes a checkpoint of `subject` to `path` with the slots of this one; `new` replaces the slot of
     /// the same run.
     ///
     /// # Errors
-    /// A failed write; the file at `path` is then as before.
+    /// Fails if the file cannot be written; the one at `path` is then as before.
     pub(super) fn rewritten(
         &self,
         path: &Path,
@@ -268,15 +268,15 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     array
 }
 
-/// The path of a new file before it replaces the one at `path`.
+/// Returns the path of a new file before it replaces the one at `path`.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     PathBuf::from(name)
 }
 
-/// Makes the renaming of `path` last, where the system can: a file that is there again after a power
-/// failure under its old name is a whole one too.
+/// Flushes the renaming of `path` to disk, where the system can. If a power failure undoes it all the
+/// same, the file under the old name is whole too.
 fn flush_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
@@ -284,7 +284,7 @@ fn flush_folder(path: &Path) {
     }
 }
 
-/// The XXH3 of a file, in hexadecimal digits.
+/// Returns the XXH3 of a file, in hexadecimal digits.
 pub(super) fn digest_of(path: &Path) -> io::Result<String> {
     let mut hash = Xxh3Default::new();
     let mut file = File::open(path)?;

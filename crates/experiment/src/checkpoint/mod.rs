@@ -23,7 +23,7 @@ use crate::VERSION;
 use crate::config::Resolved;
 use crate::options::RunConfig;
 
-/// The subject of a checkpoint: it must be the same for the runs to go on.
+/// The runs that a checkpoint is of: only runs with an equal subject may go on from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The version of flashgc.
@@ -35,10 +35,10 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The subject of the runs of `resolved`, which was made from `config`.
+    /// Returns the subject of the runs of `resolved`, which was made from `config`.
     ///
     /// # Errors
-    /// A file of the workload that cannot be read.
+    /// Fails if a file of the workload cannot be read.
     pub fn of(config: &RunConfig, resolved: &Resolved) -> Result<Self, DriveError> {
         let digest = |path: PathBuf| match digest_of(&path) {
             Ok(digest) => Ok((path, digest)),
@@ -53,7 +53,7 @@ impl Subject {
         })
     }
 
-    /// Whether the runs of `self` may go on from a checkpoint of `other`, which lies at `path`.
+    /// Checks that the runs of `self` may go on from a checkpoint of `other`, which lies at `path`.
     fn check(&self, other: &Self, path: &Path) -> Result<(), DriveError> {
         if other.version != self.version {
             return Err(fault(
@@ -84,7 +84,7 @@ impl Subject {
     }
 }
 
-/// The first difference of two configurations; `None` if they are the same.
+/// Returns the first difference of two configurations; `None` if they are equal.
 fn difference(then: &RunConfig, now: &RunConfig) -> Option<String> {
     if then == now {
         return None;
@@ -105,10 +105,10 @@ fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
     DriveError::checkpoint(format!("checkpoint {}: {why}", path.display()))
 }
 
-/// The subject of the checkpoint at `path`: the configuration to resolve before [`Keeper::new`].
+/// Reads the subject of the checkpoint at `path`: its configuration is resolved before [`Keeper::new`].
 ///
 /// # Errors
-/// No checkpoint, one that is damaged, or of another version.
+/// Fails if there is no checkpoint, if it is damaged, or if another version wrote it.
 pub fn subject(path: &Path) -> Result<Subject, DriveError> {
     let stored = Stored::open(path).map_err(|why| fault(path, why))?;
     serde_json::from_str(stored.subject()).map_err(|why| match version_of(stored.subject()) {
@@ -120,27 +120,27 @@ pub fn subject(path: &Path) -> Result<Subject, DriveError> {
     })
 }
 
-/// The version in a subject that may have other fields than ours.
+/// Returns the version in a subject that may have other fields than [`Subject`].
 fn version_of(subject: &str) -> Option<String> {
     let subject: serde_json::Value = serde_json::from_str(subject).ok()?;
     Some(subject.get("version")?.as_str()?.to_string())
 }
 
-/// Where checkpoints go to and come from.
+/// The files that checkpoints are written to and read from.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// Where they are written.
+    /// The file that checkpoints are written to.
     pub write: Option<PathBuf>,
-    /// Time from one of a run to its next.
+    /// The time from one checkpoint of a run to its next.
     pub every: Option<Duration>,
-    /// Where runs go on from.
+    /// The file that runs go on from.
     pub resume: Option<PathBuf>,
 }
 
-/// Time from one checkpoint of a run to its next, if nothing else is said.
+/// The time from one checkpoint of a run to its next, unless the user gives another.
 pub const EVERY: Duration = Duration::from_secs(300);
 
-/// Writes the checkpoints of the runs of one configuration, and knows where they went on.
+/// Writes the checkpoints of the runs of one configuration, and has the states from which they went on.
 pub struct Keeper {
     path: PathBuf,
     subject: String,
@@ -149,23 +149,23 @@ pub struct Keeper {
     failed: Mutex<Option<String>>,
 }
 
-/// The stored part of a run.
+/// The stored part of a run, as [`Keeper::restore`] found it.
 pub(crate) enum Found {
-    /// Nothing: it begins anew.
+    /// Nothing is stored: the run begins anew.
     Nothing,
-    /// It was under way, and has been restored.
+    /// The run was under way, and has been restored.
     UnderWay,
-    /// It was done.
+    /// The run was done.
     Done,
 }
 
 impl Keeper {
-    /// The keeper of the runs of `resolved`, which was made from `config`. It goes on writing the file
-    /// it resumes from, unless another is named; the file is there from now on.
+    /// Returns the keeper of the runs of `resolved`, which was made from `config`. Unless `places`
+    /// names another file, it writes to the one that it resumes from. The file is there from now on.
     ///
     /// # Errors
-    /// A checkpoint that is damaged, of another version, configuration or trace; a file that cannot be
-    /// written; a part of the drive that cannot be saved.
+    /// Fails if a checkpoint is damaged or of another version, configuration or trace, if the file
+    /// cannot be written, or if a part of the drive cannot be saved.
     pub fn new(
         places: &Places,
         config: &RunConfig,
@@ -200,15 +200,16 @@ impl Keeper {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of times that any run began to be lengthened to.
+    /// Returns the highest multiple of its length that any stored run was lengthened to, or was being
+    /// lengthened to.
     pub(crate) fn rounds(&self) -> u32 {
         self.stored().slots().iter().map(|slot| slot.rounds).max().unwrap_or(0)
     }
 
-    /// Restores run `index` into `run`, which was made anew.
+    /// Restores run `index` into `run`, which was just made.
     ///
     /// # Errors
-    /// The stored data do not belong to such a run.
+    /// Fails if the stored data do not belong to such a run.
     pub(crate) fn restore(&self, index: u32, run: &mut dyn State) -> Result<Found, DriveError> {
         let mut stored = self.stored();
         match stored.slots().iter().find(|slot| slot.index == index).map(|slot| slot.kind) {
@@ -226,10 +227,10 @@ impl Keeper {
         Ok(Found::UnderWay)
     }
 
-    /// The remains of run `index`; `None` if it is not done.
+    /// Returns the remains of run `index`; `None` if it is not done.
     ///
     /// # Errors
-    /// The stored data are no such thing.
+    /// Fails if the stored data are no such remains.
     pub(crate) fn done<T: Value>(&self, index: u32) -> Result<Option<T>, DriveError> {
         let mut stored = self.stored();
         let is_done = |slot: &Slot| slot.index == index && slot.kind == Kind::Done;
@@ -262,13 +263,14 @@ impl Keeper {
         }
     }
 
-    /// Why a checkpoint could not be written, the first time.
+    /// Returns the reason why a checkpoint could not be written for the first time; `None` if all were
+    /// written.
     pub(crate) fn failed(&self) -> Option<String> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// When one run is to be stored.
+/// The times at which one run is to be stored.
 pub(crate) struct Turns<'a> {
     keeper: Option<&'a Keeper>,
     index: u32,
@@ -276,17 +278,17 @@ pub(crate) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// Those of run `index`; none without a keeper.
+    /// Returns the turns of run `index`; without a keeper it never has one.
     pub(crate) fn new(keeper: Option<&'a Keeper>, index: u32) -> Self {
         Self { keeper, index, last: Instant::now() }
     }
 
-    /// Whether it is time.
+    /// Returns `true` if it is time to store the run.
     pub(crate) fn is_due(&self) -> bool {
         self.keeper.is_some_and(|keeper| self.last.elapsed() >= keeper.every)
     }
 
-    /// Stores the run, if anyone keeps it. The time to the next begins when that is done.
+    /// Stores the run, if there is a keeper. The time to the next turn begins when that is done.
     pub(crate) fn store(&mut self, rounds: u32, run: &dyn State) {
         if let Some(keeper) = self.keeper {
             keeper.keep(self.index, rounds, run);

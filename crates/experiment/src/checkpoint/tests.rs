@@ -4,7 +4,7 @@
 use super::file::{Kind, Slot, Stored};
 use super::*;
 
-/// A checkpoint of three runs in `folder`.
+/// Writes a checkpoint of three runs in `folder`.
 fn three(path: &Path) -> Stored {
     let mut stored = Stored::nothing();
     for index in 0..3u32 {

@@ -13,12 +13,12 @@ use super::parts::layer;
 use crate::config::Resolved;
 use crate::options::RunConfig;
 
-/// The drive that `config` describes, in front of `bytes` bytes for its host and `physical_bytes`
-/// bytes of flash, which are rounded up to whole blocks, the same number on every plane, and to what
-/// the planes need. It is empty.
+/// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
+/// bytes of flash. These are rounded up to whole blocks, an equal number on every plane, and to the
+/// least that the planes need. The drive is empty.
 ///
 /// # Errors
-/// Options that make no such drive, in one line.
+/// Fails if the options make no such drive, in one line.
 pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live, DriveError> {
     let refused =
         |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());

@@ -17,11 +17,11 @@ use super::resolve::Timed;
 use super::simulated::Simulated;
 use crate::config::Resolved;
 
-/// The drive of run number `index` at its beginning. With `threads` its channels are simulated one by one, by
-/// so many threads, where they may.
+/// Makes the drive of run number `index`, at its beginning. With `threads`, its channels are simulated one by
+/// one, by this number of threads, if they may be.
 ///
 /// # Errors
-/// Those of the map and the workload.
+/// Returns the errors of the map and of the workload.
 pub(super) fn drive(
     resolved: &Resolved,
     timed: &Timed,
@@ -30,7 +30,7 @@ pub(super) fn drive(
 ) -> Result<Simulated, DriveError> {
     if let Some(threads) = threads
         && is_by_channel(resolved, timed, index)
-        // What is wrong with a drive is said of the whole.
+        // A fault is reported of the whole drive.
         && let Ok(drive) = by_channel(resolved, timed, index, threads)
     {
         return Ok(Simulated::ByChannel(Box::new(drive)));
@@ -38,13 +38,14 @@ pub(super) fn drive(
     Ok(Simulated::Whole(Box::new(whole(resolved, timed, index)?)))
 }
 
-/// Pages of a request, on average, up to which it is faster to simulate channels one by one. Each channel
-/// takes its part of a request as a request of its own: with four pages nothing is left of what two threads
-/// gain.
+/// The mean number of pages of a request up to which it is faster to simulate channels one by one. Each
+/// channel takes its part of a request as a request of its own: with four pages nothing is left of the gain
+/// of two threads.
 const MOST_PAGES: f64 = 1.25;
 
-/// Whether the channels of a drive are simulated one by one: they meet nowhere but in its queue and in few
-/// requests, its map keeps nothing in common but the map itself, and nobody asks for each step.
+/// Returns `true` if the channels of a drive are simulated one by one. They are if they meet only in its
+/// queue and in few requests, if the map shares nothing but itself between them, and if nobody asks for each
+/// step.
 fn is_by_channel(resolved: &Resolved, timed: &Timed, index: u32) -> bool {
     let follows_steps = index == 0 && (timed.timeline.is_some() || timed.trace_events.is_some())
         || timed.keeps_operations;
@@ -65,20 +66,20 @@ fn is_by_channel(resolved: &Resolved, timed: &Timed, index: u32) -> bool {
         && timed.tenants.is_empty()
 }
 
-/// What measures one drive, or a part of it, with so many dies.
+/// Returns a meter for a drive, or a part of it, with this number of dies.
 fn meter(timed: &Timed, dies: u32) -> Meter {
     let planes = timed.settings.hardware.planes;
     let worst = WorstSoFar::new(dies, planes, timed.keeps_operations);
     Meter::new(timed.warmup, timed.plan.resolution_ns, dies, None, worst)
 }
 
-/// The requests of run number `index`.
+/// Opens the requests of run number `index`.
 fn requests(
     resolved: &Resolved,
     timed: &Timed,
     index: u32,
 ) -> Result<(Box<dyn RequestStream>, u64), DriveError> {
-    // A run that may be lengthened knows no last request.
+    // A run that may be lengthened does not know its last request.
     let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
     let (passes, left) =
         if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
@@ -89,7 +90,7 @@ fn requests(
     Ok((Box::new(Limited { inner, left }), left))
 }
 
-/// A drive that is simulated channel by channel.
+/// Makes a drive that is simulated channel by channel.
 fn by_channel(
     resolved: &Resolved,
     timed: &Timed,
@@ -111,7 +112,7 @@ fn by_channel(
     Channels::new(&timed.settings, pages, requests, threads, |dies| meter(timed, dies), map)
 }
 
-/// A drive that is simulated as a whole.
+/// Makes a drive that is simulated as a whole.
 fn whole(resolved: &Resolved, timed: &Timed, index: u32) -> Result<TimedDrive<Meter>, DriveError> {
     let seed = resolved.seed(index);
     let timeline = timed.timeline.filter(|_| index == 0).map(Timeline::new);

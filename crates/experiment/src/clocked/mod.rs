@@ -1,4 +1,4 @@
-//! Runs of drives with a clock: what a configuration asks for, the drive, its run and its result.
+//! Runs of drives with a clock: the checked configuration, the drive, its run and its result.
 
 mod live;
 mod make;

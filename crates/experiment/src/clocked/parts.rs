@@ -17,7 +17,7 @@ use super::resolve::Timed;
 use crate::config::Resolved;
 use crate::run::Control;
 
-/// The map of a drive.
+/// Makes the map of a drive.
 pub(super) fn layer(
     resolved: &Resolved,
     timed: &Timed,
@@ -28,8 +28,8 @@ pub(super) fn layer(
     layer_of(resolved, timed, &timed.settings, geometry, index, 0)
 }
 
-/// The map of a drive or of one channel of it, which `settings` and `geometry` describe: `number` is how many
-/// such parts come before it.
+/// Makes the map of a drive or of one channel of it, which `settings` and `geometry` describe; `number` is
+/// the number of such parts before it.
 pub(super) fn layer_of(
     resolved: &Resolved,
     timed: &Timed,
@@ -52,7 +52,7 @@ pub(super) fn layer_of(
     Ok(resolved.stepwise(layout)?)
 }
 
-/// The lines of tenants, until `left` requests have arrived.
+/// Opens the lines of tenants, which end when `left` requests have arrived.
 pub(super) fn open_lines(
     resolved: &Resolved,
     timed: &Timed,
@@ -64,11 +64,12 @@ pub(super) fn open_lines(
     Ok(Lines::new(tenants, streams, *weights, resolved.config.unit(), left))
 }
 
-/// The requests of every tenant in one run with this seed, where they are on the drive.
+/// Opens the requests of every tenant in one run with this seed, at their places on the drive.
 ///
-/// The first tenant draws as the only host of a drive would, the others from streams of their own.
+/// The first tenant draws random numbers as the only host of a drive would, the others from streams of their
+/// own.
 ///
-/// # Errors
+/// Returns the errors of the workloads.
 /// Those of the workloads.
 fn open_tenants(
     resolved: &Resolved,
@@ -105,7 +106,7 @@ fn open_tenants(
     .collect()
 }
 
-/// The requests of a run; of tenants those in turn, which bring the drive into its state.
+/// Opens the requests of a run. Those of tenants come in turn; they bring the drive into its state.
 pub(super) fn open(
     resolved: &Resolved,
     timed: &Timed,
@@ -129,7 +130,7 @@ pub(super) fn open(
     })
 }
 
-/// The first so many requests of a stream; hints and flush commands are none.
+/// The first requests of a stream, up to a number; hints and flush commands do not count.
 pub(super) struct Limited {
     pub(super) inner: Box<dyn RequestStream>,
     pub(super) left: u64,
@@ -156,7 +157,7 @@ impl RequestStream for Limited {
     }
 }
 
-/// How far a run is, in page writes without the clock and requests: close enough for a bar.
+/// The progress of a run, in page writes without the clock and requests: close enough for a progress bar.
 pub(super) struct Progress {
     total: u64,
     reported: u64,
@@ -164,7 +165,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of a run that has completed so many requests and programmed so many pages.
+    /// Returns the progress of a run that has completed `completed` requests and programmed `programs` pages.
     pub(super) fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
         let total = (timed.precondition + timed.requests).max(completed).max(1);
         Self { total, reported: 0, programs }

@@ -1,4 +1,4 @@
-//! From the options of a timed drive to its [`Settings`].
+//! The way from the options of a timed drive to its [`Settings`].
 
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
@@ -15,22 +15,22 @@ use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 use crate::options::TimedConfig;
 use crate::times::Times;
 
-/// Erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
+/// The erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
 /// they open a block each, and one is reserved for copies.
 const LEAST_PACED: u32 = 3;
 
 /// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedPlan {
-    /// The flash.
+    /// The properties of the flash.
     pub hardware: Hardware,
-    /// Where pages go.
+    /// The places that pages go to.
     pub placement: Placement,
-    /// When requests arrive; `None` for the workload's own times.
+    /// The arrival times of requests; `None` for the workload's own times.
     pub arrivals: Option<Arrivals>,
-    /// See [`TimedConfig`].
+    /// The factor of [`TimedConfig`] by the same name.
     pub rate_scale: f64,
-    /// Slices of the series over time.
+    /// The length of a slice of the series over time.
     pub resolution_ns: Option<u64>,
     thresholds: [Threshold; 3],
     idle: Option<(Threshold, u64)>,
@@ -39,10 +39,11 @@ pub struct TimedPlan {
 }
 
 impl TimedPlan {
-    /// Checks `config` for flash pages of `page_size` bytes whose units `buffer` gathers; `times` are those of the flash.
+    /// Checks `config` for flash pages of `page_size` bytes whose units `buffer` gathers; `times` are those
+    /// of the flash.
     ///
     /// # Errors
-    /// A value or a combination that makes no sense, in one line.
+    /// Fails if a value or a combination makes no sense, in one line.
     pub fn new(
         config: &TimedConfig,
         page_size: u32,
@@ -143,12 +144,13 @@ impl TimedPlan {
         })
     }
 
-    /// The settings on a drive of this shape, for requests from `requests`, that is to hold `pages`
-    /// pages of data. Blocks that `placement` keeps for its copies are added to every mark at which
-    /// a collection begins or ends.
+    /// Returns the settings on a drive of this shape that is to hold `pages` pages of data, for requests from
+    /// `requests`. Blocks that `placement` keeps for its copies are added to every mark at which a collection
+    /// begins or ends.
     ///
     /// # Errors
-    /// Blocks that the planes cannot share, thresholds out of order or above the spare blocks.
+    /// Fails if the planes cannot share the blocks, or if thresholds are out of order or above the spare
+    /// blocks.
     pub fn settings(
         &self,
         geometry: &Geometry,
@@ -183,14 +185,13 @@ impl TimedPlan {
         let for_copies = placement.kept_for_copies() * in_unit;
         low += for_copies;
         let high = (high + for_copies).max(low);
-        // Data as dense as can be: what is left is all that collections can erase.
+        // At best, the data lie densely: only the rest can be erased by collections.
         let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
         let full = each.div_ceil(u64::from(geometry.pages_per_block()));
         let slc = self.slc.map(|slc| slc.on(blocks, high));
         let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
         let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);
-        // A map says what is wrong with blocks that the planes cannot share, and with a low mark that
-        // leaves no room.
+        // Blocks that the planes cannot share, and a low mark that leaves no room, are reported by the map.
         let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
         if can_be && u64::from(high) >= spare {
             return Err(SpecError::new(
@@ -223,12 +224,13 @@ impl TimedPlan {
         Ok(settings)
     }
 
-    /// Blocks that each plane has for its SLC region alone, on a drive whose planes have `blocks` blocks.
+    /// Returns the blocks that each plane has for its SLC region alone, on a drive whose planes have `blocks`
+    /// blocks.
     pub(super) fn blocks_for_slc(&self, blocks: u32) -> u32 {
         self.slc.map_or(0, |slc| slc.blocks_kept(blocks))
     }
 
-    /// Erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.
+    /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.
     pub fn blocks_kept(&self, blocks: u32) -> u32 {
         self.thresholds[0].blocks(1, blocks).max(1)
     }
@@ -336,7 +338,7 @@ mod tests {
         let mut config = TimedConfig::default();
         assert_eq!(
             settings(&config, 100).unwrap().host,
-            Loop::Closed { threads: 1, think_ns: 0 } // what a generator has if nothing is said
+            Loop::Closed { threads: 1, think_ns: 0 } // the default of generators
         );
         config.arrivals = Some("closed:threads=4,think=1ms".into());
         let host = settings(&config, 100).unwrap().host;

@@ -1,4 +1,5 @@
-//! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
+//! The way from a configuration with a clock to a drive that can be made: geometry, warm-up,
+//! length.
 
 use std::sync::Arc;
 
@@ -17,38 +18,39 @@ use crate::shape::no_blocks;
 use crate::tenants;
 use crate::times::Times;
 
-/// A timed drive and its runs, with everything checked and worked out.
+/// A timed drive and its runs, checked and worked out.
 #[derive(Clone)]
 pub(crate) struct Timed {
-    /// The plan as asked for.
+    /// The plan as the configuration gives it.
     pub plan: TimedPlan,
     /// The settings of the drive.
     pub settings: Settings,
-    /// Page writes without the clock, before the requests.
+    /// The page writes without the clock, before the requests.
     pub precondition: u64,
-    /// Requests that are not measured.
+    /// The requests that are not measured.
     pub warmup: u64,
-    /// Requests of the run, warm-up included.
+    /// The requests of the run, warm-up included.
     pub requests: u64,
-    /// Replays of a trace; `None` of generators.
+    /// The replays of a trace; `None` for generators.
     pub passes: Option<u64>,
-    /// The tenants, where several share the drive; else none.
+    /// The tenants; empty unless several share the drive.
     pub tenants: Arc<[Tenant]>,
-    /// Requests a round of their classes.
+    /// The requests of each class in a round.
     pub weights: ClassWeights,
-    /// The window of which the first run keeps a timeline.
+    /// The window in which the first run keeps a timeline.
     pub timeline: Option<Window>,
-    /// The file of trace events of the first run, and from when to when they are, in nanoseconds.
+    /// The file of trace events of the first run, and the begin and the end of their window in
+    /// nanoseconds.
     pub trace_events: Option<(String, u64, u64)>,
-    /// What the die of each slowest request did is kept.
+    /// `true` if the operations of the die of each slowest request are kept.
     pub keeps_operations: bool,
 }
 
 impl Timed {
-    /// Checks the options of a configuration for the clock, for pages of its size.
+    /// Checks the options of a configuration for the clock, with its page size.
     ///
     /// # Errors
-    /// A workload without requests, a drive without times, words that make no sense.
+    /// Fails if the workload has no requests, if the drive has no times, or if words make no sense.
     pub(crate) fn plan(
         timed: &TimedConfig,
         config: &RunConfig,
@@ -63,10 +65,11 @@ impl Timed {
         TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
     }
 
-    /// Works the runs out on a drive of this shape that is to hold `pages` pages of data.
+    /// Works out the runs on a drive of this shape that is to hold `pages` pages of data.
     ///
     /// # Errors
-    /// Blocks that the planes cannot share, a length or warm-up of another kind of drive.
+    /// Fails if the planes cannot share the blocks, or if the length or the warm-up is of another
+    /// kind of drive.
     pub(crate) fn new(
         plan: TimedPlan,
         config: &RunConfig,
@@ -111,20 +114,20 @@ impl Timed {
         })
     }
 
-    /// The warm-up and the measured part.
+    /// Returns the warm-up and the measured part.
     pub(crate) fn extents(&self) -> Plan {
         let extent = |amount| Extent { unit: Unit::Requests, amount };
         Plan::of(extent(self.warmup), extent(self.requests - self.warmup))
     }
 
-    /// The frontier of every plane: a pool that keeps the blocks that collections need.
+    /// Returns the frontier of every plane: a pool that keeps the blocks that collections need.
     pub(crate) fn frontier(&self, geometry: &Geometry) -> Result<Frontier, SpecError> {
         let planes = self.settings.hardware.all_planes();
         let kept = self.plan.blocks_kept(geometry.blocks() / planes);
         Frontier::parse(&format!("pool:low={kept}"))
     }
 
-    /// The configuration of the clock, every spec written out in full.
+    /// Returns the configuration of the clock, every spec written out in full.
     pub(crate) fn canonical(&self, timed: &TimedConfig, source: &dyn Source) -> TimedConfig {
         let full = |(tenant, requests): (&Tenant, &Requests)| match requests {
             Requests::Trace(_) | Requests::Live(_) => tenant.spec.to_string(),
@@ -143,7 +146,7 @@ impl Timed {
     }
 }
 
-/// The tenants of a drive of this shape; none where it has one host.
+/// Returns the tenants of a drive of this shape; none if it has one host.
 fn tenants(
     timed: &TimedConfig,
     config: &RunConfig,
@@ -165,7 +168,7 @@ fn tenants(
     tenants::resolve(timed, space, config.units_per_block(), source)
 }
 
-/// The workload as requests with times.
+/// Returns the workload as requests with times.
 fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     source.requests().ok_or_else(|| {
         SpecError::new("the workload has no requests with times", "use another workload")
@@ -193,9 +196,9 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
     Ok(())
 }
 
-/// The drive's shape. If the blocks are given, a trace takes the pages that it addresses. Otherwise
-/// the drive is as large as the trace needs, in whole blocks a plane; beside it are the blocks that
-/// its pages need, however many planes there are.
+/// Returns the drive's shape, and beside it the blocks that the pages of a trace need, however many
+/// planes there are. If the blocks are given, a trace takes the pages that it addresses. Otherwise
+/// the drive is as large as the trace needs, in whole blocks a plane.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
@@ -233,8 +236,9 @@ pub(crate) fn geometry(
     Ok((geometry, None))
 }
 
-/// The blocks of the smallest drive for the pages of `wanted`: as many on each plane, with room for
-/// its share of the pages and of the map on flash, its `open` blocks, and what its pool keeps.
+/// Returns the blocks of the smallest drive for the pages of `wanted`: an equal number on each
+/// plane, with room for its share of the pages and of the map on flash, its `open` blocks, and
+/// those that its pool keeps.
 fn whole_planes(
     wanted: &Geometry,
     plan: &TimedPlan,
@@ -249,7 +253,7 @@ fn whole_planes(
         .div_ceil(u64::from(wanted.pages_per_block()));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
-    // A plane that must keep nearly all its blocks has no room at any size; the map says so.
+    // A plane that must keep nearly all its blocks has no room at any size; the map reports it.
     let in_slc =
         |blocks: u64| u64::from(plan.blocks_for_slc(u32::try_from(blocks).unwrap_or(u32::MAX)));
     while each < full + kept(each) + in_slc(each) + u64::from(open) && each < 100 * (full + 10) {
@@ -260,14 +264,14 @@ fn whole_planes(
     })
 }
 
-/// Requests of a run until a failure: about as many pages as the blocks bear together. More are run
-/// where that is not enough.
+/// Returns the requests of a run until a failure: with about as many pages as the blocks bear
+/// together. More are run if that is not enough.
 fn until_failure(lifespan: Lifespan, geometry: &Geometry) -> u64 {
     let pages = lifespan.endurance.mean() * geometry.physical_pages() as f64;
     pages.ceil() as u64
 }
 
-/// Requests of a run, and replays of a trace.
+/// Returns the requests of a run, and the replays of a trace.
 fn length(
     length: &Length,
     requests: &Requests,
@@ -292,7 +296,7 @@ fn length(
     }
 }
 
-/// Requests that are not measured, and page writes without the clock before them.
+/// Returns the requests that are not measured, and the page writes without the clock before them.
 fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), SpecError> {
     match Warmup::parse(text)? {
         Warmup::Share(share) => Ok(((share * total as f64).round() as u64, 0)),

@@ -1,5 +1,5 @@
-//! One timed run: writes without the clock to bring the drive into its state, then requests, of
-//! which the first are not measured. Stoppable at any moment.
+//! One timed run: writes without the clock to bring the drive into its state, then requests, the first
+//! of which are not measured. It can be stopped at any moment.
 
 use std::time::{Duration, Instant};
 
@@ -29,40 +29,40 @@ use crate::finished::{Finished, Life};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
 
-/// After this many requests without a write of the drive none is expected before the clock: more
-/// than come between two checkpoints of a database.
+/// The number of requests without a write of the drive after which none is expected before the clock:
+/// it is more than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
-/// A run whose last request finds more than this many in the system, and more than this share of all
-/// requests, was overloaded: no burst, since it is the end of the run.
+/// The requests in the system at the last arrival above which a run was overloaded, if they are also
+/// more than a share of all: this is no burst, since it is the end of the run.
 const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 
 /// The remains of a timed run when its drive is gone.
 pub(crate) struct TimedRun {
-    /// The counts of every drive.
+    /// The counts that every drive has.
     pub finished: Finished,
     /// The measurements.
     pub meter: Meter,
-    /// Collections of the measured part.
+    /// The counts of collections in the measured part.
     pub collecting: CollectionResult,
-    /// The counts of the SLC region in it; `None` without one.
+    /// The counts of the SLC region in the measured part; `None` without one.
     pub slc: Option<SlcCounts>,
-    /// Busy times in it.
+    /// The busy times in the measured part.
     pub utilisation: Utilisation,
-    /// Its nanoseconds.
+    /// The nanoseconds of the measured part.
     pub ns: u64,
-    /// Requests completed in it.
+    /// The requests completed in the measured part.
     pub completed: u64,
-    /// Sum over its time of the requests in the system.
+    /// The sum over the time of the measured part of the requests in the system.
     pub request_ns: u128,
-    /// Whether requests came too fast.
+    /// The overload, if requests came too fast.
     pub overload: Option<Overload>,
-    /// What a reader of its trace events should know.
+    /// The note for readers of its trace events, if there is one.
     pub note: Option<String>,
 }
 
-/// A moment of a drive, of which the differences are measured.
+/// The time and the counts of a drive at one moment; differences of moments are measured.
 struct Moment {
     now: u64,
     counters: Counters,
@@ -125,27 +125,27 @@ impl Moment {
 pub(crate) struct ClockedRun {
     drive: Simulated,
     precondition: Option<Precondition>,
-    /// The writes before the clock are made.
+    /// `true` if the writes before the clock are made.
     is_prepared: bool,
     start: Option<Moment>,
     settling: Vec<Interval>,
     measured: Vec<Interval>,
     wearing: Vec<Worn>,
     last: Written,
-    /// Bytes a mapping unit.
+    /// The bytes of a mapping unit.
     unit: u32,
-    /// Its number.
+    /// The number of the run.
     index: u32,
     stop: Stop,
     completed: u64,
     /// The number of advances of the run, each to its end or to the drive's.
     rounds: u32,
-    /// It is being advanced once more.
+    /// `true` while it is being advanced once more.
     under_way: bool,
-    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    /// The pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
     elapsed: Duration,
-    /// The start of the time that counts.
+    /// The time since which `elapsed` is yet to be counted.
     since: Instant,
 }
 
@@ -159,7 +159,7 @@ impl State for ClockedRun {
     }
 }
 
-/// The writes that come before the requests: those of the same workload, drawn anew.
+/// The writes that come before the requests: those of the same workload, with other random numbers.
 struct Precondition {
     stream: Box<dyn RequestStream>,
     left: u64,
@@ -170,12 +170,12 @@ impl State for Precondition {
     state! { values: left, without_write; states: stream; }
 }
 
-/// Called between two steps of a run, with how far it is; false means stop.
+/// Is called between two steps of a run with its progress; `false` stops the run.
 type Look<'a> = &'a mut dyn FnMut(&mut ClockedRun, u64) -> bool;
 
 impl ClockedRun {
-    /// Run number `index`, at its beginning. With `threads` its channels may be simulated one by one, by
-    /// so many threads.
+    /// Makes run number `index`, at its beginning. With `threads`, its channels may be simulated one by
+    /// one, by this number of threads.
     pub(crate) fn new(
         resolved: &Resolved,
         timed: &Timed,
@@ -187,7 +187,7 @@ impl ClockedRun {
         Self::of(resolved, timed, index, drive, since)
     }
 
-    /// Run number `index` of `drive`, which is new.
+    /// Returns run number `index` of `drive`, which is new.
     pub(super) fn of(
         resolved: &Resolved,
         timed: &Timed,
@@ -198,7 +198,8 @@ impl ClockedRun {
         let precondition = match timed.precondition {
             0 => None,
             left => {
-                // Streams of their own: the requests that follow are those of a run without this.
+                // It draws from streams of its own: the requests that follow are those of a run without
+                // it.
                 let seed = Stream::new(resolved.seed(index), "precondition").bits();
                 let stream = open(resolved, timed, seed, None)?;
                 Some(Precondition { stream, left, without_write: 0 })
@@ -231,8 +232,8 @@ impl ClockedRun {
         self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
-    /// Prepares the measured part if that is still to be done, then runs its requests in
-    /// [`INTERVALS`] pieces. Returns whether it was not told to stop.
+    /// Prepares the measured part if that is still to be done, then runs its requests in [`INTERVALS`]
+    /// pieces. Returns `false` if it was told to stop.
     fn advance_untimed(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         if !self.prepare(timed, look)? {
             return Ok(false);
@@ -266,7 +267,7 @@ impl ClockedRun {
         Ok(true)
     }
 
-    /// Makes the writes that come before the requests. Returns whether it was not told to stop.
+    /// Makes the writes that come before the requests. Returns `false` if it was told to stop.
     fn prepare(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         let mut requests = Vec::new();
         // A workload of reads, or one whose writes all stay in the cache, changes nothing.
@@ -299,8 +300,8 @@ impl ClockedRun {
         Written::new(&self.drive.counters(), asked, packing)
     }
 
-    /// Goes on until so many requests are completed, and records the interval. Returns whether it was
-    /// not told to stop.
+    /// Goes on until `target` requests are completed, and records the interval. Returns `false` if it
+    /// was told to stop.
     fn interval(&mut self, target: u64, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
         let mut going = true;
         while going && self.stop == Stop::Reached && self.completed < target {
@@ -352,7 +353,7 @@ impl Lengthened for ClockedRun {
             }
             let goes_on = !control.is_cancelled();
             if !goes_on || turns.is_due() {
-                // Before the interval is recorded: it goes on.
+                // The time is counted before the interval is recorded, as it still goes on.
                 run.lap();
                 turns.store(run.rounds + 1, run);
                 run.since = Instant::now();
@@ -393,12 +394,12 @@ impl Lengthened for ClockedRun {
         self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
-    /// Nothing but erases wears blocks.
+    /// Returns `true` if a block was erased: only erases wear blocks.
     fn may_fail(&self) -> bool {
         self.has_erased()
     }
 
-    /// A drive with a clock replays a trace as often as it is told.
+    /// Returns `false`: a drive with a clock replays a trace a given number of times.
     fn needs_another(&self, _: &Rule) -> bool {
         false
     }
@@ -412,7 +413,7 @@ impl Lengthened for ClockedRun {
             drive.observer_mut().end_trace(now)
         });
         let end = Moment::of(&mut drive);
-        // Cancelled before anything was measured.
+        // The run may have been cancelled before anything was measured.
         let start = start.unwrap_or_else(|| Moment::of(&mut drive));
         let ns = end.now - start.now;
         let erases = erases(&mut drive);
@@ -479,12 +480,12 @@ impl Lengthened for ClockedRun {
     }
 }
 
-/// The end of piece `piece` of `count` pieces of `amount` requests.
+/// Returns the end of piece `piece` of `count` pieces of `amount` requests.
 fn part(amount: u64, piece: u64, count: u64) -> u64 {
     (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
 }
 
-/// Erase counts of all blocks of the drive.
+/// Returns the erase counts of all blocks of the drive.
 fn erases(drive: &mut Simulated) -> Vec<u32> {
     let mut erases = Vec::new();
     drive.each_map(|map| {
@@ -494,7 +495,7 @@ fn erases(drive: &mut Simulated) -> Vec<u32> {
     erases
 }
 
-/// The overload of the drive: arrivals a second, and requests served a second.
+/// Returns the overload of the drive: the arrivals a second, and the requests served a second.
 fn overload(start: &Moment, end: &Moment) -> Overload {
     let seconds = (end.now - start.now) as f64 / 1e9;
     let rate = |from: u64, to: u64| (to - from) as f64 / seconds;
@@ -506,8 +507,8 @@ fn overload(start: &Moment, end: &Moment) -> Overload {
     }
 }
 
-/// The overload of a run that came to its end: so many of its requests were in the system when the
-/// last one arrived that it was far behind. Rates are of the whole run.
+/// Returns the overload of a run that came to its end, if enough of its requests were in the system at
+/// the last arrival to show that it was far behind. Rates are of the whole run.
 fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
     let outstanding = totals.at_last_arrival;
     let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;

@@ -1,4 +1,4 @@
-//! The drive of a run: simulated as a whole, or channel by channel. Both give the same digits.
+//! The drive of a run, simulated as a whole or channel by channel. Both ways give the same digits.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::asked::Asked;
@@ -8,12 +8,12 @@ use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
-/// Requests between two looks at whether to stop.
+/// The requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
-/// The same where threads must be made anew after a look, and requests are of few pages.
+/// The requests between two looks if threads must be made anew after each, and requests have few pages.
 const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
 
-/// See the module's text.
+/// A drive that is simulated in one of the two ways.
 pub(super) enum Simulated {
     Whole(Box<TimedDrive<Meter>>),
     ByChannel(Box<Channels>),
@@ -36,7 +36,7 @@ impl State for Simulated {
 }
 
 impl Simulated {
-    /// Requests between two looks at whether to stop.
+    /// Returns the requests between two looks at whether to stop.
     pub fn between_looks(&self) -> u64 {
         match self {
             Self::Whole(_) => BETWEEN_LOOKS,
@@ -44,7 +44,7 @@ impl Simulated {
         }
     }
 
-    /// Goes on until `until` requests are completed, or to about `about` where that is less.
+    /// Goes on until `until` requests are completed, or to about `about` if that is less.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
         match self {
             Self::Whole(drive) => drive.run(Until { completed: until.min(about), ..Until::END }),
@@ -52,8 +52,8 @@ impl Simulated {
         }
     }
 
-    /// Does `requests` before the clock starts, until the drive has written `most` pages, or its life has
-    /// ended. Returns how many those were.
+    /// Carries out `requests` before the clock starts, until the drive has written `most` pages or its life
+    /// has ended. Returns the number of requests carried out.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         match self {
             Self::Whole(drive) => drive.prepare(requests, most),
@@ -69,8 +69,8 @@ impl Simulated {
         }
     }
 
-    /// The drive where it is simulated as a whole: a drive with a cache, with hints, with streams or with
-    /// an end is.
+    /// Returns the drive if it is simulated as a whole. A drive with a cache, with hints, with streams or
+    /// with an end of life always is.
     pub fn whole(&mut self) -> Option<&mut TimedDrive<Meter>> {
         match self {
             Self::Whole(drive) => Some(drive),
@@ -78,7 +78,7 @@ impl Simulated {
         }
     }
 
-    /// The maps, one behind the other: one, or one a channel.
+    /// Shows the maps to `look` one after the other: a single one, or one a channel.
     pub fn each_map(&mut self, mut look: impl FnMut(&dyn Stepwise)) {
         match self {
             Self::Whole(drive) => look(drive.layer()),
@@ -86,7 +86,7 @@ impl Simulated {
         }
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub fn now(&self) -> u64 {
         match self {
             Self::Whole(drive) => drive.now(),
@@ -94,7 +94,7 @@ impl Simulated {
         }
     }
 
-    /// Requests completed.
+    /// Returns the number of requests completed.
     pub fn completed(&mut self) -> u64 {
         match self {
             Self::Whole(drive) => drive.totals().completed,
@@ -102,7 +102,7 @@ impl Simulated {
         }
     }
 
-    /// Whether requests arrive at times of their own.
+    /// Returns `true` if requests arrive at times of their own.
     pub fn has_open_loop(&self) -> bool {
         match self {
             Self::Whole(drive) => drive.has_open_loop(),
@@ -110,7 +110,7 @@ impl Simulated {
         }
     }
 
-    /// Blocks erased.
+    /// Returns the number of blocks erased.
     pub fn erases(&self) -> u64 {
         match self {
             Self::Whole(drive) => drive.layer().counters().erases,
@@ -118,7 +118,7 @@ impl Simulated {
         }
     }
 
-    /// Whether the drive's life has ended.
+    /// Returns `true` if the drive's life has ended.
     pub fn has_ended(&self) -> bool {
         match self {
             Self::Whole(drive) => drive.layer().has_ended(),
@@ -126,7 +126,7 @@ impl Simulated {
         }
     }
 
-    /// The counts of the map.
+    /// Returns the counts of the map.
     pub fn counters(&mut self) -> Counters {
         match self {
             Self::Whole(drive) => drive.counters(),
@@ -134,7 +134,7 @@ impl Simulated {
         }
     }
 
-    /// The counts of the page buffer.
+    /// Returns the counts of the page buffer.
     pub fn packing(&mut self) -> Option<Packing> {
         match self {
             Self::Whole(drive) => drive.layer().packing(),
@@ -142,7 +142,7 @@ impl Simulated {
         }
     }
 
-    /// A digest of every decision so far.
+    /// Returns a digest of every decision so far.
     pub fn decisions(&mut self) -> u64 {
         match self {
             Self::Whole(drive) => drive.layer().decisions(),
@@ -150,7 +150,7 @@ impl Simulated {
         }
     }
 
-    /// Bytes of memory that the drive needs for its map.
+    /// Returns the bytes of memory that the drive needs for its map.
     pub fn map_bytes(&mut self) -> u64 {
         match self {
             Self::Whole(drive) => drive.map_bytes(),
@@ -158,7 +158,7 @@ impl Simulated {
         }
     }
 
-    /// What the host has asked for beside the pages that it wrote.
+    /// Returns the counts of the host's commands beside the pages that it wrote.
     pub fn asked(&mut self) -> Asked {
         match self {
             Self::Whole(drive) => drive.asked(),
@@ -166,7 +166,7 @@ impl Simulated {
         }
     }
 
-    /// The counts.
+    /// Returns the totals.
     pub fn totals(&mut self) -> Totals {
         match self {
             Self::Whole(drive) => drive.totals().clone(),
@@ -174,8 +174,8 @@ impl Simulated {
         }
     }
 
-    /// The slowest request, if the slowest of a kind has changed since there were `told` changes; and how many
-    /// there are now.
+    /// Returns the number of changes of the slowest requests so far and the slowest request, if there are
+    /// more changes than `told`.
     pub fn slowest_since(&mut self, told: u64) -> Option<(u64, Worst)> {
         let (changes, slowest) = match self {
             Self::Whole(drive) => {
@@ -191,7 +191,7 @@ impl Simulated {
         Some((changes, slowest??))
     }
 
-    /// What was measured until the last event.
+    /// Returns the measurements up to the last event.
     pub fn measured(self) -> Meter {
         match self {
             Self::Whole(drive) => drive.into_observer(),

@@ -18,7 +18,7 @@ use crate::config::Resolved;
 use crate::result::{RunResult, summarise as summarise_counts};
 use crate::stream_results::{self, StreamResult};
 
-/// The result of all runs of one configuration.
+/// Returns the result of all runs of one configuration.
 pub(crate) fn summarise(
     resolved: &Resolved,
     timed: &Timed,
@@ -47,7 +47,7 @@ pub(crate) fn summarise(
         measure_streams(streams, &measures);
     }
     if timed.settings.slc.is_some() {
-        result.busy = None; // it knows the times of normal cells alone
+        result.busy = None; // it has only the times of normal cells
     }
     let measured = timed_result(timed, &measures);
     result.warnings = warnings(&result, &measured);
@@ -148,17 +148,17 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
     }
 }
 
-/// Half the width of the 95% interval of the mean of `values`; `None` for one value.
+/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value.
 fn interval(values: &[f64]) -> Option<f64> {
     Some(half_width95(values)).filter(|half| half.is_finite())
 }
 
-/// The slowest of each kind over all runs; of equals the first.
+/// Returns the slowest request of each kind over all runs; of equally slow ones the first.
 fn worst(runs: &[Measured]) -> Vec<WorstResult> {
     slowest(runs.iter().map(|run| run.meter.worst()))
 }
 
-/// The overload of the runs that had one: means, and the most that waited.
+/// Returns the overload of the runs that had one: the means, and the most requests that waited.
 fn overload(runs: &[Measured]) -> Option<Overload> {
     let all: Vec<Overload> = runs.iter().filter_map(|run| run.overload).collect();
     let over =
@@ -171,7 +171,7 @@ fn overload(runs: &[Measured]) -> Option<Overload> {
     })
 }
 
-/// Warnings that a reader should know before using the figures.
+/// Returns the warnings that a reader should know before using the figures.
 fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
     let mut warnings = Vec::new();
     if measured.latency_us.all.is_none() {

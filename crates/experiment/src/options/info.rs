@@ -5,42 +5,42 @@ use flashgc_base::spec::{SpecError, suggest};
 use super::kinds::{Case, Drives, Holder, Kind, Section, Words};
 use super::typed;
 
-/// Reads a text only to see whether it is right; the first text is the option's key.
+/// Reads a text only to check it; the first text is the option's key.
 pub type Check = fn(&str, &str) -> Result<(), SpecError>;
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
-    /// Its section of an experiment file.
+    /// The section of an experiment file that the option is in.
     pub section: Section,
-    /// Its key there, and its name in Python.
+    /// The key in an experiment file, which is the name in Python too.
     pub key: &'static str,
-    /// Its name on the command line without `--`; empty where it is the key with hyphens.
+    /// The name on the command line without `--`; empty if it is the key with hyphens.
     pub flag: &'static str,
-    /// The kind of its value.
+    /// The kind of the value.
     pub kind: Kind,
     /// The name of the value in help texts.
     pub metavar: &'static str,
     /// The default as typed, or in words; empty if there is none.
     pub default: &'static str,
-    /// Circumstances with another default.
+    /// The circumstances with another default.
     pub cases: &'static [(Case, &'static str)],
-    /// Its meaning and effect, in plain sentences. `{words}` stands for the words, `{other_key}`
-    /// for another option's name.
+    /// The meaning and the effect of the option, in plain sentences. `{words}` stands for the
+    /// words, `{other_key}` for another option's name.
     pub help: &'static str,
     /// A value worth showing; may be empty.
     pub example: &'static str,
-    /// A plain number is refused: it would be taken for another unit than meant.
+    /// `true` if a plain number is refused, because it would be taken for another unit than meant.
     pub needs_unit: bool,
-    /// Smallest and largest number.
+    /// The smallest and the largest number.
     pub range: Option<(u64, u64)>,
     /// The drives it applies to.
     pub drives: Drives,
     /// The hint for a drive that it does not apply to; may be empty.
     pub instead: &'static str,
-    /// Several values make several configurations to compare.
+    /// `true` if several values make several configurations to compare.
     pub several: bool,
-    /// Several values are parts of one configuration.
+    /// `true` if several values are parts of one configuration.
     pub listing: bool,
     /// The words to choose from.
     pub words: Words,
@@ -52,7 +52,7 @@ pub struct OptionInfo {
 }
 
 impl OptionInfo {
-    /// The beginning of a declaration.
+    /// Begins a declaration.
     pub(super) const fn new(section: Section, kind: Kind) -> Self {
         Self {
             section,
@@ -80,7 +80,8 @@ impl OptionInfo {
         }
     }
 
-    /// An option that is a field of a struct: its key is the field's name where none is given.
+    /// Declares an option that is a field of a struct; its key is the field's name unless another
+    /// is given.
     pub(super) const fn of(
         mut self,
         holder: Holder,
@@ -98,7 +99,7 @@ impl OptionInfo {
         self
     }
 
-    /// An option that is no field.
+    /// Declares an option that is no field.
     pub(super) const fn named(
         self,
         key: &'static str,
@@ -108,95 +109,96 @@ impl OptionInfo {
         self.of(Holder::None, key, default, help)
     }
 
-    /// Another key than the field's name.
+    /// Sets another key than the field's name.
     pub(super) const fn key(mut self, key: &'static str) -> Self {
         self.key = key;
         self
     }
 
-    /// Another name on the command line than the key.
+    /// Sets another name on the command line than the key.
     pub(super) const fn flag(mut self, flag: &'static str) -> Self {
         self.flag = flag;
         self
     }
 
-    /// The name of the value in help texts, where its kind does not give it.
+    /// Sets the name of the value in help texts, if its kind does not give it.
     pub(super) const fn metavar(mut self, metavar: &'static str) -> Self {
         self.metavar = metavar;
         self
     }
 
-    /// Defaults in other circumstances.
+    /// Sets the defaults in other circumstances.
     pub(super) const fn cases(mut self, cases: &'static [(Case, &'static str)]) -> Self {
         self.cases = cases;
         self
     }
 
-    /// A value worth showing.
+    /// Sets a value worth showing.
     pub(super) const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
         self
     }
 
-    /// A plain number is refused.
+    /// Makes the option refuse a plain number.
     pub(super) const fn needs_unit(mut self) -> Self {
         self.needs_unit = true;
         self
     }
 
-    /// Smallest and largest number.
+    /// Sets the smallest and the largest number.
     pub(super) const fn range(mut self, least: u64, most: u64) -> Self {
         self.range = Some((least, most));
         self
     }
 
-    /// Only for drives with a clock.
+    /// Restricts the option to drives with a clock.
     pub(super) const fn timed(mut self) -> Self {
         self.drives = Drives::Timed;
         self
     }
 
-    /// Only for drives that count, with what to do instead on others.
+    /// Restricts the option to drives that count, and sets the hint for others.
     pub(super) const fn counting(mut self, instead: &'static str) -> Self {
         self.drives = Drives::Counting;
         self.instead = instead;
         self
     }
 
-    /// Several values make several configurations to compare.
+    /// Lets several values make several configurations to compare.
     pub(super) const fn several(mut self) -> Self {
         self.several = true;
         self
     }
 
-    /// Several values are parts of one configuration.
+    /// Lets several values be parts of one configuration.
     pub(super) const fn listing(mut self) -> Self {
         self.listing = true;
         self
     }
 
-    /// The words to choose from.
+    /// Sets the words to choose from.
     pub(super) const fn words(mut self, words: fn() -> Vec<&'static str>) -> Self {
         self.words = Words::Fixed(words);
         self
     }
 
-    /// The words to choose from are the names of a list of the registry.
+    /// Lets the names of a list of the registry be the words to choose from.
     pub(super) const fn listed(mut self, list: &'static str) -> Self {
         self.words = Words::Listed(list);
         self
     }
 
-    /// How a text is checked.
+    /// Sets the check of a text.
     pub(super) const fn checked(mut self, check: Check) -> Self {
         self.check = Some(check);
         self
     }
 
-    /// Whether `text` is a value of this option, as far as that can be told without a drive.
+    /// Checks that `text` is a value of this option, as far as that shows without a drive.
     ///
     /// # Errors
-    /// A value that the option does not take: found, expected, and a hint.
+    /// Fails if the option does not take the value, with the value found, those expected, and a
+    /// hint.
     pub fn check(&self, text: &str) -> Result<(), SpecError> {
         if let Some(check) = self.check {
             return check(self.key, text);
@@ -211,7 +213,7 @@ impl OptionInfo {
         }
         let expected = words.join(if words.len() == 2 { " or " } else { ", " });
         let message = format!("found '{text}', expected {expected}");
-        // The words are told already; only a near one is worth a hint.
+        // The words are in the message already; only a near one is worth a hint.
         let hint = suggest(text, words);
         let near = hint.starts_with("did you mean");
         Err(SpecError::new(message, if near { hint } else { String::new() }))

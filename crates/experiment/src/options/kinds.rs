@@ -3,26 +3,26 @@
 /// A section of an experiment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// `[workload]`: what the host asks of the drive.
+    /// `[workload]`: the host's commands.
     Workload,
     /// `[drive]`: the flash, its size and its state at first.
     Drive,
     /// `[gc]`: garbage collection, and where pages go.
     Gc,
-    /// `[host]`: what stands between an application and the drive.
+    /// `[host]`: the cache between an application and the drive.
     Host,
     /// `[swap]`: memory that is swapped to the drive.
     Swap,
-    /// `[run]`: how long, how often, how exactly.
+    /// `[run]`: the length, the number and the precision of the runs.
     Run,
 }
 
 impl Section {
-    /// Every section, in the order of the reference.
+    /// All sections, in the order of the reference.
     pub const ALL: [Self; 6] =
         [Self::Workload, Self::Drive, Self::Gc, Self::Host, Self::Swap, Self::Run];
 
-    /// The name in an experiment file.
+    /// Returns the name in an experiment file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workload => "workload",
@@ -34,7 +34,7 @@ impl Section {
         }
     }
 
-    /// One line for people.
+    /// Returns one line for people.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Workload => "Reads, writes and TRIMs of the host",
@@ -75,7 +75,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in the listing.
+    /// Returns the name in the listing.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// The name of the value in help texts.
+    /// Returns the name of the value in help texts.
     pub(super) const fn metavar(self) -> &'static str {
         match self {
             Self::Count | Self::Amount => "N",
@@ -120,7 +120,7 @@ pub enum Drives {
 }
 
 impl Drives {
-    /// The name in the listing, which is the word after `--drive`.
+    /// Returns the name in the listing, which is the word after `--drive`.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -130,10 +130,10 @@ impl Drives {
     }
 }
 
-/// The struct with the value.
+/// The struct that the value is a field of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// None: the value becomes part of others.
+    /// No struct: the value becomes part of others.
     None,
     /// [`RunConfig`](super::RunConfig).
     Run,
@@ -148,7 +148,7 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// The name in the listing.
+    /// Returns the name in the listing.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -164,9 +164,9 @@ impl Holder {
 /// The words that complete an option, and that its help may list as `{words}`.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {
-    /// None.
+    /// There are no words.
     None,
-    /// These.
+    /// The words that the function returns.
     Fixed(fn() -> Vec<&'static str>),
     /// The names of this list of the registry.
     Listed(&'static str),
@@ -192,7 +192,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// The name in the listing.
+    /// Returns the name in the listing.
     pub fn name(self) -> &'static str {
         match self {
             Self::Timed => "timed",
@@ -205,7 +205,7 @@ impl Case {
         }
     }
 
-    /// The circumstance for people.
+    /// Returns the circumstance in words for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Timed => "with a clock",

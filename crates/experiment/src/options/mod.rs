@@ -18,8 +18,8 @@ pub use timed::{TimedConfig, TimelineConfig};
 
 /// Declares a struct that the engine reads and the options that fill it, from one text.
 ///
-/// A field `name: type => "default", "help", info;` is an option: its default is what a person would
-/// type, and the help is its documentation. A field `name: type = value;` is none.
+/// A field `name: type => "default", "help", info;` is an option: its default is written as a user
+/// would type it, and the help is its documentation. A field `name: type = value;` is no option.
 macro_rules! holder {
     (
         $(#[$meta:meta])*
@@ -53,14 +53,14 @@ macro_rules! holder {
 }
 pub(crate) use holder;
 
-/// Every option, section by section.
+/// Returns every option, section by section.
 pub fn options() -> Vec<&'static OptionInfo> {
     let mut all: Vec<_> = run::tables().into_iter().chain(timed::tables()).flatten().collect();
     all.sort_by_key(|option| option.section); // keeps the order of declaration within a section
     all
 }
 
-/// The option with this key.
+/// Returns the option with this key, if there is one.
 pub fn find(key: &str) -> Option<&'static OptionInfo> {
     options().into_iter().find(|option| option.key == key)
 }
@@ -78,7 +78,7 @@ mod tests {
             assert!(keys.insert(option.key), "{} is declared twice", option.key);
             let others = option.cases.iter().map(|(_, value)| *value);
             for value in others.chain([option.default]) {
-                // Some defaults are none, or said in words: they depend on the workload.
+                // Some defaults are no value, or put in words, because they depend on the workload.
                 if !["", "none"].contains(&value) && !value.contains(' ') {
                     assert_eq!(option.check(value), Ok(()), "{} = {value}", option.key);
                 }

@@ -17,7 +17,7 @@ use super::kinds::{Case, Kind, Section};
 use super::timed::TimedConfig;
 use crate::times::Times;
 
-/// Victim policy and write frontier of a mapping that takes none.
+/// The victim policy and the write frontier of a mapping that takes none.
 pub const NONE: &str = "none";
 
 const fn workload(kind: Kind) -> OptionInfo {
@@ -47,7 +47,7 @@ const fn run(kind: Kind) -> OptionInfo {
 super::holder! {
     /// One configuration, as typed or as read from an experiment file.
     ///
-    /// Later fields are not written where they have their default: digests stay.
+    /// The later fields are not written if they have their default, so that digests stay.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct RunConfig: Run in RUN {
@@ -133,13 +133,13 @@ super::holder! {
         /// The clock, channels and queues of a timed drive; `None` for one that only counts.
         #[serde(skip_serializing_if = "Option::is_none")]
         timed: Option<TimedConfig> = None;
-        /// The page cache of a virtual memory system, where there is one.
+        /// The page cache of a virtual memory system, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         swap: Option<SwapConfig> = None;
         fill: String => "sequential",
             "State of the drive at first: {words}.",
             drive(Kind::Word).listed("fills").checked(|_, text| Fill::parse(text).map(drop));
-        /// The cache of a host, where there is one.
+        /// The cache of a host, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<HostConfig> = None;
         workload: String => "uniform",
@@ -165,7 +165,7 @@ super::holder! {
              on a counting drive the first byte of each page. Other writes keep the stream that the \
              workload gives them, if any.",
             workload(Kind::Text).metavar("PATH").example("streams.csv");
-        /// How a trace is read; generators ignore it.
+        /// The options for reading a trace; generators ignore them.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
             "Share of the run that is not measured (1/3, 30%); or writes before the run, as drive \
@@ -176,9 +176,10 @@ super::holder! {
                     (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
                 ])
                 .checked(|_, text| Warmup::parse(text).map(drop));
-        /// How long the run is.
+        /// The length of the run.
         length: Length = Length::Writes("20x".into());
-        /// Go on until the 95% half width is within this share of the mean.
+        /// The share of the mean that the 95% half width must come below; the runs go on until it
+        /// does.
         precision: Option<f64> = None;
         runs: u32 => "1",
             "Runs, each with a seed of its own.",
@@ -208,15 +209,15 @@ fn is_none(placement: &str) -> bool {
 }
 
 impl RunConfig {
-    /// Bytes of a mapping unit.
+    /// Returns the bytes of a mapping unit.
     pub fn unit(&self) -> u32 {
         self.mapping_unit.unwrap_or(self.page_size)
     }
 
-    /// How mapping units are gathered in flash pages.
+    /// Returns the way in which mapping units are gathered in flash pages.
     ///
     /// # Errors
-    /// A mapping unit that does not divide the flash page.
+    /// Fails if the mapping unit does not divide the flash page.
     pub fn page_buffer(&self) -> Result<PageBuffer, SpecError> {
         let (page, unit) = (self.page_size, self.unit());
         if unit == 0 || !page.is_multiple_of(unit) {
@@ -230,14 +231,14 @@ impl RunConfig {
         Ok(PageBuffer { units_per_page: page / unit, is_protected: self.power_protection })
     }
 
-    /// Mapping units of a block.
+    /// Returns the mapping units of a block.
     pub fn units_per_block(&self) -> u32 {
         self.pages_per_block.saturating_mul((self.page_size / self.unit().max(1)).max(1))
     }
 }
 
 super::holder! {
-    /// How a trace is read.
+    /// The options for reading a trace.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct TraceConfig: Trace in TRACE {
@@ -289,13 +290,13 @@ fn is_covered(paging: &str) -> bool {
 }
 
 fn check_format(_: &str, text: &str) -> Result<(), SpecError> {
-    // The message names the option itself; here the caller knows the place better.
+    // The message names the option itself, but the caller knows the place better.
     let checked = format::find(text).map(drop);
     checked.map_err(|TraceError { message, hint, .. }| SpecError { message, hint })
 }
 
 super::holder! {
-    /// A host: its cache, and what it tells the drive.
+    /// A host: its cache, and the hints that it gives the drive.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct HostConfig: Host in HOST {
@@ -316,7 +317,7 @@ super::holder! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct SwapConfig: Swap in SWAP {
-        /// Pages that the page cache holds.
+        /// The number of pages that the page cache holds.
         cache_pages: u32 = 0;
         policy: String => "3-region",
             "Replacement policy of {vm_page_cache}: {words}.",
@@ -407,17 +408,17 @@ fn gc_presets() -> Vec<&'static str> {
 }
 
 fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
-    // On a drive of any size: only what the text says is checked.
+    // Only the text itself is checked: the drive may have any size.
     Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
 }
 
 fn check_until(_: &str, text: &str) -> Result<(), SpecError> {
-    // A share is read where the value is used.
+    // A share is read only when the value is used.
     let share = text.contains('=') || text.trim() == "precision";
     if share { Ok(()) } else { EndOfLife::parse(text).map(drop) }
 }
 
-/// The tables of this file, in the order in which help lists them.
+/// Returns the tables of this file, in the order in which help lists them.
 pub(super) fn tables() -> [&'static [OptionInfo]; 6] {
     [FIRST, RUN, TRACE, HOST, SWAP, LAST]
 }

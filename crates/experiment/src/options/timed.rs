@@ -1,4 +1,4 @@
-//! The options of drives with a clock: hardware, collections, arrivals and what is recorded.
+//! The options of drives with a clock: hardware, collections, arrivals and recordings.
 
 use flashgc_base::spec::SpecError;
 use flashgc_timed::metrics::timeline::Window;
@@ -199,10 +199,11 @@ super::holder! {
         worst: bool => "no",
             "What the die of each slowest request did while that waited is kept and shown.",
             run(Kind::YesNo);
-        /// A timeline of single operations to write; it is not simulated, and not recorded.
+        /// A timeline of single operations to write; it changes no figure, and results do not
+        /// record it.
         #[serde(skip_serializing)]
         timeline: Option<TimelineConfig> = None;
-        /// Trace events to write, likewise.
+        /// Trace events to write; they change no figure either, and results do not record them.
         #[serde(skip_serializing)]
         trace_events: Option<TraceEventsConfig> = None;
     }
@@ -214,15 +215,16 @@ super::holder! {
 pub struct TimelineConfig {
     /// The file.
     pub file: String,
-    /// From when to when, since the start: `0ms:50ms`; or around the slowest request: `worst`.
+    /// The begin and the end since the start, `0ms:50ms`; or the time around the slowest request,
+    /// `worst`.
     pub window: String,
 }
 
 impl TimelineConfig {
-    /// The window.
+    /// Returns the window.
     ///
     /// # Errors
-    /// Those of [`parse_window`].
+    /// Returns the errors of [`parse_window`].
     pub fn parse(&self) -> Result<Window, SpecError> {
         parse_window(&self.window)
     }
@@ -234,15 +236,15 @@ impl TimelineConfig {
 pub struct TraceEventsConfig {
     /// The file.
     pub file: String,
-    /// From when to when, since the start; `None` for the whole run.
+    /// The begin and the end since the start; `None` for the whole run.
     pub window: Option<String>,
 }
 
 impl TraceEventsConfig {
-    /// From when to when, in nanoseconds.
+    /// Returns the begin and the end in nanoseconds.
     ///
     /// # Errors
-    /// Those of [`parse_window`], and a window that is known only at the end.
+    /// Returns the errors of [`parse_window`]; also fails if the window is only known at the end.
     pub fn parse(&self) -> Result<(u64, u64), SpecError> {
         match self.window.as_deref().map(parse_window).transpose()? {
             None => Ok((0, u64::MAX)),
@@ -284,12 +286,13 @@ static OTHERS: &[OptionInfo] = &[
         ),
 ];
 
-/// Whether the cells are those that are taken where nothing is said: keys of earlier results stay.
+/// Returns `true` if the cells are the default ones, which are not written: keys of earlier results
+/// stay.
 fn is_tlc(bits: &u32) -> bool {
     *bits == 3
 }
 
-/// Whether classes have the weights that they have where nobody says otherwise.
+/// Returns `true` if classes have their default weights.
 fn is_usual(arbitration: &str) -> bool {
     arbitration == TimedConfig::default().arbitration
 }
@@ -298,7 +301,7 @@ fn threshold(name: &str, text: &str) -> Result<(), SpecError> {
     Threshold::parse(name, text).map(drop)
 }
 
-/// The tables of this file.
+/// Returns the tables of this file.
 pub(super) fn tables() -> [&'static [OptionInfo]; 2] {
     [FIELDS, OTHERS]
 }

@@ -1,4 +1,4 @@
-//! Values as people type them: what defaults are read from.
+//! Values as users type them; defaults are read from them.
 
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
@@ -7,14 +7,14 @@ use super::kinds::Kind;
 
 /// A type that the default of an option can have.
 pub(crate) trait Typed: Sized {
-    /// The value of `text`, if it is one.
+    /// Returns the value of `text`, if it is one.
     fn read(text: &str) -> Option<Self>;
 }
 
-/// The value of a default.
+/// Returns the value of a default.
 ///
 /// # Panics
-/// `text` is no value: a fault of the declaration, which a test finds.
+/// Panics if `text` is no value. That is a fault of the declaration, and a test finds it.
 pub(crate) fn read<T: Typed>(text: &str) -> T {
     T::read(text).unwrap_or_else(|| panic!("'{text}' is no default of its option"))
 }
@@ -59,7 +59,7 @@ impl Typed for Vec<String> {
     }
 }
 
-/// Nothing, or a text of several words that says when nothing becomes what, is no value.
+/// An empty text, and a text of several words that describes the default, are no value.
 impl<T: Typed> Typed for Option<T> {
     fn read(text: &str) -> Option<Self> {
         match text {
@@ -70,7 +70,7 @@ impl<T: Typed> Typed for Option<T> {
     }
 }
 
-/// Whether `text` is a value of this kind.
+/// Checks that `text` is a value of this kind.
 pub(super) fn check(kind: Kind, name: &str, text: &str) -> Result<(), SpecError> {
     let right = match kind {
         Kind::Count => u64::read(text).is_some(),

@@ -13,10 +13,10 @@ use flashgc_workload::requests::{Requests, Space};
 
 use crate::options::TimedConfig;
 
-/// The specs of the tenants that `config` asks for, each name once.
+/// Reads the specs of the tenants that `config` asks for, each name once.
 ///
 /// # Errors
-/// Those of [`TenantSpec::parse`]; two tenants of one name.
+/// Returns the errors of [`TenantSpec::parse`]; also fails if two tenants have one name.
 pub fn specs(config: &TimedConfig) -> Result<Vec<TenantSpec>, SpecError> {
     let mut specs: Vec<TenantSpec> = Vec::new();
     for text in &config.tenants {
@@ -32,10 +32,10 @@ pub fn specs(config: &TimedConfig) -> Result<Vec<TenantSpec>, SpecError> {
     Ok(specs)
 }
 
-/// The tenants of a drive that offers `space`.
+/// Returns the tenants of a drive that offers `space`.
 ///
 /// # Errors
-/// Parts that do not fit or overlap; a workload that does not fit its part.
+/// Fails if parts do not fit or overlap, or if a workload does not fit its part.
 pub(crate) fn resolve(
     config: &TimedConfig,
     space: Space,
@@ -66,7 +66,7 @@ pub(crate) fn resolve(
         .collect()
 }
 
-/// Whether the workload of a tenant can be on its part.
+/// Checks that the workload of a tenant can be on its part.
 fn check_fits(
     spec: &TenantSpec,
     pages: &Range<u32>,

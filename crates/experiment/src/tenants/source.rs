@@ -8,20 +8,20 @@ use flashgc_drive::source::{Source, TimedSource};
 use flashgc_workload::requests::{Requests, Space};
 use flashgc_workload::{Workload, WorkloadError};
 
-/// The workload of each tenant, in their order.
+/// The workloads of the tenants, in their order.
 pub struct TenantsSource {
     each: Vec<(String, TimedSource)>,
     requests: Vec<Requests>,
 }
 
 impl TenantsSource {
-    /// Those of tenants with these names; one at least.
+    /// Returns the workloads of tenants with these names; there must be at least one.
     pub fn new(each: Vec<(String, TimedSource)>) -> Self {
         let requests = each.iter().filter_map(|(_, source)| source.requests().cloned()).collect();
         Self { each, requests }
     }
 
-    /// The names of the tenants, and their workloads in full.
+    /// Returns the names of the tenants, and their workloads in full.
     pub fn workloads(&self) -> impl Iterator<Item = (&str, String)> {
         self.each.iter().map(|(name, source)| (name.as_str(), source.canonical()))
     }

@@ -2,11 +2,11 @@
 
 use flashgc_timed::{Hardware, Loop, Preemption, Settings};
 
-/// (N - U) / U.
+/// The overprovisioning: (N - U) / U.
 pub const OVERPROVISION: f64 = 0.28;
 pub const PAGES_PER_BLOCK: u32 = 256;
 
-/// A die takes 60 us, 700 us and 3.5 ms, and the bus has 1.2 GB/s.
+/// Returns settings in which a die takes 60 us, 700 us and 3.5 ms, and the bus has 1.2 GB/s.
 pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Settings {
     let hardware = Hardware {
         channels: 8,

@@ -1,5 +1,5 @@
-//! One channel of a drive, simulated alone: a drive of one channel that is told when to stop, and what
-//! arrives.
+//! One channel of a drive, simulated alone: a drive of one channel that is given its arrivals and the time
+//! at which it stops.
 
 use flashgc_drive::error::DriveError;
 use flashgc_workload::requests::TimedRequest;
@@ -8,16 +8,16 @@ use super::meter::ChannelMeter;
 use crate::clock::Position;
 use crate::drive::TimedDrive;
 
-/// One channel of a drive. Places are those of its own clock.
+/// One channel of a drive. Its places are those of its own clock.
 pub type Channel = TimedDrive<ChannelMeter>;
 
 impl TimedDrive<ChannelMeter> {
-    /// A request that will arrive in its time, behind those that were pushed before.
+    /// Adds a request that will arrive at its own time, behind those that were pushed before.
     pub(super) fn push(&mut self, request: TimedRequest, number: u64) {
         self.front.push(request, number);
     }
 
-    /// Lets everything happen that is not behind `end`.
+    /// Handles every event that is not behind `end`.
     ///
     /// # Errors
     /// Those of the map.
@@ -31,7 +31,7 @@ impl TimedDrive<ChannelMeter> {
         Ok(())
     }
 
-    /// Its next event happens, and nothing else. Returns the die that is to be looked at first.
+    /// Handles the next event, and nothing else. Returns the die that is to be looked at first.
     ///
     /// # Errors
     /// Those of the map.
@@ -45,8 +45,8 @@ impl TimedDrive<ChannelMeter> {
         }
     }
 
-    /// A request gets its place in the queue at an event of the drive: `place` there, `own` here. Its dies
-    /// are ready.
+    /// Gives a request its place in the queue at an event of the drive, which is at `place` there and at
+    /// `own` here. Marks its dies as ready.
     ///
     /// # Errors
     /// Those of the map.
@@ -61,22 +61,22 @@ impl TimedDrive<ChannelMeter> {
         self.front.enter(&mut self.shared, &mut self.scheduler, request, number, arrived)
     }
 
-    /// The event of the drive is over.
+    /// Notes that the event of the drive is over.
     pub(super) fn is_over(&mut self) {
         self.shared.observer.elsewhere = None;
     }
 
-    /// When its next event comes.
+    /// Returns the place of the next event.
     pub(super) fn next_position(&mut self) -> Position {
         self.shared.clock.next_position()
     }
 
-    /// Its last event.
+    /// Returns the place of the last event.
     pub(super) fn position(&self) -> Position {
         self.shared.clock.position()
     }
 
-    /// Its map and its measurements are as of this place.
+    /// Brings map and measurements up to this place.
     ///
     /// # Errors
     /// Those of the map.

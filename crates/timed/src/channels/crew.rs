@@ -4,29 +4,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// For so long a thread looks for work without a pause: longer than what lies between two pieces of work
-/// of a drive that is simulated at full speed.
+/// The time for which a thread looks for work without a pause. It is longer than the time between two
+/// pieces of work of a drive that is simulated at full speed.
 const WATCHES: Duration = Duration::from_micros(50);
-/// A thread that sleeps looks again after this time at the latest.
+/// The time after which a thread that sleeps looks again at the latest.
 const SLEEPS: Duration = Duration::from_millis(5);
 
-/// The work of a crew: so many jobs in each round, done by whoever comes first. A thread begins with those
-/// that it did last time, whose data are near it.
+/// The work of a crew: a fixed number of jobs in each round, each done by whoever comes first. A thread
+/// begins with the jobs that it did last time, whose data are near it.
 pub struct Crew {
     members: usize,
-    /// The round under way, and whether there will be another.
+    /// The number of the round under way, and below it whether rounds are over.
     round: AtomicU64,
     is_over: AtomicBool,
     /// The last round in which somebody took each job.
     taken: Box<[AtomicU64]>,
-    /// Jobs of the round that are not done.
+    /// The number of jobs of the round that are not done.
     left: AtomicUsize,
-    /// Members that sleep.
+    /// The number of members that sleep.
     asleep: AtomicUsize,
 }
 
 impl Crew {
-    /// `members` threads for `jobs` jobs a round, the one that leads among them.
+    /// Returns a crew of `members` threads, the leading one among them, for `jobs` jobs a round.
     pub fn new(members: usize, jobs: usize) -> Self {
         Self {
             members,
@@ -38,7 +38,7 @@ impl Crew {
         }
     }
 
-    /// Does every job once. `others` are the threads of the other members.
+    /// Runs every job once. `others` are the threads of the other members.
     pub fn round(&self, others: &[Thread], job: &(impl Fn(usize) + Sync)) {
         self.left.store(self.taken.len(), Ordering::Relaxed);
         let round = self.round.fetch_add(1, Ordering::SeqCst) + 1;
@@ -52,7 +52,7 @@ impl Crew {
         }
     }
 
-    /// What member `member`, one of the others, does until there is no other round.
+    /// Runs the jobs of member `member`, one of the others, until there is no other round.
     pub fn follow(&self, member: usize, job: &(impl Fn(usize) + Sync)) {
         let mut done = 0;
         loop {
@@ -62,7 +62,7 @@ impl Crew {
         }
     }
 
-    /// There is no other round when what this returns is dropped, however that comes about.
+    /// Returns a guard that ends the rounds when it is dropped, however that comes about.
     pub fn dismissed_in_the_end<'a>(&'a self, others: &'a [Thread]) -> impl Drop + 'a {
         struct Dismissed<'a>(&'a Crew, &'a [Thread]);
         impl Drop for Dismissed<'_> {
@@ -91,7 +91,7 @@ impl Crew {
         }
     }
 
-    /// Waits for a round after `done`; `None` if there will be none.
+    /// Waits for a round after `done`. Returns `None` if there will be none.
     fn next_round(&self, done: u64) -> Option<u64> {
         let (mut since, mut looks) = (None, 0_u32);
         loop {
@@ -118,7 +118,7 @@ impl Crew {
     }
 }
 
-/// A job is done when this is dropped, also by a panic: nobody waits for it in vain.
+/// Counts a job as done when it is dropped, also by a panic: nobody waits for it in vain.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {
@@ -127,7 +127,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Between two looks: others may need the core.
+/// Pauses between two looks: others may need the core.
 fn pause(looks: &mut u32) {
     *looks += 1;
     match looks.is_multiple_of(64) {

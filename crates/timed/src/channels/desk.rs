@@ -1,5 +1,5 @@
-//! What happens before the channels: requests arrive, wait for their places in the queue, are cut into the
-//! parts of their channels, and are done with the last of them.
+//! The work before the channels: requests arrive, wait for their places in the queue, are cut into the
+//! parts of their channels, and are done with the last part.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,15 +19,15 @@ use crate::drive::Stop;
 use crate::front::{MOST_WAITING, Shape};
 use crate::measure::Meter;
 
-/// Channels go on alone where so many requests can be given to them at once; with fewer, events are handled
-/// one by one.
+/// The least number of requests for which channels go on alone. With fewer, events are handled one by one.
 const LEAST_ALONE: u64 = 16;
-/// Requests that are given to them at once, at most: the more, the less do threads wait for each other.
+/// The most requests that the channels are given at once. The more there are, the less threads wait for
+/// each other.
 const MOST_ALONE: u64 = 16_384;
-/// The same in a drive whose queue takes fewer than it gives at once.
+/// The most requests given at once in a drive whose queue takes fewer.
 const LEAST_AHEAD: u64 = 1024;
 
-/// Requests that are given to the channels of a drive at once, at most.
+/// Returns the most requests that the channels of a drive are given at once.
 pub fn most_alone(queue_depth: u32) -> u64 {
     u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
 }
@@ -49,43 +49,43 @@ pub struct Desk {
     pub(super) orders: Box<[Order]>,
     pub(super) dies: Dies,
     pub(super) queue_depth: u64,
-    /// The next requests of the workload; not all of the first of these are taken.
+    /// The next requests of the workload. The first chunk may be taken in part.
     pub(super) ahead: VecDeque<Chunk>,
-    /// Requests of the first that are taken.
+    /// The number of requests of the first chunk that are taken.
     pub(super) taken: usize,
-    /// Those of which all are.
+    /// The chunks whose requests are all taken.
     pub(super) used: Vec<Chunk>,
-    /// The requests that wait for a place in the queue, the first first.
+    /// The requests that wait for a place in the queue, in order of arrival.
     pub(super) line: VecDeque<Held>,
-    /// Requests that the drive works on.
+    /// The number of requests that the drive works on.
     pub(super) outstanding: u64,
     pub(super) joints: Joints,
-    /// Requests that arrived, without flush commands and with them.
+    /// The number of requests that arrived: without flush commands, and below with them.
     pub(super) arrived: u64,
     pub(super) told: u64,
     pub(super) completed: u64,
     pub(super) in_system: u64,
-    /// When the last one arrived, and the requests in the system then.
+    /// The time of the last arrival, and the number of requests in the system then.
     pub(super) last_arrival: (u64, u64),
     /// The time that requests of one channel waited for their places.
     pub(super) waited_ns: u128,
-    /// Collections that began.
+    /// The number of collections that began.
     pub(super) collections: u64,
-    /// The last event.
+    /// The place of the last event.
     pub(super) reached: Position,
-    /// When the next event of each channel comes, in the order of the drive.
+    /// The place of the next event of each channel, in the order of the drive.
     pub(super) next: Vec<Position>,
-    /// The dies that are ready, the one that is to be looked at next last.
+    /// The dies that are ready; the one that is to be looked at next comes last.
     pub(super) ready: Vec<(u32, u32)>,
-    /// The channels have gone on alone with the requests that were given to them last.
+    /// `true` if the channels have gone on alone with the requests that they were given last.
     pub(super) has_given: bool,
-    /// Steps of the event.
+    /// The number of steps of the event.
     pub(super) steps: u32,
     /// The channels in which something happened at this event.
     pub(super) touched: Vec<u32>,
 }
 
-/// The dies of pages.
+/// The die of each page.
 pub struct Dies {
     homes: Box<[u32]>,
     pub planes_per_die: u32,
@@ -102,13 +102,13 @@ impl Dies {
         }
     }
 
-    /// The channel and the die there of a page.
+    /// Returns the channel of a page, and its die there.
     fn of_page(&self, page: u32) -> (u32, u32) {
         let die = self.homes[page as usize % self.homes.len()] / self.planes_per_die;
         (die / self.per_channel, die % self.per_channel)
     }
 
-    /// Sorts dies as they come first among these pages.
+    /// Sorts dies by their first page among these pages.
     fn sort<T>(&self, dies: &mut [T], pages: Range<u32>, die: impl Fn(&T) -> (u32, u32)) {
         let mut rest = dies;
         for page in pages.take(self.homes.len()) {
@@ -157,7 +157,7 @@ impl Desk {
         }
     }
 
-    /// Goes on until `until` requests are completed, or a little farther than `about`. `alone` lets all
+    /// Simulates until `until` requests are completed, or a little farther than `about`. `alone` lets all
     /// channels go on alone until the arrivals at a time.
     pub fn run(
         &mut self,
@@ -192,7 +192,7 @@ impl Desk {
         }
     }
 
-    /// The next event of the drive happens; whether there was one.
+    /// Handles the next event of the drive. Returns `true` if there was one.
     fn step(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -208,8 +208,8 @@ impl Desk {
         Ok(true)
     }
 
-    /// How many requests may arrive before channels can meet in the queue, before the drive is to stop, and
-    /// before the first one that is measured.
+    /// Returns the number of requests that may arrive before channels can meet in the queue, before the
+    /// drive is to stop, and before the first one that is measured.
     fn may_go_alone(&self, until: u64) -> u64 {
         if !self.line.is_empty() {
             return 0;
@@ -221,12 +221,12 @@ impl Desk {
         places.min(left).min(warming).min(MOST_ALONE)
     }
 
-    /// Requests that are ahead.
+    /// Returns the number of requests that are ahead.
     fn left(&self) -> usize {
         self.ahead.iter().map(|chunk| chunk.requests.len()).sum::<usize>() - self.taken
     }
 
-    /// Sees to it that so many requests are ahead, unless the workload ends before.
+    /// Makes sure that `count` requests are ahead, unless the workload ends before.
     #[inline]
     fn fetch(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
         match self.left() < count {
@@ -253,13 +253,13 @@ impl Desk {
         Ok(())
     }
 
-    /// When the next request arrives, if there is one.
+    /// Returns the time at which the next request arrives, if there is one.
     fn next_arrival(&self) -> Option<u64> {
         let next = self.ahead.front()?.requests.get(self.taken)?;
         Some(next.arrival_ns.max(self.reached.time))
     }
 
-    /// So many requests of the first chunk are taken.
+    /// Takes `count` requests of the first chunk.
     fn take(&mut self, count: usize) {
         self.taken += count;
         let is_used = |chunk: &Chunk| chunk.requests.len() == self.taken;
@@ -269,8 +269,9 @@ impl Desk {
         }
     }
 
-    /// Gives up to `count` requests to their channels, which wait there until they arrive. Returns when the
-    /// next one after them arrives; `None`, and none is given, if there is none.
+    /// Gives up to `count` requests to their channels, where they wait until they arrive. Returns the
+    /// arrival time of the next one after them. Returns `None`, and gives none, if there is no such
+    /// request.
     fn give(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -315,7 +316,7 @@ impl Desk {
         Ok(self.next_arrival())
     }
 
-    /// Gives the next `count` requests, which are of one chunk, to their channels.
+    /// Gives the next `count` requests, which are all in one chunk, to their channels.
     fn give_one_by_one(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -343,7 +344,7 @@ impl Desk {
         Ok(())
     }
 
-    /// The request at a place of a chunk.
+    /// Returns the request at a place of a chunk.
     #[inline]
     fn coming(&self, chunk: &Chunk, place: usize) -> Coming {
         let request = chunk.requests[place];
@@ -353,7 +354,8 @@ impl Desk {
         }
     }
 
-    /// So many requests of one channel each arrive and get their places, the last one at `last`.
+    /// Counts the arrivals of `count` requests of one channel each, which get their places. The last one
+    /// arrives at `last`.
     fn count_arrivals(&mut self, count: u64, last: u64) {
         self.told += count;
         self.arrived += count;
@@ -362,7 +364,7 @@ impl Desk {
         self.last_arrival = (last, self.in_system);
     }
 
-    /// A request arrives: its number.
+    /// Counts the arrival of a request. Returns its number.
     #[inline(always)]
     fn count_arrival(&mut self, op: Op, now: u64) -> u64 {
         self.told += 1;
@@ -372,13 +374,13 @@ impl Desk {
         self.arrived.saturating_sub(1)
     }
 
-    /// The channel with the next event, and the event's place in the drive.
+    /// Returns the channel with the next event, and the event's place in the drive.
     fn first(&self) -> (u32, Position) {
         let all = (0..).zip(self.next.iter().copied());
         all.min_by_key(|&(_, place)| place).expect("a drive has channels")
     }
 
-    /// Looks when the next events come.
+    /// Looks up the next event of each channel.
     fn look(&mut self, channels: &mut [Guard<'_>]) {
         self.next.clear();
         for (drive, order) in channels.iter_mut().zip(&self.orders) {
@@ -387,7 +389,7 @@ impl Desk {
         }
     }
 
-    /// The next request arrives.
+    /// Lets the next request arrive.
     fn arrive(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         let now = place.time;
         let coming = self.coming(&self.ahead[0], self.taken);
@@ -409,7 +411,7 @@ impl Desk {
         }
     }
 
-    /// The next event of a channel happens, at `place` of the drive.
+    /// Handles the next event of a channel, at `place` of the drive.
     fn event(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -432,7 +434,8 @@ impl Desk {
         self.follow(channels, place)
     }
 
-    /// What follows from the event at `place`: requests get places, and dies that are ready begin.
+    /// Executes the consequences of the event at `place`: requests get places, and dies that are ready
+    /// begin.
     fn follow(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         loop {
             self.admit(channels, place)?;
@@ -448,7 +451,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Requests get the places that are free.
+    /// Gives requests the places that are free.
     fn admit(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         while self.outstanding < self.queue_depth
             && let Some(held) = self.line.pop_front()
@@ -468,7 +471,7 @@ impl Desk {
                 self.take_ready(channels, channel);
             }
             if coming.parts().len() > 1 && self.ready.len() > before + 1 {
-                // As if the pages had come one by one.
+                // The order is that of pages that come one by one.
                 let pages = self.shape.pages_of(&coming.request)?;
                 self.dies.sort(&mut self.ready[before..], pages, |die| *die);
             }
@@ -477,7 +480,7 @@ impl Desk {
         Ok(())
     }
 
-    /// A die of a channel begins everything that it can.
+    /// Lets a die of a channel begin everything that it can.
     fn look_at(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -489,7 +492,8 @@ impl Desk {
         Ok(())
     }
 
-    /// The dies of a channel that are ready now are looked at before those that were before.
+    /// Takes the dies of a channel that are ready now. They are looked at before those that were ready
+    /// before.
     fn take_ready(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let before = self.ready.len();
         while let Some(die) = channels[channel as usize].scheduler.next_ready() {
@@ -500,7 +504,7 @@ impl Desk {
         self.ready[before..].reverse();
     }
 
-    /// The next step of what follows from an event is of this channel.
+    /// Returns a channel for the next step of the consequences of an event.
     fn step_of<'a>(&mut self, channels: &'a mut [Guard<'_>], channel: u32) -> &'a mut Channel {
         let drive = &mut *channels[channel as usize];
         self.steps += 1;
@@ -508,14 +512,14 @@ impl Desk {
         drive
     }
 
-    /// When the next event of a channel comes may change.
+    /// Notes that the time of a channel's next event may change.
     fn touch(&mut self, channel: u32) {
         if !self.touched.contains(&channel) {
             self.touched.push(channel);
         }
     }
 
-    /// Hears what one channel has to tell.
+    /// Takes the reports of one channel.
     fn settle(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let meter = &mut channels[channel as usize].shared.observer;
         if meter.done == 0 && meter.parts.is_empty() && meter.began.is_empty() {
@@ -530,7 +534,7 @@ impl Desk {
         self.finish_joints(channels);
     }
 
-    /// The same of all channels, which have gone on alone.
+    /// Takes the reports of all channels, which have gone on alone.
     fn settle_all(&mut self, channels: &mut [Guard<'_>]) {
         let mut began: Vec<(u32, Began)> = Vec::new();
         for (channel, drive) in (0..).zip(&mut *channels) {
@@ -548,7 +552,7 @@ impl Desk {
         }
     }
 
-    /// A collection of a channel is the next of the drive.
+    /// Numbers a channel's collection as the next of the drive.
     fn number(&mut self, channels: &mut [Guard<'_>], channel: u32, began: Began) {
         let number = self.collections;
         self.collections += 1;
@@ -557,7 +561,7 @@ impl Desk {
         self.joints.numbered(channel, began.number, number);
     }
 
-    /// Sorts collections of all channels as they began. Where one request made several begin, the die that
+    /// Sorts collections of all channels by their begin. If one request made several begin, the die that
     /// got its page last began first.
     fn sort(&self, began: &mut [(u32, Began)]) {
         began.sort_by_key(|(_, it)| it.at);
@@ -570,7 +574,7 @@ impl Desk {
         }
     }
 
-    /// Counts what a channel has done.
+    /// Counts the requests that a channel has completed.
     #[inline]
     fn hear(&mut self, channel: u32, meter: &mut ChannelMeter) {
         let done = std::mem::take(&mut meter.done);
@@ -586,7 +590,7 @@ impl Desk {
         }
     }
 
-    /// Requests whose last parts are done are done.
+    /// Completes the requests whose last parts are done.
     #[inline]
     fn finish_joints(&mut self, channels: &mut [Guard<'_>]) {
         if !self.joints.are_done() {

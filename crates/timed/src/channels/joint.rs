@@ -1,4 +1,4 @@
-//! Requests that several channels have parts of.
+//! Requests with parts on several channels.
 
 use flashgc_workload::requests::TimedRequest;
 use hashbrown::HashMap;
@@ -8,31 +8,31 @@ use super::source::{Coming, Part};
 use crate::front::PART;
 use crate::measure::{Completion, KINDS, Meter, Observer, kind_of};
 
-/// One of them.
+/// A request with parts on several channels.
 #[derive(Clone)]
 pub struct Joint {
     pub request: TimedRequest,
     pub arrived: u64,
-    /// Parts that are not done.
+    /// The number of parts that are not done.
     pub left: u32,
     pub met_collection: bool,
     /// The part that was done last so far, and its channel.
     pub last: Option<(u32, PartDone)>,
 }
 
-/// All of them that are under way, and what is measured of them.
+/// All joint requests under way, with their measurements.
 pub struct Joints {
     pub(super) under_way: HashMap<u64, Joint>,
-    /// Those whose parts are all done.
+    /// The numbers of those whose parts are all done.
     pub(super) done: Vec<u64>,
-    /// Those that may hold collections whose numbers in the drive are not known yet.
+    /// The numbers of those that may hold collections whose numbers in the drive are not known yet.
     pub(super) fresh: Vec<u64>,
     pub meter: Meter,
-    /// When the slowest of each kind was completed.
+    /// The place at which the slowest request of each kind was completed.
     pub slowest_at: [Completed; KINDS.len()],
-    /// The time that those took which are done.
+    /// The time that completed requests took.
     pub done_ns: u128,
-    /// Those done behind the arrival of the last request that the channels were given.
+    /// The number of requests done behind the arrival of the last request that the channels were given.
     pub done_behind: u64,
     pub last_given: Place,
 }
@@ -51,7 +51,7 @@ impl Joints {
         }
     }
 
-    /// Another one. Returns the number of its parts.
+    /// Adds a request. Returns the number of its parts.
     pub fn add(&mut self, coming: &Coming, number: u64, arrived: u64) -> u64 {
         let joint = Joint {
             request: coming.request,
@@ -64,19 +64,19 @@ impl Joints {
         number | PART
     }
 
-    /// Those under way, by number.
+    /// Returns the requests under way, by number.
     pub fn under_way(&self) -> &HashMap<u64, Joint> {
         &self.under_way
     }
 
-    /// A request under way.
+    /// Returns a request under way.
     pub fn request(&self, number: u64) -> Option<TimedRequest> {
         self.under_way.get(&number).map(|joint| joint.request)
     }
 
-    /// A channel has done its part. Of parts that are done at the same event that of the first page is the last:
-    /// the die that got its page last begins first. `parts` says what parts a request has, in the order of
-    /// its pages.
+    /// Notes that a channel has done its part. Of several parts that are done at the same event, that of the
+    /// first page is the last: the die that got its page last begins first. `parts` returns the parts of a
+    /// request in the order of its pages.
     pub fn part_done(
         &mut self,
         channel: u32,
@@ -107,7 +107,7 @@ impl Joints {
         }
     }
 
-    /// The collection that a channel calls `from` is called `to` in the drive.
+    /// Replaces the number `from`, by which a channel knows a collection, by `to`, its number in the drive.
     pub fn numbered(&mut self, channel: u32, from: u64, to: u64) {
         for number in &self.fresh {
             if let Some(joint) = self.under_way.get_mut(number)
@@ -120,20 +120,20 @@ impl Joints {
         }
     }
 
-    /// All collections have their numbers.
+    /// Notes that all collections have their numbers.
     #[inline]
     pub fn all_numbered(&mut self) {
         self.fresh.clear();
     }
 
-    /// Whether the parts of any are all done.
+    /// Returns `true` if any request has all its parts done.
     #[inline]
     pub fn are_done(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// Requests whose parts are all done are completed, the first first. Returns how many. A channel has
-    /// `planes` planes.
+    /// Completes the requests whose parts are all done, in order. Returns their number. A channel has `planes`
+    /// planes.
     pub fn finish(&mut self, planes: u32) -> u64 {
         let mut done: Vec<(Completed, u64, Joint)> = Vec::new();
         for number in self.done.drain(..) {
@@ -176,7 +176,7 @@ impl Joints {
         }
     }
 
-    /// The longest response time of each kind so far.
+    /// Returns the longest response time of each kind so far.
     pub fn slowest(&self) -> [u64; KINDS.len()] {
         let mut slowest = [0; KINDS.len()];
         for worst in self.meter.worst().of_kinds() {

@@ -1,4 +1,4 @@
-//! What is measured on one channel.
+//! The measurements of one channel.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -9,18 +9,18 @@ use crate::clock::Position;
 use crate::front::PART;
 use crate::measure::{Completion, Follows, KINDS, Meter, Observer, Span, Stint, Worst, kind_of};
 
-/// A channel calls its collections by this and their order there, until it is known how many began
-/// before them in the drive.
+/// The bit that marks a collection's number in its channel. A collection has such a number until it is
+/// known how many began before it in the drive.
 pub const OWN: u64 = 1 << 63;
 
-/// A place in the order of what happens in the drive: an event, the request that arrived last, and which
-/// step it is of all that follows from the event at once.
+/// A place in the order of the drive: an event, the request that arrived last, and the step among all
+/// consequences of the event.
 pub type Place = (Position, u64, u32);
 
-/// The same, and how many requests and parts of requests the channel had done before.
+/// The place of a completion, and the number of requests and parts that the channel had done before.
 pub type Completed = (Place, u64);
 
-/// Before everything.
+/// The place before everything.
 pub const START: Place = (Position::end_of(0), 0, 0);
 
 /// A collection that began.
@@ -30,50 +30,51 @@ pub struct Began {
     pub die: u32,
     /// The die whose turn it was: its page needed the room.
     pub by: u32,
-    /// As the channel calls it.
+    /// The number that the channel gives it.
     pub number: u64,
 }
 
-/// A part of a request is done.
+/// A part of a request that is done.
 #[derive(Clone)]
 pub struct PartDone {
     pub at: Place,
-    /// Requests and parts that the channel had done before.
+    /// The number of requests and parts that the channel had done before.
     pub behind: u64,
-    /// In the terms of the channel, and the times of its last page.
+    /// The completion in the terms of the channel, with the times of its last page.
     pub completion: Completion,
-    /// What its die did, where the request may be the slowest so far.
+    /// The work of its die, if the request may be the slowest so far.
     pub worst: Option<Box<Worst>>,
 }
 
-/// The measurements of one channel, in its own terms, and what the whole drive is to be told of it.
+/// The measurements of one channel, in its own terms, and its reports to the whole drive.
 pub struct ChannelMeter {
     pub meter: Meter,
     order: Order,
-    /// The event that is being handled: its place in the channel.
+    /// The place in the channel of the event that is being handled.
     pub event: Position,
     /// The place in the drive of an event elsewhere, which lets a request in that came earlier.
     pub elsewhere: Option<Position>,
-    /// The request that arrived last, and the step of the event where the drive's events are handled one
-    /// by one; else 0.
+    /// The request that arrived last, and the step of the event if the drive's events are handled one by
+    /// one; else 0.
     pub latest: (u64, u32),
     /// The die whose turn it is.
     turn: u32,
-    /// Requests completed that are the channel's alone, with flush commands and without.
+    /// The number of requests completed that are the channel's alone: with flush commands, and below
+    /// without.
     pub done: u64,
     pub completed: u64,
-    /// Of these, those done behind the arrival of the last request that the channels were given.
+    /// The number of them done behind the arrival of the last request that the channels were given.
     pub done_behind: u64,
     pub last_given: Place,
-    /// Parts that are done since the drive was last told, of requests that other channels have parts of.
+    /// The parts done since the last report, of requests with parts on other channels.
     pub parts: Vec<PartDone>,
-    /// The longest response time so far of requests that several channels served, of each kind.
+    /// The longest response time so far of each kind of requests that several channels served.
     pub slowest_joint: [u64; KINDS.len()],
-    /// Collections that began since then.
+    /// The collections that began since the last report.
     pub began: Vec<Began>,
-    /// Requests and parts that are done.
+    /// The number of requests and parts that are done.
     all_done: u64,
-    /// When the slowest request of each kind was completed.
+    /// The place at which the slowest request of each kind was completed.
     pub slowest: [Completed; KINDS.len()],
 }
 
@@ -106,7 +107,7 @@ impl ChannelMeter {
         }
     }
 
-    /// Where in the drive that is which happens now.
+    /// Returns the present place in the drive.
     #[inline]
     fn place(&self) -> Place {
         let event = self.elsewhere.unwrap_or_else(|| self.order.of_drive(self.event));

@@ -1,14 +1,14 @@
 //! A drive whose channels are simulated one by one, and side by side on several cores.
 //!
-//! Where pages stay on their planes, requests arrive at times of their own and collections stay within a
-//! channel, channels meet in two things alone: in requests of several pages, and in the queue of the drive,
-//! which takes so many requests at a time. So each channel is a drive of its own ([`channel`]), whose
-//! requests are those on its pages ([`split`]).
+//! If pages stay on their planes, requests arrive at times of their own and collections stay within a
+//! channel, channels meet in only two things: in requests of several pages, and in the queue of the drive,
+//! which takes a limited number of requests at a time. So each channel is a drive of its own ([`channel`]),
+//! whose requests are those on its pages ([`split`]).
 //!
-//! While the queue cannot be full, whatever happens, the channels need not know of each other: they are
-//! given the next requests, and each goes on alone until the time at which the next one after these
-//! arrives. Near a full queue, and where the drive is to stop after so many requests, events are handled one
-//! by one in the order of the drive ([`order`]): [`desk`] does this. So every digit is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
+//! While the queue cannot be full, the channels need not know of each other: they are given the next requests, and each
+//! goes on alone until the arrival of the next one after these. Near a full queue, and before the drive is to stop
+//! after a number of requests, [`desk`] handles events one by one in the order of the drive ([`order`]). So every digit
+//! is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
 
 mod channel;
 mod crew;
@@ -53,8 +53,8 @@ pub struct Channels {
     threads: usize,
 }
 
-/// Whether the channels of such a drive meet only in requests of several pages and in its queue: as far as
-/// the settings say. The map must keep its planes apart, too.
+/// Returns `true` if, as far as the settings say, the channels of such a drive meet only in requests of several pages
+/// and in its queue. The map must keep its planes apart, too.
 pub fn are_apart(settings: &Settings) -> bool {
     settings.hardware.channels > 1
         && settings.placement != Placement::Dynamic
@@ -67,16 +67,15 @@ pub fn are_apart(settings: &Settings) -> bool {
         && !settings.details.serial_overwrites
 }
 
-/// Waits for no other thread to have it. None can have broken it: a thread that panics ends the run.
+/// Locks a mutex, which no other thread has now. None can have broken it: a thread that panics ends the run.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Channels {
-    /// The drive that `settings` describe at time 0, with `pages` logical pages, simulated by at most so many
-    /// `threads`. `meter` makes what measures so many dies. `layer` makes the map of a channel from its
-    /// settings, the channel's number and its logical pages; its planes must be numbered behind those of the
-    /// channels before it.
+    /// Returns the drive that `settings` describe at time 0, with `pages` logical pages, simulated by at most `threads`
+    /// threads. `meter` makes the meter of a number of dies. `layer` makes the map of a channel from its settings, the
+    /// channel's number and its logical pages; its planes must be numbered behind those of the channels before it.
     ///
     /// # Errors
     /// Those of `layer`; settings that do not go together.
@@ -117,8 +116,8 @@ impl Channels {
         })
     }
 
-    /// Goes on until `until` requests are completed since the drive was made, or a little farther than
-    /// `about` where that is less.
+    /// Simulates until `until` requests are completed since the drive was made, or a little farther than `about` if
+    /// that is less.
     ///
     /// # Errors
     /// Those of the map or the workload.
@@ -181,12 +180,12 @@ impl Channels {
         Ok(())
     }
 
-    /// How requests lie on pages.
+    /// Returns the shape of requests on pages.
     pub fn shape(&self) -> &Shape {
         &self.desk.shape
     }
 
-    /// All maps and measurements are as of the last event.
+    /// Brings all maps and measurements up to the last event.
     fn catch_up(&mut self) -> Result<(), DriveError> {
         let (orders, reached) = (self.desk.orders.clone(), self.desk.reached);
         for (drive, order) in self.drives().zip(orders) {

@@ -2,8 +2,8 @@
 
 use crate::clock::Position;
 
-/// Which channel of the drive one is. Its clock numbers its own timers; this says which they are among
-/// those of the whole drive, in whose order events at one time come.
+/// The number of a channel in its drive, and the drive's shape. A channel's clock numbers its own timers;
+/// this finds them among those of the whole drive, in whose order events at one time come.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     channel: u32,
@@ -16,18 +16,19 @@ impl Order {
         Self { channel, channels, dies_per_channel }
     }
 
-    /// Arrivals at `time`, in the drive.
+    /// Returns the place in the drive of arrivals at `time`.
     pub fn arrival(self, time: u64) -> Position {
         Position { time, timer: 1 + self.channels + self.channels * self.dies_per_channel }
     }
 
-    /// In the drive, the places of this channel's transfers, of its first die, and of that one's idle time.
+    /// Returns the timers in the drive of this channel's transfers, of its first die, and of that die's
+    /// idle time.
     fn firsts(self) -> (u32, u32, u32) {
         let before = self.channel * self.dies_per_channel;
         (1 + self.channel, 1 + self.channels + before, self.arrival(0).timer + 1 + before)
     }
 
-    /// The place in the drive of a place in this channel.
+    /// Returns the place in the drive of a place in this channel.
     pub fn of_drive(self, place: Position) -> Position {
         let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
         let timer = match place.timer {
@@ -40,13 +41,13 @@ impl Order {
         Position { timer, ..place }
     }
 
-    /// The last place in this channel that is not behind `place` in the drive.
+    /// Returns the last place in this channel that is not behind `place` in the drive.
     pub fn of_channel(self, place: Position) -> Position {
         if place.timer == u32::MAX {
             return place;
         }
         let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
-        // How many of so many timers from this one on come so early.
+        // The number of timers, of `count` from `from` on, that come so early.
         let early = |from: u32, count: u32| (place.timer + 1).saturating_sub(from).min(count);
         let timer = early(transfers, 1)
             + early(first, dies)
@@ -82,7 +83,8 @@ mod tests {
                 events.push((channel, own, of_drive));
             }
         }
-        // The last of a channel's own that is not behind a place of the drive, by looking at all.
+        // The last of a channel's own places that is not behind a place of the drive, found by a search of
+        // all.
         for timer in 0..20 {
             let place = Position { time: 9, timer };
             for channel in 0..3 {

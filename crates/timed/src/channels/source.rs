@@ -12,35 +12,36 @@ use super::lock;
 use super::split::Split;
 use crate::front::Shape;
 
-/// Channels go on alone while more requests are made: so many jobs, to be shared by several threads.
+/// The number of jobs that make more requests while channels go on alone, shared by several threads.
 pub const REFILLS: usize = 4;
 
 /// A part of a request, and its channel.
 pub type Part = (u32, TimedRequest);
 
-/// A request that is to arrive.
+/// A request that is going to arrive.
 pub struct Coming {
     pub request: TimedRequest,
-    /// What its only channel gets of it, where it has one.
+    /// The part of its only channel, if it has one channel.
     pub only: Option<Part>,
-    /// The parts of one that has several; of none where there is a fault in it.
+    /// The parts of a request with several channels; empty if there is a fault in it.
     pub parts: Vec<Part>,
 }
 
-/// Requests that are to arrive one after another.
+/// Requests that arrive one after another.
 pub struct Chunk {
     pub requests: Vec<TimedRequest>,
-    /// The same by channel; `None` where not each of them is a request of the drive on one channel.
+    /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
+    /// channel.
     pub by_channel: Option<Arc<ByChannel>>,
 }
 
 /// The requests of a chunk as their channels see them.
 pub struct ByChannel {
-    /// The channel of each, and its first byte there.
+    /// The channel of each request, and its first byte there.
     places: Box<[(u32, u64)]>,
-    /// Where those of each channel begin, and at last where all end.
+    /// The begin of each channel's requests, and the end of all.
     begins: Box<[usize]>,
-    /// Each with its place in the chunk, in that order within a channel.
+    /// The requests of one channel after another, each with its place in the chunk.
     requests: Box<[(TimedRequest, u32)]>,
 }
 
@@ -66,7 +67,7 @@ impl ByChannel {
         Some(Self { places: places.into(), begins: begins.into(), requests: sorted.into() })
     }
 
-    /// The channel of the request at a place of the chunk, and its first byte there.
+    /// Returns the channel of the request at a place of the chunk, and its first byte there.
     #[inline]
     pub fn only(&self, place: usize) -> (u32, u64) {
         self.places[place]
@@ -89,7 +90,7 @@ impl Post {
         self.0.iter().for_each(|chunks| lock(chunks).push((chunk.clone(), first)));
     }
 
-    /// Gives a channel its requests of the chunks that were sent.
+    /// Gives a channel its requests in the chunks that were sent.
     pub fn deliver(&self, channel: usize, mut give: impl FnMut(TimedRequest, u64)) {
         for (chunk, first) in lock(&self.0[channel]).drain(..) {
             let [begin, end] = [0, 1].map(|next| chunk.begins[channel + next]);
@@ -106,10 +107,10 @@ pub struct Source {
     pub(super) split: Split,
     pub(super) shape: Shape,
     pub(super) next: VecDeque<Chunk>,
-    /// Those that nobody needs any more.
+    /// The chunks that nobody needs any more.
     pub(super) used: Vec<Chunk>,
     pub(super) batch: Vec<TimedRequest>,
-    /// Requests that it gets at a time.
+    /// The number of requests that it gets at a time.
     pub(super) at_a_time: usize,
     pub(super) is_over: bool,
     pub(super) failed: Option<WorkloadError>,
@@ -135,7 +136,7 @@ impl Source {
         }
     }
 
-    /// Gets more requests, where fewer than enough wait.
+    /// Gets more requests, if too few wait.
     pub fn refill(&mut self) {
         if let Some(chunk) = self.used.pop() {
             self.batch = chunk.requests;
@@ -158,7 +159,8 @@ impl Source {
 }
 
 impl Coming {
-    /// A flush has nothing to wait for; any channel will do. A hint has no parts: nothing heeds it.
+    /// Returns a request with its parts. A flush has nothing to wait for, so any channel will do. A
+    /// hint has no parts: nothing heeds it.
     #[inline]
     pub fn new(request: TimedRequest, split: &Split, shape: &Shape) -> Self {
         if request.op == Op::Flush {
@@ -174,14 +176,14 @@ impl Coming {
         Self { request, only, parts }
     }
 
-    /// A request on one page, whose channel and whose first byte there are known.
+    /// Returns a request on one page, whose channel and whose first byte there are known.
     #[inline]
     pub fn of_one(request: TimedRequest, (channel, offset): (u32, u64)) -> Self {
         let only = Some((channel, TimedRequest { offset, ..request }));
         Self { request, only, parts: Vec::new() }
     }
 
-    /// What its only channel gets of a request on one page.
+    /// Returns the part of the only channel of a request on one page.
     #[inline]
     fn only(request: &TimedRequest, split: &Split, shape: &Shape) -> Option<Part> {
         let first = shape.page_of(request.offset);
@@ -193,19 +195,19 @@ impl Coming {
         is_one.then(|| split.whole(request, last as u32))
     }
 
-    /// Whether a part is all of it.
+    /// Returns `true` if one part is the whole request.
     #[inline]
     pub fn is_of_one(&self) -> bool {
         self.only.is_some() || self.parts.len() == 1 && self.parts[0].1.bytes == self.request.bytes
     }
 
-    /// Its parts.
+    /// Returns the request's parts.
     #[inline]
     pub fn parts(&self) -> &[Part] {
         self.only.as_ref().map_or(&self.parts[..], std::slice::from_ref)
     }
 
-    /// Whether the drive has its pages.
+    /// Checks that the drive has the request's pages.
     ///
     /// # Errors
     /// A page that it does not have.

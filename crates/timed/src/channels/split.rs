@@ -1,4 +1,4 @@
-//! Which channel serves a page, and the parts of a request.
+//! The channel that serves each page, and the parts of a request.
 
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -6,21 +6,22 @@ use flashgc_workload::requests::TimedRequest;
 use crate::config::Settings;
 use crate::front::Shape;
 
-/// The pages of each channel. Those of one channel have numbers of their own, in the order of the drive's.
+/// The pages of each channel. The pages of one channel have numbers of their own, in the drive's order.
 #[derive(Clone, Debug)]
 pub struct Split {
     unit: u64,
     /// The channel of each page of a round through the drive, and its number among that channel's.
     places: Box<[(u32, u32)]>,
-    /// log2 of the pages of a round and of a channel's part of it, where they are powers of two.
+    /// The logarithm to base 2 of the pages of a round and of a channel's part of it, if both are powers
+    /// of two.
     shifts: Option<(u32, u32)>,
-    /// Of each channel the pages of a round, one channel behind the other.
+    /// The pages of a round of each channel, one channel behind the other.
     rounds: Box<[u32]>,
     channels: u32,
 }
 
 impl Split {
-    /// The pages of a drive whose pages stay on their planes.
+    /// Returns the pages of a drive whose pages stay on their planes.
     pub fn new(settings: &Settings) -> Self {
         let hardware = &settings.hardware;
         let per_channel = hardware.all_planes() / hardware.channels;
@@ -45,18 +46,18 @@ impl Split {
         }
     }
 
-    /// The channels of the drive.
+    /// Returns the number of channels of the drive.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// Pages of a round, and of one channel's part of it.
+    /// Returns the pages of a round, and of one channel's part of it.
     fn round(&self) -> (u32, u32) {
         let round = self.places.len() as u32;
         (round, round / self.channels)
     }
 
-    /// The channel of a page of the drive, and its number there.
+    /// Returns the channel of a page of the drive, and its number there.
     #[inline]
     pub fn place(&self, page: u32) -> (u32, u32) {
         if let Some((round, part)) = self.shifts {
@@ -68,25 +69,25 @@ impl Split {
         (channel, page / round * part + number)
     }
 
-    /// The page of the drive that a channel calls so.
+    /// Returns the page of the drive that has this number in its channel.
     pub fn page(&self, channel: u32, number: u32) -> u32 {
         let (round, part) = self.round();
         number / part * round + self.rounds[(channel * part + number % part) as usize]
     }
 
-    /// How many of the first `pages` pages of the drive a channel has.
+    /// Returns the number of a channel's pages among the first `pages` pages of the drive.
     pub fn pages(&self, channel: u32, pages: u32) -> u32 {
         let (round, part) = self.round();
         let rest = self.places[..(pages % round) as usize].iter();
         pages / round * part + rest.filter(|place| place.0 == channel).count() as u32
     }
 
-    /// The byte of the drive that a channel calls so.
+    /// Returns the byte of the drive that has this number in its channel.
     pub fn byte(&self, channel: u32, byte: u64) -> u64 {
         u64::from(self.page(channel, (byte / self.unit) as u32)) * self.unit + byte % self.unit
     }
 
-    /// The request on one page of the drive, as its channel sees it.
+    /// Returns the request on one page of the drive, as its channel sees it.
     #[inline]
     pub fn whole(&self, request: &TimedRequest, page: u32) -> (u32, TimedRequest) {
         let (channel, number) = self.place(page);
@@ -94,8 +95,8 @@ impl Split {
         (channel, TimedRequest { offset, ..*request })
     }
 
-    /// The parts of a request on several pages, by channel. A channel's pages of a request are neighbours
-    /// there. Of a discard only the pages that it covers count, unless it covers none.
+    /// Returns the parts of a request on several pages, by channel. A channel's pages of a request are
+    /// neighbours there. A discard counts for the pages that it covers alone, unless it covers none.
     pub fn parts(&self, request: &TimedRequest, shape: &Shape) -> Vec<(u32, TimedRequest)> {
         let covered = shape.pages_of(request).unwrap_or(0..0);
         let pages = match request.op {

@@ -20,7 +20,7 @@ impl Value for Coming {
     value!(request, only, parts);
 }
 
-/// What was sorted by channel is not: the desk goes through such a chunk one by one.
+/// A chunk is stored without its order by channel: the desk goes through such a chunk one by one.
 impl Value for Chunk {
     fn put(&self, to: &mut Writer<'_>) {
         self.requests.put(to);

@@ -1,5 +1,5 @@
 //! The counts and measurements of a drive whose channels are simulated one by one: sums over the channels,
-//! and what their requests have in common.
+//! and the figures of their joint requests.
 
 use std::sync::PoisonError;
 
@@ -12,40 +12,40 @@ use super::{Channels, lock};
 use crate::measure::{KINDS, Meter, Totals, Worst, WorstSoFar};
 
 impl Channels {
-    /// The channels, which no other thread has now.
+    /// Returns the channels, which no other thread has now.
     pub(super) fn drives(&mut self) -> impl Iterator<Item = &mut Channel> {
         let all = self.channels.iter_mut();
         all.map(|one| one.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The map of each channel, in order.
+    /// Calls `look` with the map of each channel, in order.
     pub fn each_map(&mut self, mut look: impl FnMut(&dyn Stepwise)) {
         self.drives().for_each(|drive| look(drive.layer()));
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub fn now(&self) -> u64 {
         self.desk.reached.time
     }
 
-    /// Requests completed.
+    /// Returns the number of requests completed.
     pub fn completed(&self) -> u64 {
         self.desk.completed
     }
 
-    /// Blocks erased.
+    /// Returns the number of blocks erased.
     pub fn erases(&self) -> u64 {
         self.channels.iter().map(|one| lock(one).layer().counters().erases).sum()
     }
 
-    /// The counts of all maps.
+    /// Returns the counts of all maps.
     pub fn counters(&mut self) -> Counters {
         let mut sum = Counters::default();
         self.each_map(|map| sum = sum.plus(&map.counters()));
         sum
     }
 
-    /// The counts of the page buffers; `None` where pages are flash pages.
+    /// Returns the counts of the page buffers, or `None` if pages are flash pages.
     pub fn packing(&mut self) -> Option<Packing> {
         let mut sum = None;
         self.each_map(|map| {
@@ -54,24 +54,24 @@ impl Channels {
         sum
     }
 
-    /// A digest of every decision so far.
+    /// Returns a digest of every decision so far.
     pub fn decisions(&mut self) -> u64 {
         let mut digest = None;
         self.each_map(|map| digest = map.decisions_behind(digest));
         digest.unwrap_or_default()
     }
 
-    /// Bytes of memory that the drive needs for its map.
+    /// Returns the bytes of memory that the drive needs for its map.
     pub fn map_bytes(&mut self) -> u64 {
         self.drives().map(|drive| drive.map_bytes()).sum()
     }
 
-    /// What the host has asked for beside the pages that it wrote.
+    /// Returns the counts of the host's commands, beside the pages that it wrote.
     pub fn asked(&mut self) -> Asked {
         self.drives().fold(Asked::default(), |sum, drive| sum.plus(&drive.asked()))
     }
 
-    /// Checks every invariant of the maps; the text says which does not hold.
+    /// Checks every invariant of the maps.
     ///
     /// # Errors
     /// The first invariant that does not hold.
@@ -80,7 +80,7 @@ impl Channels {
         self.drives().try_for_each(|drive| drive.audit())
     }
 
-    /// The counts.
+    /// Returns the counts of all channels.
     pub fn totals(&mut self) -> Totals {
         let now = self.now();
         let mut sum = Totals::default();
@@ -98,14 +98,14 @@ impl Channels {
         sum
     }
 
-    /// How often a slowest request has changed.
+    /// Returns the number of times that a slowest request has changed.
     pub fn changes(&mut self) -> u64 {
         let channels: u64 =
             self.drives().map(|drive| drive.observer().meter.worst().changes()).sum();
         channels + self.desk.joints.meter.worst().changes()
     }
 
-    /// The slowest requests so far, in the terms of the drive.
+    /// Returns the slowest requests so far, in the terms of the drive.
     pub fn worst(&mut self) -> WorstSoFar {
         let (dies, per_die) = (self.desk.dies.per_channel, self.desk.dies.planes_per_die);
         let split = self.desk.split.clone();
@@ -140,7 +140,7 @@ impl Channels {
         worst
     }
 
-    /// Ends the measurement at the last event. The drive is of no use after it.
+    /// Ends the measurement at the last event. The drive cannot be used after it.
     pub fn measured(mut self) -> Meter {
         let (now, worst) = (self.now(), self.worst());
         let meters: Vec<Meter> = self

@@ -51,8 +51,9 @@ struct Case {
     policy: &'static str,
     fill: Fill,
     first: u64,
-    /// Mean time between arrivals, in steps of 50 ns, and pages of a request at most.
+    /// The mean time between arrivals, in steps of 50 ns.
     gap: u32,
+    /// The most pages of a request.
     most: u32,
     count: u32,
     seed: u64,
@@ -61,7 +62,7 @@ struct Case {
 const BLOCK: u32 = 8;
 
 impl Case {
-    /// A random one.
+    /// Returns a random case.
     fn draw(seed: u64) -> Self {
         let mut stream = Stream::new(seed, "channels");
         let mut one = |of: &[u32]| of[stream.below(of.len() as u32) as usize];
@@ -209,14 +210,14 @@ impl Case {
         channels
     }
 
-    /// Where the runs stop.
+    /// Returns the points at which the runs stop.
     fn stops(&self) -> Vec<u64> {
         let most = u64::from(self.count);
         vec![1, 2, 77, 200, 201, most / 2, most / 2 + 40, most * 3 / 4, u64::MAX]
     }
 }
 
-/// Everything that is measured, as text.
+/// Returns all measurements as text.
 fn told(meter: &Meter) -> String {
     let latencies = serde_json::to_string(&meter.latencies().result()).unwrap();
     let shares = serde_json::to_string(&meter.latencies().shares()).unwrap();

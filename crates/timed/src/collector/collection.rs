@@ -6,7 +6,7 @@ use flashgc_ftl::stepwise::Move;
 
 use crate::ops::{NONE, Queue};
 
-/// Where a collection stands.
+/// The point that a collection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// Before a page move or the erase: preemption point B.
@@ -25,29 +25,29 @@ pub struct Collection {
     pub plane: u32,
     pub point: Point,
     pub moving: Option<Move>,
-    /// A unit of the flash page, or the first of the block, that its job works on, as a ppn.
+    /// The unit of the flash page that its job works on, or the first unit of the block, as a ppn.
     pub site: u32,
-    /// Reads that the moving page's buffer serves.
+    /// The reads that the moving page's buffer serves.
     pub merged_reads: Queue,
     /// A write whose data take the moving page's place, or [`NONE`].
     pub merged_write: u32,
-    /// The queue has been looked into at this point.
+    /// `true` if the queue has been looked into at this point.
     pub polled: bool,
-    /// The search of its victim has taken its time.
+    /// `true` if the search of its victim has taken its time.
     pub searched: bool,
-    /// The collection has been preempted.
+    /// `true` if the collection has been preempted.
     pub gave_way: bool,
-    /// Page operations that had come to their dies when this point was reached.
+    /// The number of page operations that had come to their dies when this point was reached.
     pub mark: u64,
-    /// Its victim is an SLC block.
+    /// `true` if its victim is an SLC block.
     pub folds: bool,
-    /// An idle die began it.
+    /// `true` if an idle die began it.
     pub idle: bool,
-    /// No preemption until the erase: an urgent write waits (state S3).
+    /// `true` if there is no preemption until the erase: an urgent write waits (state S3).
     pub urgent: bool,
-    /// Pages that it has programmed.
+    /// The number of pages that it has programmed.
     pub copied: u32,
-    /// Pages of the host that went before its steps; 0 without write pacing.
+    /// The number of host pages that went before its steps; 0 without write pacing.
     pub let_through: u32,
 }
 
@@ -98,7 +98,7 @@ impl Collection {
         }
     }
 
-    /// Comes to a preemption point.
+    /// Moves to a preemption point.
     pub fn reach(&mut self, point: Point, mark: u64) {
         self.point = point;
         self.polled = false;

@@ -1,11 +1,11 @@
-//! When the next collection of a plane is a fold: of the oldest block of its SLC region.
+//! Folds: collections of the oldest block of a plane's SLC region.
 
 use super::Collector;
 use super::collection::Collection;
 use crate::measure::Observer;
 use crate::shared::Shared;
 
-/// What a collection is begun for.
+/// The reason for which a collection is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// A write waits for it.
@@ -17,7 +17,7 @@ pub enum Goal {
 }
 
 impl Collector {
-    /// Begins a fold in `plane`, if that serves the goal; whether it did.
+    /// Begins a fold in `plane`, if that serves the goal. Returns `true` if it did.
     ///
     /// Blocks that were set aside give the pool nothing, so folds of them serve writes that wait for the
     /// region, and idle time. Where the pool has no block for the pages of a fold, a collection goes
@@ -44,13 +44,14 @@ impl Collector {
         true
     }
 
-    /// Whether a collection that has ended is followed by another at once, as the die does not rest.
+    /// Returns `true` if a collection that has ended is followed by another at once, as the die does not
+    /// rest.
     pub(super) fn goes_on<O: Observer>(&self, shared: &Shared<O>, ended: &Collection) -> bool {
         let gives_blocks = !ended.folds || shared.map.lends_slc();
         gives_blocks && self.is_short(&*shared.map, self.units.of_plane(ended.plane))
     }
 
-    /// Whether an idle die collects or folds in a plane.
+    /// Returns `true` if an idle die collects or folds in a plane.
     pub(super) fn is_worth_resting<O: Observer>(&self, shared: &Shared<O>, plane: u32) -> bool {
         let map = &*shared.map;
         let folds = shared.slc.is_some()

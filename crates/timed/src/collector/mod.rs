@@ -1,4 +1,5 @@
-//! The collector: when collections begin and end, their next step, and which operations may pass.
+//! The collector: the begin and the end of collections, their next step, and the operations that may
+//! pass.
 
 mod collection;
 mod folds;
@@ -21,14 +22,14 @@ pub use folds::Goal;
 pub use moves::Step;
 use units::Units;
 
-/// A collection has begun on `die`, in `unit`.
+/// A collection that has begun on `die`, in `unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub die: u32,
     pub unit: u32,
 }
 
-/// How far a drive's life is: only collections change it.
+/// The state of a drive's life. Only collections change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// No block has worn out.
@@ -67,7 +68,7 @@ pub struct Collector {
     under_way: Vec<Option<Collection>>,
     life: Life,
     counts: CollectionCounts,
-    /// The write of which it was last asked whether it may go, and whether it begins a collection.
+    /// The write about which it was last asked, and `true` if that write begins a collection.
     asked: (u32, bool),
 }
 
@@ -81,7 +82,7 @@ impl State for Collector {
 }
 
 impl Collector {
-    /// No collection is under way.
+    /// Returns a collector without a collection under way.
     pub fn new(settings: &Settings, map: &dyn Stepwise) -> Self {
         let geometry = map.geometry();
         Self {
@@ -96,30 +97,30 @@ impl Collector {
         }
     }
 
-    /// The counts.
+    /// Returns the counts.
     pub fn counts(&self) -> &CollectionCounts {
         &self.counts
     }
 
-    /// How far the drive's life is.
+    /// Returns the state of the drive's life.
     #[inline]
     pub fn life(&self) -> Life {
         self.life
     }
 
-    /// The collection under way on a die.
+    /// Returns the collection under way on a die.
     #[inline]
     pub fn on(&self, die: u32) -> Option<&Collection> {
         self.under_way[die as usize].as_ref()
     }
 
-    /// Whether a collection is under way on a die.
+    /// Returns `true` if a collection is under way on a die.
     #[inline]
     pub fn is_under_way(&self, die: u32) -> bool {
         self.under_way[die as usize].is_some()
     }
 
-    /// The dies of the unit of `plane`.
+    /// Returns the dies of a unit.
     pub fn dies_of(&self, unit: u32) -> std::ops::RangeInclusive<u32> {
         self.units.dies(unit)
     }
@@ -128,8 +129,8 @@ impl Collector {
         self.under_way[die as usize].as_mut().expect("a collection is under way")
     }
 
-    /// Begins a collection in the unit of `plane`, or a fold; `None` if it cannot, or if the drive's life
-    /// ends because the victim's pages find no room.
+    /// Begins a collection in the unit of `plane`, or a fold. Returns `None` if it cannot, or if the
+    /// drive's life ends because the victim's pages find no room.
     ///
     /// # Errors
     /// Those of the map.
@@ -161,9 +162,9 @@ impl Collector {
         Ok(Some(Begun { die, unit }))
     }
 
-    /// The victim of a die is erased: the collection ends, and the next begins while blocks are too
-    /// few. An idle collection goes on only if the die `rests`: nothing waits there. Returns the
-    /// unit, and what has begun.
+    /// Ends the collection of a die, whose victim is erased, and begins the next while blocks are too
+    /// few. An idle collection goes on only if the die `rests`: nothing waits there. Returns the unit,
+    /// and the collection that has begun.
     ///
     /// # Errors
     /// Those of the map.
@@ -208,7 +209,7 @@ impl Collector {
         Ok((unit, begun.flatten()))
     }
 
-    /// An idle die begins a collection, if the rule of idle collections has one for it.
+    /// Begins a collection on an idle die, if the rule of idle collections has one for it.
     ///
     /// # Errors
     /// Those of the map.
@@ -227,7 +228,8 @@ impl Collector {
         Ok(None)
     }
 
-    /// The same as the steps of collections that a write of `page` to `plane` needs, at once.
+    /// Runs the collections that a write of `page` to `plane` needs at once, with the same decisions as
+    /// step by step.
     ///
     /// # Errors
     /// Those of the map.
@@ -256,14 +258,14 @@ impl Collector {
         Ok(())
     }
 
-    /// Whether neither the die of a plane nor its unit is collecting.
+    /// Returns `true` if neither the die of a plane nor its unit is collecting.
     fn may_begin(&self, plane: u32) -> bool {
         !self.is_under_way(self.units.die_of(plane))
             && !self.units.is_collecting(self.units.of_plane(plane))
     }
 
-    /// The plane of a unit that a collection should begin in: that with the fewest erased blocks,
-    /// on a die that does not collect. One that has nothing to gain comes last.
+    /// Returns the plane of a unit in which a collection should begin: that with the fewest erased
+    /// blocks, on a die that does not collect. A plane with nothing to gain comes last.
     fn neediest(&self, map: &dyn Stepwise, unit: u32) -> Option<u32> {
         let may = |&plane: &u32| !self.is_under_way(self.units.die_of(plane));
         let gains = |plane: u32| map.reclaimable_pages(plane) > 0 || map.closes_frontier(plane);
@@ -271,26 +273,28 @@ impl Collector {
         planes.min_by_key(|&plane| (!gains(plane), map.free_blocks(plane)))
     }
 
-    /// Erased blocks of a unit.
+    /// Returns the number of erased blocks of a unit.
     fn free_blocks(&self, map: &dyn Stepwise, unit: u32) -> u32 {
         self.units.planes(unit).map(|plane| map.free_blocks(plane)).sum()
     }
 
-    /// Whether so few blocks are erased that a write to `plane` that needs one begins a collection.
+    /// Returns `true` if so few blocks are erased that a write to `plane` that needs one begins a
+    /// collection.
     fn is_low(&self, map: &dyn Stepwise, plane: u32) -> bool {
         let unit = self.units.of_plane(plane);
         self.free_blocks(map, unit) <= self.rules.low
             || map.free_blocks(plane) <= map.reserved_blocks()
     }
 
-    /// Whether a unit goes on collecting.
+    /// Returns `true` if a unit goes on collecting.
     fn is_short(&self, map: &dyn Stepwise, unit: u32) -> bool {
         let blocks = || self.units.planes(unit).map(|plane| map.blocks_for_host(plane));
         let reserved = map.reserved_blocks();
         blocks().sum::<u32>() <= self.rules.high || blocks().any(|blocks| blocks <= reserved)
     }
 
-    /// Whether an idle die collects in a unit: it has few erased blocks, and a whole one to gain.
+    /// Returns `true` if an idle die collects in a unit: it has few erased blocks, and a whole one to
+    /// gain.
     fn is_worth_idling(&self, map: &dyn Stepwise, unit: u32) -> bool {
         let gains = |plane| map.reclaimable_pages(plane) >= u64::from(self.pages_per_block);
         self.rules.idle.is_some_and(|rule| {

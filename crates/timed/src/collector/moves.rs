@@ -22,13 +22,13 @@ pub enum Step {
     AtHand,
     /// The page has come into the page buffer, and waits there for others.
     Gathered,
-    /// The page is needed no more.
+    /// The page is not needed any more.
     Nothing,
 }
 
 impl Collector {
-    /// The wait of a collection at a preemption point: first the search of its victim, then a look
-    /// into the queue.
+    /// Returns the wait of a collection at a preemption point: first the search of its victim, then a
+    /// look into the queue.
     pub fn pause(&mut self, die: u32) -> Option<u64> {
         let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
         let gives_way = self.gives_way();
@@ -40,50 +40,51 @@ impl Collector {
         polls.then_some(poll_ns)
     }
 
-    /// Whether collections give way at preemption points.
+    /// Returns `true` if collections give way at preemption points.
     pub fn gives_way(&self) -> bool {
         self.rules.preemption != Preemption::None
     }
 
-    /// Whether requests overlap with operations of the collection of `die`, whose victim is known.
+    /// Returns `true` if requests overlap with operations of the collection of `die`, whose victim is
+    /// known.
     pub fn pipelines(&self, die: u32) -> bool {
         let pipelines = matches!(self.rules.preemption, Preemption::Semi { pipeline: true, .. });
         let searched = |collection: &Collection| collection.searched || self.rules.search_ns == 0;
         pipelines && self.on(die).is_some_and(searched)
     }
 
-    /// Whether requests may share the move of their page.
+    /// Returns `true` if requests may share the move of their page.
     #[inline]
     pub fn merges(&self) -> bool {
         matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
     }
 
-    /// The collection of a die gives way to an operation of the host.
+    /// Lets the collection of a die give way to an operation of the host.
     pub fn give_way(&mut self, die: u32) {
         let collection = self.under_way[die as usize].as_mut().expect("a collection is under way");
         self.counts.preemptions += 1;
         self.counts.preempted += u64::from(!std::mem::replace(&mut collection.gave_way, true));
     }
 
-    /// A read of the collection begins while one of the host goes over the bus.
+    /// Counts a read of the collection that begins while one of the host goes over the bus.
     pub fn count_pipelined_read(&mut self) {
         self.counts.pipelined_reads += 1;
     }
 
-    /// A write of the host overlaps with one of the collection.
+    /// Counts a write of the host that overlaps with one of the collection.
     pub fn count_pipelined_write(&mut self) {
         self.counts.pipelined_writes += 1;
     }
 
-    /// Whether the victim of a die has a page that is still valid.
+    /// Returns `true` if the victim of a die has a page that is still valid.
     pub fn victim_has_pages(&self, map: &dyn Stepwise, die: u32) -> bool {
         let valid = |plane, block| map.blocks(plane).valid(block % self.blocks_per_plane);
         let plane = self.on(die).map(|collection| collection.plane);
         plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
     }
 
-    /// The collection of a die, which is at B, begins to copy all pages of its victim. Returns how many
-    /// there are.
+    /// Begins to copy all pages of the victim of a die, whose collection is at point B. Returns the
+    /// number of pages.
     pub fn copies_all(&mut self, map: &dyn Stepwise, die: u32) -> u32 {
         let blocks_per_plane = self.blocks_per_plane;
         let collection = self.collection(die);
@@ -99,15 +100,15 @@ impl Collector {
         pages
     }
 
-    /// All pages of the victim of a die are copied: point B is reached. Returns its plane.
+    /// Ends the copies of all pages of the victim of a die: point B is reached. Returns its plane.
     pub fn pages_are_moved(&mut self, ops: &Ops, die: u32) -> u32 {
         let collection = self.collection(die);
         collection.reach(Point::B, ops.sent());
         collection.plane
     }
 
-    /// The collection's next step: a job that starts in the cells, or the program of a flash page that
-    /// is in the buffer.
+    /// Returns the collection's next step: a job that starts in the cells, or the program of a flash
+    /// page that is in the buffer.
     ///
     /// # Errors
     /// Those of the map.
@@ -141,7 +142,7 @@ impl Collector {
         Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
-    /// Gives the page in the buffer its place, or the data that a merged write put there; programs the
+    /// Gives the page in the buffer its place, or the data that a merged write put there. Programs the
     /// flash page that it fills.
     fn program_moving<O: Observer>(
         &mut self,
@@ -174,8 +175,8 @@ impl Collector {
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 
-    /// The page to move is in the buffer: point A is reached. Returns the first of the reads that
-    /// shared it and are done, or [`NONE`]. The die has been held by collections for `held_ns`.
+    /// Notes that the page to move is in the buffer: point A is reached. Returns the first of the reads
+    /// that shared it and are done, or [`NONE`]. The die has been held by collections for `held_ns`.
     pub fn page_is_read(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Reading);
@@ -189,8 +190,8 @@ impl Collector {
         first
     }
 
-    /// A page has been moved: point B is reached. Returns the write that shared the move and is done,
-    /// or [`NONE`].
+    /// Notes that a page has been moved: point B is reached. Returns the write that shared the move and
+    /// is done, or [`NONE`].
     pub fn page_is_moved(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Writing);
@@ -202,8 +203,8 @@ impl Collector {
         merged
     }
 
-    /// Whether a page operation that comes to `die` may share the move of its page; a write not if
-    /// the die `programs`.
+    /// Returns `true` if a page operation that comes to `die` may share the move of its page. A write
+    /// may not if the die `programs`.
     pub fn can_join(
         &self,
         ops: &Ops,

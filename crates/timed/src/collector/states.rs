@@ -12,7 +12,7 @@ use crate::ops::{NONE, Ops, PageOp, Waiting};
 use crate::shared::Shared;
 
 impl Collector {
-    /// Whether a collection of another die holds this one.
+    /// Returns `true` if a collection of another die holds this one.
     #[inline]
     pub fn holds(&self, die: u32) -> bool {
         self.rules.holds_unit
@@ -20,7 +20,8 @@ impl Collector {
             && self.units.is_collected_elsewhere(die)
     }
 
-    /// Whether `op`, a write, begins a collection; known where [`Collector::lets_go`] has just been asked of it.
+    /// Returns `true` if `op`, a write, begins a collection. The answer is at hand if [`Collector::lets_go`]
+    /// was just called for it.
     #[inline]
     pub fn is_needed_for<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         if self.asked.0 == op {
@@ -35,12 +36,12 @@ impl Collector {
         self.is_needed(&*shared.map, page, plane)
     }
 
-    /// Whether a write of `page` to `plane` begins a collection.
+    /// Returns `true` if a write of `page` to `plane` begins a collection.
     pub fn is_needed(&self, map: &dyn Stepwise, page: u32, plane: u32) -> bool {
         self.collects_for(map, plane, map.host_room(page, plane))
     }
 
-    /// Whether a write that finds this `room` in `plane` begins a collection.
+    /// Returns `true` if a write that finds this `room` in `plane` begins a collection.
     #[inline]
     fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
         if room.pages > 0 && room.is_open {
@@ -49,9 +50,9 @@ impl Collector {
         self.may_begin(plane) && (room.folds || self.is_low(map, plane) || room.pages > 0)
     }
 
-    /// Whether a write, TRIM or flush that waits may go now, as far as blocks are concerned: there is a page
-    /// for it, or it may begin a collection. Counts one that waits because no block is erased. With write
-    /// pacing the collection of its die must have made room for it.
+    /// Returns `true` if a write, TRIM or flush that waits may go now, as far as blocks are concerned: there
+    /// is a page for it, or it may begin a collection. With write pacing the collection of its die must have
+    /// made room for it. Counts an operation that waits because no block is erased.
     pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
         let PageOp { plane, page, urgent, .. } = shared.ops[op];
         if shared.ops[op].takes_no_page() {
@@ -76,9 +77,8 @@ impl Collector {
         room.is_open
     }
 
-    /// The order up to which a collection lets page operations through between two of its own: only
-    /// earlier ones may pass. `None` in state S3, which an urgent write at any die of the unit
-    /// causes.
+    /// Returns the order up to which a collection lets page operations through between two of its own: only
+    /// earlier ones may pass. `None` in state S3, which an urgent write at any die of the unit causes.
     pub fn lets_through<O: Observer>(
         &mut self,
         shared: &Shared<O>,
@@ -103,8 +103,8 @@ impl Collector {
         if urgent {
             return None;
         }
-        // While a write waits for a block, only those that waited when the point was reached go
-        // before the collection: it gets on, whatever else comes.
+        // While a write waits for a block, the only operations that go before the collection are those that
+        // waited when the point was reached. So the collection gets on, whatever else comes.
         let head = waiting.oldest_write(die);
         let starves = head != NONE
             && !ops[head].takes_no_page()
@@ -112,7 +112,7 @@ impl Collector {
         Some(if starves { mark } else { u64::MAX })
     }
 
-    /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those
+    /// Returns the write or TRIM that is next at a die: the first, or an urgent one that goes before those
     /// that wait in state S2.
     #[inline(always)]
     pub fn first_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32) -> Option<u32> {
@@ -129,8 +129,8 @@ impl Collector {
         self.urgent_write(ops, waiting, die, unit).or(Some(head))
     }
 
-    /// A page operation is served: if it caused state S3, the next waits for another. With write pacing it
-    /// is counted.
+    /// Notes that a page operation is served. If it caused state S3, the next waits for another collection.
+    /// With write pacing it is counted.
     #[inline]
     pub fn served(&mut self, op: &PageOp) {
         if op.urgent {
@@ -153,7 +153,7 @@ impl Collector {
         }
     }
 
-    /// The first urgent write to `unit` that waits at `die` and that nothing holds up.
+    /// Returns the first urgent write to `unit` that waits at `die` and that nothing holds up.
     fn urgent_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32, unit: u32) -> Option<u32> {
         waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
     }

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use crate::config::{Settings, Unit};
 use crate::ops::NONE;
 
-/// Units, which die of each collects, and which of their writes wait.
+/// The units, the die of each that collects, and the units whose writes wait.
 ///
 /// It knows neither blocks nor operations: others tell it the facts.
 pub struct Units {
@@ -17,14 +17,14 @@ pub struct Units {
     planes_per_die: Divisor,
     /// The die that collects, or [`NONE`].
     collecting: Vec<u32>,
-    /// Writes wait: state S2, or S3.
+    /// `true` if writes to the unit wait: state S2, or S3.
     below_hard: Vec<bool>,
-    /// A collection in state S3 has ended: one urgent write goes before the next.
+    /// `true` if a collection in state S3 has ended: one urgent write goes before the next.
     lets_urgent_pass: Vec<bool>,
 }
 
-/// A number of planes by which their numbers are divided, many times an operation: without a division
-/// where it is a power of two.
+/// A number of planes, by which plane numbers are divided many times an operation. A power of two
+/// needs no division.
 #[derive(Clone, Copy)]
 struct Divisor {
     planes: u32,
@@ -79,18 +79,18 @@ impl Units {
         self.planes_per_die.quotient(plane)
     }
 
-    /// The planes of a unit.
+    /// Returns the planes of a unit.
     pub fn planes(&self, unit: u32) -> Range<u32> {
         unit * self.planes_per_unit.planes..(unit + 1) * self.planes_per_unit.planes
     }
 
-    /// The dies of a unit; of a plane its die.
+    /// Returns the dies of a unit; for a plane its die.
     pub fn dies(&self, unit: u32) -> RangeInclusive<u32> {
         let planes = self.planes(unit);
         self.die_of(planes.start)..=self.die_of(planes.end - 1)
     }
 
-    /// The planes of a die.
+    /// Returns the planes of a die.
     pub fn planes_of_die(&self, die: u32) -> Range<u32> {
         die * self.planes_per_die.planes..(die + 1) * self.planes_per_die.planes
     }
@@ -100,51 +100,52 @@ impl Units {
         self.collecting[unit as usize] != NONE
     }
 
-    /// Whether a die other than `die` collects in the unit of its first plane.
+    /// Returns `true` if a die other than `die` collects in the unit of its first plane.
     #[inline]
     pub fn is_collected_elsewhere(&self, die: u32) -> bool {
         let collecting = self.collecting[self.of_plane(die * self.planes_per_die.planes) as usize];
         collecting != NONE && collecting != die
     }
 
-    /// `die` collects in a unit.
+    /// Notes that `die` collects in a unit.
     pub fn begin(&mut self, unit: u32, die: u32) {
         debug_assert!(!self.is_collecting(unit), "a unit has one collection at a time");
         self.collecting[unit as usize] = die;
     }
 
-    /// No die collects in a unit. What the collection held up goes before the next if it was
-    /// `urgent`: it gave way to none.
+    /// Notes that no die collects in a unit any more. An `urgent` collection gave way to no write, so
+    /// the writes that it held up go before the next.
     pub fn end(&mut self, unit: u32, urgent: bool) {
         debug_assert!(self.is_collecting(unit));
         self.collecting[unit as usize] = NONE;
         self.lets_urgent_pass[unit as usize] |= urgent;
     }
 
-    /// Whether writes to `plane` wait because its unit has too few erased blocks.
+    /// Returns `true` if writes to `plane` wait because its unit has too few erased blocks.
     #[inline]
     pub fn is_in_s2(&self, plane: u32) -> bool {
         self.below_hard[self.of_plane(plane) as usize]
     }
 
-    /// Writes to a unit wait; whether they did not before.
+    /// Lets writes to a unit wait. Returns `true` if they did not before.
     pub fn enter_s2(&mut self, unit: u32) -> bool {
         !std::mem::replace(&mut self.below_hard[unit as usize], true)
     }
 
-    /// All writes to a unit may go.
+    /// Lets all writes to a unit go.
     pub fn leave_s2(&mut self, unit: u32) {
         self.below_hard[unit as usize] = false;
         self.lets_urgent_pass[unit as usize] = false;
     }
 
-    /// Whether one urgent write to `plane` goes before others and before the next collection.
+    /// Returns `true` if one urgent write to `plane` goes before others and before the next
+    /// collection.
     #[inline]
     pub fn lets_urgent_pass(&self, plane: u32) -> bool {
         self.lets_urgent_pass[self.of_plane(plane) as usize]
     }
 
-    /// An urgent write to `plane` is served: the next waits for another collection.
+    /// Notes that an urgent write to `plane` is served: the next waits for another collection.
     pub fn urgent_has_passed(&mut self, plane: u32) {
         let unit = self.of_plane(plane);
         self.lets_urgent_pass[unit as usize] = false;

@@ -1,5 +1,5 @@
-//! What real drives have beside flash and buses: kinds of pages, reads that are repeated, and the link
-//! to the host. All are off by default.
+//! The parts of real drives beside flash and buses: kinds of pages, reads that are repeated, and the
+//! link to the host. All are off by default.
 
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
@@ -10,23 +10,23 @@ use crate::page_times::PageTimes;
 /// The details of a drive that are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// Reads and programs take longer on some pages than on others.
+    /// The times of reads and programs, if some pages take longer than others.
     pub pages: Option<(PageTimes, PageTimes)>,
-    /// Reads of worn blocks and old data are repeated.
+    /// The rule by which reads of worn blocks and old data are repeated.
     pub retry: Option<ReadRetry>,
-    /// Data cross a link between host and drive.
+    /// The link over which data cross between host and drive.
     pub link: Option<HostLink>,
-    /// A write waits until the earlier writes of its page are done.
+    /// `true` if a write waits until the earlier writes of its page are done.
     pub serial_overwrites: bool,
 }
 
 impl Details {
-    /// Whether a read, and a program, takes as long on any page.
+    /// Returns `true` if a read, and a program, takes as long on any page.
     pub fn has_uniform_pages(&self) -> bool {
         self.pages.is_none() && self.retry.is_none()
     }
 
-    /// The times of reads and programs where either has several, for kinds of pages.
+    /// Returns the times of reads and programs if either has several, for kinds of pages.
     ///
     /// # Errors
     /// A kind of page that takes no time.
@@ -45,18 +45,18 @@ impl Details {
     }
 }
 
-/// When a page is read again, and how often: with other reference voltages, until its errors can be
-/// corrected.
+/// The rule for repeated reads. A page is read again with other reference voltages, until its errors
+/// can be corrected.
 ///
 /// The rule is ours, the simplest that grows with wear and with age: a straight line in steps for each.
 /// Park et al. measured both on 160 chips of 3D flash (ASPLOS 2021).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadRetry {
-    /// The first erase count of a block with a retry, and erases to each further one.
+    /// The first erase count of a block with a retry, and the erases to each further retry.
     pub erases: Option<(u32, u32)>,
-    /// The least age of data with a retry, and the time to each further one.
+    /// The least age of data with a retry, and the time to each further retry.
     pub age_ns: Option<(u64, u64)>,
-    /// Retries of one read at most.
+    /// The most retries of one read.
     pub most: u32,
 }
 
@@ -110,7 +110,7 @@ impl ReadRetry {
         Ok(Self { erases, age_ns, most })
     }
 
-    /// Retries of a read of data of this age, from a block with so many erases.
+    /// Returns the number of retries of a read of data of this age, from a block with `erases` erases.
     pub fn retries(&self, erases: u32, age_ns: u64) -> u64 {
         let of_erases = self.erases.filter(|(from, _)| erases >= *from);
         let of_age = self.age_ns.filter(|(after, _)| age_ns >= *after);
@@ -123,14 +123,14 @@ impl ReadRetry {
 /// The link between host and drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostLink {
-    /// Bytes a second in each direction; `None` for transfers that take no time.
+    /// The bytes a second in each direction; `None` for transfers that take no time.
     pub bytes_per_second: Option<u64>,
-    /// From the command in the drive's queue until the drive works on it.
+    /// The time from the command in the drive's queue until the drive works on it.
     pub overhead_ns: u64,
 }
 
 impl HostLink {
-    /// The link with this bandwidth (`3.5GB/s`) and overhead (`5us`), if one is given.
+    /// Returns the link with this bandwidth (`3.5GB/s`) and overhead (`5us`), if one is given.
     ///
     /// # Errors
     /// A bandwidth of 0, a value without its unit.
@@ -145,7 +145,7 @@ impl HostLink {
         Ok(Some(link).filter(|link| *link != Self::default()))
     }
 
-    /// The time that so many bytes take on it, rounded up.
+    /// Returns the time that `bytes` bytes take on the link, rounded up.
     pub fn transfer_ns(&self, bytes: u32) -> u64 {
         let time = |rate: u64| (u64::from(bytes) * 1_000_000_000).div_ceil(rate);
         self.bytes_per_second.map_or(0, time)

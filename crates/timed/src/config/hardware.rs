@@ -1,4 +1,4 @@
-//! The flash and its buses: how many of everything, and how long operations take.
+//! The flash and its buses: the number of each part, and the times of operations.
 
 use flashgc_base::spec::SpecError;
 
@@ -7,57 +7,58 @@ use flashgc_base::spec::SpecError;
 /// Dies are numbered `(channel * ways + way) * dies + die`, planes `die * planes + plane`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Channels: buses that work at the same time.
+    /// The number of channels: buses that work at the same time.
     pub channels: u32,
-    /// Packages (ways) a channel.
+    /// The number of packages (ways) on a channel.
     pub ways: u32,
-    /// Dies a package. A die executes one operation at a time.
+    /// The number of dies in a package. A die executes one operation at a time.
     pub dies: u32,
-    /// Planes a die.
+    /// The number of planes in a die.
     pub planes: u32,
-    /// Bytes of a flash page.
+    /// The bytes of a flash page.
     pub page_bytes: u32,
-    /// Mapping units a flash page.
+    /// The number of mapping units in a flash page.
     pub units_per_page: u32,
-    /// Reading a page from the cells into the page register (t_R).
+    /// The time to read a page from the cells into the page register (t_R).
     pub read_ns: u64,
-    /// Programming a page (t_W, also called t_PROG).
+    /// The time to program a page (t_W, also called t_PROG).
     pub program_ns: u64,
-    /// Erasing a block (t_E, also called t_BERS).
+    /// The time to erase a block (t_E, also called t_BERS).
     pub erase_ns: u64,
-    /// Moving a flash page over the bus (t_B); 0 for a bus that is never waited for.
+    /// The time to move a flash page over the bus (t_B); 0 for a bus that is never waited for.
     pub transfer_ns: u64,
-    /// Command and address over the bus, before each operation.
+    /// The time of command and address on the bus, before each operation.
     pub command_ns: u64,
 }
 
 impl Hardware {
-    /// Dies of the drive.
+    /// Returns the number of dies of the drive.
     pub fn all_dies(&self) -> u32 {
         self.channels * self.dies_per_channel()
     }
 
-    /// Dies on one bus.
+    /// Returns the number of dies on one bus.
     pub fn dies_per_channel(&self) -> u32 {
         self.ways * self.dies
     }
 
-    /// Planes of the drive.
+    /// Returns the number of planes of the drive.
     pub fn all_planes(&self) -> u32 {
         self.all_dies() * self.planes
     }
 
-    /// Bytes of a mapping unit.
+    /// Returns the bytes of a mapping unit.
     pub fn unit_bytes(&self) -> u32 {
         self.page_bytes / self.units_per_page
     }
 
-    /// The channel of a die.
+    /// Returns the channel of a die.
     pub fn channel_of(&self, die: u32) -> u32 {
         die / self.dies_per_channel()
     }
 
-    /// Moving so many mapping units over the bus; part of a flash page takes that part of its time.
+    /// Returns the time to move `units` mapping units over the bus. Part of a flash page takes that
+    /// part of its time.
     #[inline]
     pub fn transfer_of(&self, units: u64) -> u64 {
         match self.units_per_page {
@@ -66,12 +67,12 @@ impl Hardware {
         }
     }
 
-    /// The time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
+    /// Returns the time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
     pub fn transfer_time(bytes: u32, picoseconds_per_byte: u64) -> u64 {
         (u64::from(bytes) * picoseconds_per_byte).div_ceil(1000)
     }
 
-    /// Whether a drive can have this hardware.
+    /// Checks that a drive can have this hardware.
     ///
     /// # Errors
     /// None or too many of something; an operation of the cells that takes no time.

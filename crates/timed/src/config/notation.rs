@@ -1,4 +1,4 @@
-//! How the values of a timed drive are written: times, numbers of blocks, parts with keys.
+//! The notation of a timed drive's values: times, numbers of blocks, parts with keys.
 
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
@@ -6,7 +6,7 @@ use flashgc_workload::units::Quantity;
 /// A number of erased blocks as people write it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// So many a plane.
+    /// This number of blocks for each plane.
     Blocks(u32),
     /// This share of the blocks.
     Share(f64),
@@ -33,7 +33,8 @@ impl Threshold {
         }
     }
 
-    /// Blocks of a unit of `planes` planes of `blocks` blocks each: a share is rounded.
+    /// Returns the number of blocks of a unit of `planes` planes of `blocks` blocks each; a share
+    /// is rounded.
     pub fn blocks(self, planes: u32, blocks: u32) -> u32 {
         match self {
             Self::Blocks(count) => count.saturating_mul(planes),
@@ -50,7 +51,7 @@ pub fn time(name: &str, text: &str) -> Result<u64, SpecError> {
     Ok(Quantity::Time.parse(name, text, &format!("write {name}=20us"))?.round() as u64)
 }
 
-/// The parts of `key=value,key=value`; the first may have no key, and is then called `first`.
+/// Reads the parts of `key=value,key=value`. The first may have no key, and is then called `first`.
 pub(super) fn parts<'a>(
     what: &str,
     text: &'a str,

@@ -1,4 +1,4 @@
-//! Which plane a logical page is written to.
+//! The plane that each logical page is written to.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Order {
     /// Channel first, then way, die and plane: the order with the most parallel transfers.
     pub const CWDP: Self = Self(*b"CWDP");
 
-    /// All 24 orders, alphabetically.
+    /// Returns all 24 orders, alphabetically.
     pub fn all() -> Vec<Self> {
         let letters = *b"CDPW";
         let mut orders = Vec::new();
@@ -28,7 +28,7 @@ impl Order {
         orders
     }
 
-    /// The plane of the page number `index` of `hardware`'s planes in this order.
+    /// Returns the plane of page number `index` of `hardware`'s planes in this order.
     fn plane(self, hardware: &Hardware, index: u32) -> u32 {
         let mut rest = index;
         let [mut channel, mut way, mut die, mut plane] = [0; 4];
@@ -52,12 +52,12 @@ impl fmt::Display for Order {
     }
 }
 
-/// How the plane of a page is chosen.
+/// The way in which the plane of a page is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// By its number: page modulo the number of planes, in this order.
     Static(Order),
-    /// At each write the die with the least to do, in turn among equals; its planes in turn. The
+    /// At each write the die with the least to do, in turn among equals, and its planes in turn. The
     /// pages of a new drive lie as with `CWDP`.
     Dynamic,
 }
@@ -86,8 +86,8 @@ impl Placement {
         ))
     }
 
-    /// The plane of each mapping unit of as many flash pages as there are planes; the others repeat them.
-    /// The units of a flash page's worth of addresses go to one plane.
+    /// Returns the plane of each mapping unit of as many flash pages as there are planes; later units
+    /// repeat them. The units of a flash page's worth of addresses go to one plane.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(orders.len(), 24); // 4!
         for &order in &orders {
             let mut homes = Placement::Static(order).homes(&hardware).to_vec();
-            // How far apart two planes are that differ by one in this letter.
+            // The distance of two planes that differ by one in this letter.
             let step = match order.0[0] {
                 b'C' => 3 * 2 * 4,
                 b'W' => 2 * 4,

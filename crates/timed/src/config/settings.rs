@@ -14,42 +14,43 @@ use super::slc::Slc;
 pub struct Settings {
     /// The flash and its buses.
     pub hardware: Hardware,
-    /// Where pages are written.
+    /// The planes that pages are written to.
     pub placement: Placement,
-    /// Which of a die's requests is next.
+    /// The order of a die's requests.
     pub scheduling: Scheduling,
-    /// Operations of one kind that wait at several planes of an idle die go together.
+    /// `true` if operations of one kind that wait at several planes of an idle die go together.
     pub multi_plane: bool,
-    /// Cache commands: the transfer of one host operation overlaps the cell time of the next of
+    /// `true` for cache commands: the transfer of one host operation overlaps the cell time of the next of
     /// the same kind on that die.
     pub cache_commands: bool,
-    /// When and how garbage is collected.
+    /// The rules of garbage collection.
     pub collecting: Collecting,
     /// The operations that the hardware can interrupt.
     pub suspend: Suspend,
     /// The SLC region; `None` without one.
     pub slc: Option<Slc>,
-    /// A flash page that is not full is programmed after this time in its buffer; [`u64::MAX`] for never.
+    /// The time in its buffer after which a flash page that is not full is programmed; [`u64::MAX`] for
+    /// never.
     pub flush_after_ns: u64,
-    /// Pages of the write cache; 0 for none. A whole page that is written is done when it is in the
+    /// The pages of the write cache; 0 for none. A whole page that is written is done when it is in the
     /// cache, and goes to its die at once; the cache keeps it until it is programmed.
     pub write_cache: u32,
-    /// Where requests come from in time.
+    /// The loop in which the host sends its requests.
     pub host: Loop,
-    /// Requests that the drive works on at a time; others wait in front of it.
+    /// The number of requests that the drive works on at a time; others wait in front of it.
     pub queue_depth: u32,
-    /// Kinds of pages, reads that are repeated, and the link to the host.
+    /// The details: kinds of pages, reads that are repeated, and the link to the host.
     pub details: Details,
 }
 
-/// Which of the requests that wait at a die is next.
+/// The order of the requests that wait at a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// The one that came first.
+    /// First come, first served.
     Fifo,
-    /// Reads before writes, but never before an earlier write of the same page. So MQSim serves the
-    /// requests of users (`TSU_OutOfOrder`); it has collections wait for them too, where ours give way
-    /// as [`Preemption`] says.
+    /// Reads before writes, but never before an earlier write of the same page. MQSim serves the requests of
+    /// users so (`TSU_OutOfOrder`). It has collections wait for them too, while ours give way as
+    /// [`Preemption`] says.
     ReadsFirst,
 }
 
@@ -69,7 +70,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as a message names it.
+    /// Returns the name of the unit in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plane => "a plane",
@@ -80,77 +81,78 @@ impl Unit {
     }
 }
 
-/// How the collector gives way to the host.
+/// The way in which the collector gives way to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preemption {
-    /// Not at all: the die is held until the collection ends (NPGC).
+    /// Never: the die is held until the collection ends (NPGC).
     None,
     /// Semi-preemptively: between the operations of a collection (PGC).
     Semi {
-        /// Requests for the page that is moved use its buffer.
+        /// `true` if requests for the page that is moved use its buffer.
         merge: bool,
-        /// A request overlaps with the collection's operation of the same kind.
+        /// `true` if a request overlaps with the collection's operation of the same kind.
         pipeline: bool,
     },
 }
 
-/// When and how garbage is collected. Blocks are erased blocks of a unit.
+/// The rules of garbage collection. Blocks are erased blocks of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collecting {
     /// The unit that counts its erased blocks together.
     pub unit: Unit,
-    /// A write that finds its frontier full starts collections at or below so many blocks.
+    /// The blocks at or below which a write that finds its frontier full starts collections.
     pub low: u32,
-    /// Collections go on until there are more than so many blocks.
+    /// The blocks above which collections stop.
     pub high: u32,
-    /// Below so many blocks writes wait (state S2), until there are more; 0 for never.
+    /// The blocks below which writes wait (state S2), until there are more; 0 for never.
     pub hard: u32,
-    /// How the collector gives way.
+    /// The way in which the collector gives way.
     pub preemption: Preemption,
-    /// Without preemption, a collection holds all dies of its unit, not its own alone.
+    /// `true` if, without preemption, a collection holds all dies of its unit, not its own alone.
     pub holds_unit: bool,
     /// The time of the search for a victim, in which its die is busy.
     pub search_ns: u64,
     /// The time of a look into the queue at each preemption point.
     pub poll_ns: u64,
-    /// Pages are moved inside their die, without the bus.
+    /// `true` if pages are moved inside their die, without the bus.
     pub copy_back: bool,
-    /// Collections of idle dies.
+    /// The rule of collections on idle dies.
     pub idle: Option<Idle>,
-    /// Write pacing: the host's writes go before the steps of a collection in proportion to its progress.
+    /// `true` for write pacing: the host's writes go before the steps of a collection in proportion to its
+    /// progress.
     pub paces_writes: bool,
 }
 
-/// Collections while nothing else is to do.
+/// The rule of collections while nothing else is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// A die collects while its unit has at most so many erased blocks.
+    /// The most erased blocks of its unit with which a die collects.
     pub below: u32,
-    /// After it has been idle for so long.
+    /// The time that a die is idle before it collects.
     pub after_ns: u64,
 }
 
-/// Suspending an operation of the cells to serve a request.
+/// The rule by which operations of the cells are suspended to serve a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspend {
-    /// Erases can be suspended, by reads and writes.
+    /// `true` if erases can be suspended, by reads and writes.
     pub erase: bool,
-    /// Programs can be suspended, by reads.
+    /// `true` if programs can be suspended, by reads.
     pub program: bool,
-    /// Time until a suspended operation has let go of the die.
+    /// The time until a suspended operation has let go of the die.
     pub suspend_ns: u64,
-    /// Time that it loses when it goes on.
+    /// The time that it loses when it goes on.
     pub resume_ns: u64,
-    /// An erase with less left than this is not suspended.
+    /// The least time left of an erase that is suspended.
     pub least_erase_ns: u64,
-    /// A program with less left than this is not suspended.
+    /// The least time left of a program that is suspended.
     pub least_program_ns: u64,
     /// The most times that one operation is suspended: a bound that guarantees its end.
     pub most: u32,
 }
 
 impl Suspend {
-    /// Hardware that suspends nothing.
+    /// The rule of hardware that suspends nothing.
     pub const NEVER: Self = Self {
         erase: false,
         program: false,
@@ -162,22 +164,22 @@ impl Suspend {
     };
 }
 
-/// Where requests come from in time.
+/// The loop in which requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
-    /// At their arrival times, whatever the drive does.
+    /// Open: requests come at their arrival times, whatever the drive does.
     Open,
-    /// From so many threads, each with one request at a time and a pause after it.
+    /// Closed: requests come from threads, each with one request at a time and a pause after it.
     Closed {
-        /// Threads.
+        /// The number of threads.
         threads: u32,
-        /// Pause between a completion and the thread's next request.
+        /// The pause between a completion and the thread's next request.
         think_ns: u64,
     },
 }
 
 impl Loop {
-    /// The loop of a host whose requests arrive so; `None` for times of their own.
+    /// Returns the loop of a host with these arrivals; `None` stands for times of their own.
     pub fn of(arrivals: Option<Arrivals>) -> Self {
         match arrivals {
             Some(Arrivals::Closed { threads, think_ns }) => Self::Closed { threads, think_ns },
@@ -187,9 +189,9 @@ impl Loop {
 }
 
 impl Settings {
-    /// A drive with nothing beside its hardware: pages in the order `CWDP`, first come first served, no
-    /// preemption and no cache. Each plane collects at two erased blocks, and the host sends requests at their
-    /// times, of which the drive works on any number.
+    /// Returns the settings of a drive with nothing beside its hardware: pages in the order `CWDP`, first
+    /// come first served, no preemption and no cache. Each plane collects at two erased blocks, and the host
+    /// sends requests at their times, of which the drive works on any number.
     pub fn plain(hardware: Hardware) -> Self {
         Self {
             hardware,
@@ -220,7 +222,7 @@ impl Settings {
         }
     }
 
-    /// Whether nothing can begin on a die between a page's transfer to it and its program, nor stop
+    /// Returns `true` if nothing can begin on a die between a page's transfer to it and its program, nor stop
     /// the program.
     pub(crate) fn programs_follow_transfers(&self) -> bool {
         let pipelines =
@@ -228,19 +230,19 @@ impl Settings {
         !self.cache_commands && !pipelines && !self.suspend.program
     }
 
-    /// Whether a die at work may begin something, or stop what it does.
+    /// Returns `true` if a die at work may begin something, or stop its present work.
     pub(crate) fn begins_when_busy(&self) -> bool {
         !self.programs_follow_transfers() || self.suspend.erase || self.hardware.units_per_page > 1
     }
 
-    /// Idle time after which a die collects or folds; `None` for never.
+    /// Returns the idle time after which a die collects or folds, or `None` for never.
     pub(crate) fn idle_ns(&self) -> Option<u64> {
         let idle = self.collecting.idle.map(|idle| idle.after_ns);
         idle.or(self.slc.map(|slc| slc.after_ns))
     }
 
-    /// Whether a collection goes on from its first page to its last without a look at anything but the
-    /// bus, and nothing of the host touches its plane meanwhile.
+    /// Returns `true` if a collection goes on from its first page to its last without a look at anything but
+    /// the bus, and nothing of the host touches its plane meanwhile.
     pub(crate) fn collects_undisturbed(&self) -> bool {
         let Collecting { unit, preemption, copy_back, paces_writes, .. } = self.collecting;
         unit == Unit::Plane
@@ -256,7 +258,7 @@ impl Settings {
             && self.programs_follow_transfers()
     }
 
-    /// Whether a drive can be told this.
+    /// Checks that a drive can have these settings.
     ///
     /// # Errors
     /// Those of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.

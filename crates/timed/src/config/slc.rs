@@ -5,7 +5,7 @@ use flashgc_ftl::{SlcBlocks, SlcRegion};
 
 use super::notation::{Threshold, parts, time};
 
-/// Idle time after which blocks are folded, where none is given.
+/// The idle time after which blocks are folded unless another is given.
 const AFTER_NS: u64 = 100_000_000;
 
 /// An SLC region on a drive of a known shape.
@@ -13,13 +13,13 @@ const AFTER_NS: u64 = 100_000_000;
 pub struct Slc {
     /// The region of every plane.
     pub region: SlcRegion,
-    /// Reading a page of an SLC block.
+    /// The time to read a page of an SLC block.
     pub read_ns: u64,
-    /// Programming one.
+    /// The time to program a page of an SLC block.
     pub program_ns: u64,
-    /// Erasing an SLC block.
+    /// The time to erase an SLC block.
     pub erase_ns: u64,
-    /// A die folds after it has been idle for so long.
+    /// The idle time after which a die folds.
     pub after_ns: u64,
 }
 
@@ -27,9 +27,9 @@ pub struct Slc {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcPlan {
     is_dynamic: bool,
-    /// Blocks in SLC mode; or, where they are lent, those that stay erased.
+    /// The blocks in SLC mode or, if they are lent, those that stay erased.
     blocks: Threshold,
-    /// Blocks that are lent at most.
+    /// The most blocks that are lent.
     most: Option<Threshold>,
     waits: bool,
     bits_per_cell: u32,
@@ -114,7 +114,7 @@ pub fn parse_slc(text: &str) -> Result<SlcPlan, SpecError> {
     Ok(plan)
 }
 
-/// Whether writes wait while the region is full.
+/// Returns `true` if writes wait while the region is full.
 fn waits(word: &str) -> Result<bool, SpecError> {
     match word {
         "direct" => Ok(false),
@@ -127,7 +127,8 @@ fn waits(word: &str) -> Result<bool, SpecError> {
 }
 
 impl SlcPlan {
-    /// Reads a region and its times, on flash of so many bits a cell; `None` where no region is asked for.
+    /// Reads a region and its times, on flash of `bits_per_cell` bits a cell. Returns `None` if no region
+    /// is asked for.
     ///
     /// # Errors
     /// Those of [`parse_slc`] and [`parse_times`]; a region without times, times without a region.
@@ -155,7 +156,7 @@ impl SlcPlan {
         Ok(Some(Self { times: parse_times(times)?, bits_per_cell, ..plan }))
     }
 
-    /// The region on planes of `blocks` blocks, of which collections leave `high` erased.
+    /// Returns the region on planes of `blocks` blocks, of which collections leave `high` erased.
     pub fn on(&self, blocks: u32, high: u32) -> Slc {
         let count = self.blocks.blocks(1, blocks);
         let [read_ns, program_ns, erase_ns] = self.times;
@@ -173,7 +174,7 @@ impl SlcPlan {
         Slc { region, read_ns, program_ns, erase_ns, after_ns: self.after_ns }
     }
 
-    /// Blocks of a plane of `blocks` blocks that never hold data in normal mode.
+    /// Returns the number of a plane's `blocks` blocks that never hold data in normal mode.
     pub fn blocks_kept(&self, blocks: u32) -> u32 {
         self.on(blocks, 0).region.blocks_kept()
     }

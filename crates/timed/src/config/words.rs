@@ -8,7 +8,7 @@ use crate::metrics::timeline::Window;
 use super::notation::{Threshold, parts, time};
 use super::settings::{Preemption, Scheduling, Suspend, Unit};
 
-/// Length of the window around the slowest request, where none is given.
+/// The length of the window around the slowest request unless another is given.
 const WORST_NS: u64 = 50_000_000;
 
 /// Reads `0ms:50ms`, `worst` or `worst:50ms`.
@@ -48,10 +48,10 @@ pub const PREEMPTIONS: [&str; 7] = [
     "suspend",
 ];
 
-/// How collections give way: `none`; `pgc` (semi-preemptive: between flash operations), with
-/// `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between operations, and
-/// programs and erases are suspended, as today's flash can). Returns that, and whether erases and
-/// programs are suspended.
+/// Reads the way in which collections give way: `none`; `pgc` (semi-preemptive: between flash
+/// operations), with `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between
+/// operations, and programs and erases are suspended, as today's flash can). Returns it, and `true`
+/// for erases and for programs that are suspended.
 ///
 /// # Errors
 /// Another word, or `none` together with one.
@@ -138,7 +138,7 @@ pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
 const SCHEDULINGS: [(&str, Scheduling); 2] =
     [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
 
-/// The words of [`parse_scheduling`].
+/// Returns the words of [`parse_scheduling`].
 pub fn scheduling_words() -> Vec<&'static str> {
     SCHEDULINGS.iter().map(|(word, _)| *word).collect()
 }
@@ -158,7 +158,7 @@ const UNITS: [(&str, Unit); 4] = [
     ("drive", Unit::Drive),
 ];
 
-/// The words of [`parse_unit`].
+/// Returns the words of [`parse_unit`].
 pub fn unit_words() -> Vec<&'static str> {
     UNITS.iter().map(|(word, _)| *word).collect()
 }

@@ -7,20 +7,21 @@ use flashgc_base::value;
 
 use super::chain::Chains;
 
-/// A channel's bus. A job learns at once when its turn comes: the transfers before it are known.
+/// A channel's bus. A job knows at once when its turn comes, since the transfers before it are
+/// known.
 #[derive(Clone, Debug)]
 pub struct Bus {
-    /// Dies whose transfers end by events of the channel, with the times of these.
+    /// The dies whose transfers end by events of the channel, with the times of these.
     ends: VecDeque<(u32, u64)>,
     pub(super) turns: Turns,
-    /// Collections on dies of the channel that nothing disturbs. They take their turns late.
+    /// The collections on dies of the channel that nothing disturbs. They take their turns late.
     pub(super) chains: Chains,
 }
 
 /// The turns on a bus that have been asked for.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    /// When the last transfer asked for ends.
+    /// The time at which the last transfer asked for ends.
     pub(super) free_at: u64,
     /// The length of all transfers asked for.
     asked_ns: u64,
@@ -46,7 +47,7 @@ impl Turns {
 }
 
 impl Bus {
-    /// The bus of so many dies, free.
+    /// Returns the bus of `dies` dies, free.
     pub fn new(dies: u32) -> Self {
         Self {
             ends: VecDeque::with_capacity(dies as usize),
@@ -55,22 +56,23 @@ impl Bus {
         }
     }
 
-    /// Has an event of the channel end the transfer of `die` at `end`. Returns when the first of
-    /// those events comes, if this one is the first.
+    /// Lets an event of the channel end the transfer of `die` at `end`. Returns the time of the
+    /// first of those events, if this one is the first.
     pub fn end_by_event(&mut self, die: u32, end: u64) -> Option<u64> {
         debug_assert!(self.ends.back().is_none_or(|&(_, last)| last <= end), "turns are in order");
         self.ends.push_back((die, end));
         (self.ends.len() == 1).then_some(end)
     }
 
-    /// The event of the channel has come. Returns the die whose transfer is over, and when the next
-    /// of those events comes.
+    /// Ends a transfer, as the event of the channel has come. Returns the die whose transfer is
+    /// over, and the time of the next of those events.
     pub fn end(&mut self) -> (u32, Option<u64>) {
         let (die, _) = self.ends.pop_front().expect("a transfer is under way");
         (die, self.ends.front().map(|&(_, end)| end))
     }
 
-    /// The time for which it has been in use until `now`, without transfers that are still to come.
+    /// Returns the time for which the bus has been in use until `now`, without transfers that are
+    /// still to come.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.turns.asked_ns - self.turns.free_at.saturating_sub(now)
     }

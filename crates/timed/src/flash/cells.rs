@@ -1,17 +1,17 @@
-//! How long the cells work on a job.
+//! The times that the cells work on jobs.
 
 use super::{Flash, Job};
 use crate::config::{Hardware, ReadRetry, Settings, Slc};
 use crate::page_times::PageTimes;
 
-/// The flash page that a job works on, as far as its time depends on it.
+/// The flash page that a job works on, as far as the job's time depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
-    /// Its number in its block.
+    /// The number of the page in its block.
     pub page: u32,
-    /// Erases of its block.
+    /// The number of erases of its block.
     pub erases: u32,
-    /// How long its data have been there.
+    /// The age of its data.
     pub age_ns: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct CellTimes {
     retry: Option<ReadRetry>,
     /// The times of SLC cells, which are alike and need no retries; `None` where there are none.
     slc: Option<Slc>,
-    /// Copies stay in their die: no controller sees their errors.
+    /// `true` if copies stay in their die: no controller sees their errors.
     copies_back: bool,
 }
 
@@ -45,13 +45,13 @@ impl CellTimes {
 }
 
 impl Flash {
-    /// Whether a job takes as long on any page.
+    /// Returns `true` if a job takes as long on any page.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
     }
 
-    /// How long the cells work on a job, on pages that are all alike.
+    /// Returns the time that the cells work on a job, on pages that are all alike.
     #[inline]
     pub fn cell_time(&self, job: Job) -> u64 {
         match job {
@@ -61,7 +61,7 @@ impl Flash {
         }
     }
 
-    /// The same in an SLC block.
+    /// Returns the time that the cells work on a job in an SLC block.
     pub fn slc_time(&self, job: Job) -> Option<u64> {
         self.times.slc.map(|slc| match job {
             Job::Erase => slc.erase_ns,
@@ -70,7 +70,8 @@ impl Flash {
         })
     }
 
-    /// The same on this page. A read is repeated as often as its block and its data need.
+    /// Returns the time that the cells work on a job on this page. A read is repeated as often as
+    /// its block and its data need.
     pub fn cell_time_at(&self, job: Job, site: &Site) -> u64 {
         let CellTimes { pages, retry, copies_back, .. } = &self.times;
         let once = match (job, pages) {

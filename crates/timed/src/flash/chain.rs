@@ -1,5 +1,5 @@
-//! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus
-//! meet others: they are taken when somebody else asks for that bus, in the order of time.
+//! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus meet
+//! others: they are taken when somebody else asks for that bus, in the order of time.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::{value, words};
@@ -10,7 +10,7 @@ use super::{Die, Flash, Job, Stage};
 use crate::clock::{Clock, Event, NEVER, Position};
 use crate::measure::{Observer, Place, Stint};
 
-/// What a chain does until its time comes.
+/// The step of a chain that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// The command of the next read is on the bus, or waits for it.
@@ -21,7 +21,8 @@ enum Doing {
     Out,
     /// The page comes back over the bus, and is programmed.
     Program,
-    /// The same; then, as the bus is not needed for it, the cells read the next page.
+    /// The page comes back and is programmed; then, as the bus is not needed for it, the cells read the
+    /// next page.
     ProgramRead,
     /// All pages are copied.
     Nothing,
@@ -36,19 +37,19 @@ impl Value for Doing {
 pub struct Chain {
     pub die: u32,
     doing: Doing,
-    /// When its step ends, as the place of the event that would say so.
+    /// The end of its step, as the place of the event that would say so.
     ends: Position,
-    /// Pages that have not yet gone back to the cells.
+    /// The number of pages that have not yet gone back to the cells.
     left: u32,
-    /// Pages that are on their way back to the cells, and that the map has not moved yet.
+    /// The number of pages that are on their way back to the cells, and that the map has not moved yet.
     pub due: u32,
-    /// An observer is told of its work.
+    /// `true` if the work is reported to an observer.
     is_told: bool,
-    /// Pages programmed of which it was told, without their number.
+    /// The number of pages programmed since it was last reported.
     copies_told: u32,
-    /// It was told of the program before the read.
+    /// `true` if the program before the read has been reported.
     has_told_program: bool,
-    /// Since when the bus has been busy with the page on it, of which it was not told.
+    /// The time since when the bus has been busy with the page on it, which is not reported yet.
     bus_from: u64,
 }
 
@@ -64,13 +65,13 @@ pub struct Chains {
     order: Vec<End>,
 }
 
-/// When the step of a chain ends and which chain that is: time, timer and index, from the high bits
-/// to the low ones.
+/// The end of a chain's step and the chain's number: time, timer and index, from the high bits to the low
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End(u128);
 
 impl End {
-    /// Behind all ends at `place`.
+    /// Returns an end behind all those at `place`.
     #[inline(always)]
     fn behind(place: Position) -> Self {
         Self::new(place, u32::MAX)
@@ -110,7 +111,7 @@ impl Value for Chains {
 }
 
 impl Chains {
-    /// When the first of their steps ends; [`NEVER`] if none is under way.
+    /// Returns the time at which the first of their steps ends, or [`NEVER`] if none is under way.
     #[inline(always)]
     pub fn next(&self) -> u64 {
         self.order.first().map_or(NEVER, |first| first.time())
@@ -121,7 +122,7 @@ impl Chains {
         self.put_in_order();
     }
 
-    /// Which is that of `die`.
+    /// Returns the index of the chain of `die`.
     fn index_of(&self, die: u32) -> usize {
         self.all.iter().position(|chain| chain.die == die).expect("it has a chain")
     }
@@ -138,8 +139,9 @@ impl Chains {
         self.order.sort_unstable();
     }
 
-    /// Lets the chain whose step ends first go on by `steps`, if that is until `until`: to the end of its
-    /// last step before the next of another chain, or until `until`. Returns when that step ended.
+    /// Advances the chain whose step ends first by `steps`, if it ends until `until`: to the end of its
+    /// last step before the next of another chain, or until `until`. Returns the time at which that step
+    /// ended.
     #[inline(always)]
     fn go_on(
         &mut self,
@@ -161,22 +163,22 @@ impl Chains {
     }
 }
 
-/// How long the steps of a copy take.
+/// The durations of the steps of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     command_ns: u64,
     read_ns: u64,
     out_ns: u64,
-    /// The command and the data of the program.
+    /// The time of the command and the data of the program.
     in_ns: u64,
     program_ns: u64,
 }
 
-/// The places of the events, among those of one time, that the steps of the chains of a channel stand for.
+/// The timers of the events, among those of one time, that the steps of the chains of a channel stand for.
 struct Timers {
-    /// Of the bus.
+    /// The timer of the bus.
     bus: u32,
-    /// Of the cells of die 0.
+    /// The timer of the cells of die 0.
     first_die: u32,
 }
 
@@ -189,7 +191,7 @@ impl Timers {
 }
 
 impl Chain {
-    /// Its next step, until `at`.
+    /// Begins the step `doing`, which ends at `at`.
     #[inline(always)]
     fn goes_on(&mut self, timers: &Timers, doing: Doing, at: u64) {
         let timer = match doing {
@@ -199,8 +201,8 @@ impl Chain {
         (self.doing, self.ends) = (doing, Position { time: at, timer });
     }
 
-    /// Its steps end, and the next ones begin, until `stop`; `turns` are those on its bus. Returns when
-    /// the last of those steps ended.
+    /// Ends steps and begins the next ones, until `stop`; `turns` are those on the chain's bus. Returns
+    /// the time at which the last of those steps ended.
     #[inline(always)]
     fn step(
         &mut self,
@@ -249,13 +251,13 @@ impl Chain {
         }
     }
 
-    /// A page is read at `at`: it goes out over the bus.
+    /// Sends a page, read at `at`, out over the bus.
     #[inline(always)]
     fn goes_out(&mut self, at: u64, steps: &Steps, timers: &Timers, turns: &mut Turns) {
         self.goes_on(timers, Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns);
     }
 
-    /// A page is out at `at`: it goes back to the cells.
+    /// Sends a page, out at `at`, back to the cells.
     #[inline(always)]
     fn goes_back(
         &mut self,
@@ -279,7 +281,7 @@ impl Chain {
         }
     }
 
-    /// Tells that a place was busy.
+    /// Reports that a place was busy.
     #[inline(always)]
     fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, told: &mut Told) {
         if self.is_told {
@@ -287,7 +289,7 @@ impl Chain {
         }
     }
 
-    /// Tells how many pages were programmed since it was last asked.
+    /// Reports the number of pages programmed since the last report.
     pub fn tell_copies<O: Observer>(&mut self, observer: &mut O) {
         let pages = std::mem::take(&mut self.copies_told);
         if self.is_told && pages > 0 {
@@ -295,13 +297,13 @@ impl Chain {
         }
     }
 
-    /// Tells of the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
+    /// Reports the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
     fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Told) {
         self.tell(Place::Bus, self.bus_from, end_ns, told);
         self.bus_from = back_ns;
     }
 
-    /// Tells of the program that ended at `programmed`, with the read after it until `end_ns`, and of the
+    /// Reports the program that ended at `programmed`, with the read after it until `end_ns`, and the
     /// transfers before it.
     #[inline(always)]
     fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Told) {
@@ -311,8 +313,8 @@ impl Chain {
         self.copies_told += 1;
     }
 
-    /// Tells of everything that has ended until `until`, of which it was still to tell. Returns when the
-    /// last of it ended.
+    /// Reports everything that has ended until `until` and was not reported yet. Returns the time at which
+    /// the last of it ended.
     fn tell_until(
         &mut self,
         steps: &Steps,
@@ -338,7 +340,7 @@ impl Chain {
         0
     }
 
-    /// The earliest end of its last program, on a bus that is free from `free_at` on.
+    /// Returns the earliest end of its last program, on a bus that is free from `free_at` on.
     fn earliest_end(&self, steps: &Steps, free_at: u64) -> u64 {
         let Steps { command_ns, read_ns, out_ns, in_ns, program_ns } = *steps;
         let copy_ns = command_ns + read_ns + out_ns + in_ns + program_ns;
@@ -356,7 +358,7 @@ impl Chain {
 }
 
 impl Flash {
-    /// The steps of a copy within a die.
+    /// Returns the durations of the steps of a copy within a die.
     fn steps_of_copy(&self) -> Steps {
         let hardware = &self.hardware;
         let (command_ns, data_ns) = (hardware.command_ns, hardware.transfer_of(1));
@@ -369,8 +371,8 @@ impl Flash {
         }
     }
 
-    /// An idle die begins to copy `pages` pages of a victim, one after another. `is_told`: an observer is
-    /// told of the work.
+    /// Lets an idle die begin to copy `pages` pages of a victim, one after another. With `is_told` the
+    /// work is reported to an observer.
     pub fn begin_chain(&mut self, clock: &mut Clock, die: u32, pages: u32, is_told: bool) {
         let (now, steps) = (clock.now(), self.steps_of_copy());
         let channel = self.dies[die as usize].channel;
@@ -400,7 +402,7 @@ impl Flash {
         die_state.cells = Stage { job: Job::CopyAll, begin: now, ..Stage::IDLE };
     }
 
-    /// The chain of a die may be over now. Returns it if it is; else its event comes again.
+    /// Returns the chain of a die if it is over now. If it is not, its event comes again.
     pub fn end_chain(&mut self, clock: &mut Clock, die: u32) -> Option<Chain> {
         let Die { channel, .. } = self.dies[die as usize];
         let ended = self.take_turns(clock, channel, clock.position());
@@ -417,8 +419,8 @@ impl Flash {
         Some(bus.chains.remove(index))
     }
 
-    /// All chains take the turns that are theirs until `until`. Returns when the last of their steps
-    /// until then ended.
+    /// Lets all chains take the turns that are theirs until `until`. Returns the time at which the last of
+    /// their steps until then ended.
     pub fn take_all_turns(&mut self, clock: &Clock, until: Position) -> u64 {
         let channels = 0..self.buses.len() as u32;
         let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();
@@ -430,18 +432,18 @@ impl Flash {
         ended
     }
 
-    /// The chains under way.
+    /// Returns the chains under way.
     pub fn chains_mut(&mut self) -> impl Iterator<Item = &mut Chain> {
         self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all)
     }
 
-    /// The work of chains that the observer is not told of yet.
+    /// Returns the work of chains that is not reported to the observer yet.
     pub fn told(&mut self) -> &mut Told {
         &mut self.told
     }
 
-    /// The chains of a channel take the turns on its bus that are theirs until `until`. Returns when the
-    /// last of their steps ended.
+    /// Lets the chains of a channel take the turns on its bus that are theirs until `until`. Returns the
+    /// time at which the last of their steps ended.
     #[inline]
     pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
         match self.buses[channel as usize].chains.next() <= until.time {

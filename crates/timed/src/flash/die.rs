@@ -5,8 +5,8 @@ use flashgc_base::value;
 
 use crate::clock::NEVER;
 
-/// The job of the cells or the bus of a die. A host operation is named by the first of the page
-/// operations that go together.
+/// The job of the cells or the bus of a die. A host operation has the number of the first of the
+/// page operations that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
     Idle,
@@ -83,7 +83,7 @@ impl Value for Die {
 }
 
 impl Job {
-    /// The host's page operation.
+    /// Returns the host's page operation.
     pub fn op(self) -> Option<u32> {
         match self {
             Self::Read(op)
@@ -95,12 +95,12 @@ impl Job {
         }
     }
 
-    /// Whether it is a collection's.
+    /// Returns `true` if the job is a collection's.
     pub fn is_collections(self) -> bool {
         matches!(self, Self::CopyRead | Self::CopyWrite | Self::CopyAll | Self::Erase | Self::Poll)
     }
 
-    /// Whether the bus comes before the cells.
+    /// Returns `true` if the bus comes before the cells.
     pub fn programs(self) -> bool {
         matches!(self, Self::Write(_) | Self::ModifyWrite(_) | Self::CopyWrite)
     }
@@ -110,13 +110,13 @@ impl Job {
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     pub job: Job,
-    /// When its turn came.
+    /// The time at which its turn came.
     pub begin: u64,
-    /// How long it takes.
+    /// The duration of the job.
     pub length: u64,
-    /// The job is done in this half and waits for the other.
+    /// `true` if the job is done in this half and waits for the other.
     pub held: bool,
-    /// On the bus: only the command, before the cells work.
+    /// `true` on the bus if it is the command alone, before the cells work.
     pub command: bool,
 }
 
@@ -135,25 +135,25 @@ pub struct Suspended {
     pub job: Job,
     /// The time that it takes when it goes on.
     pub left: u64,
-    /// Times that it has been suspended.
+    /// The number of times that it has been suspended.
     pub times: u32,
-    /// Page operations that came before this order are served before it goes on.
+    /// The order of page operations before which they are served before it goes on.
     pub mark: u64,
 }
 
-/// Adds up the time for which something is so.
+/// A sum of the time for which something is true.
 #[derive(Clone, Copy, Debug)]
 struct Stopwatch {
-    /// Since when, or [`NEVER`].
+    /// The time since when it is true, or [`NEVER`].
     since: u64,
-    /// For how long before.
+    /// The time for which it was true before.
     total: u64,
 }
 
 impl Stopwatch {
     const STOPPED: Self = Self { since: NEVER, total: 0 };
 
-    /// Starts or stops at `now`, unless it is as it should be.
+    /// Starts or stops at `now`, unless it runs or stands already.
     #[inline]
     fn note(&mut self, runs: bool, now: u64) {
         debug_assert!(self.since <= now || self.since == NEVER);
@@ -175,9 +175,9 @@ pub struct Die {
     pub cells: Stage,
     pub bus: Stage,
     pub suspended: Option<Suspended>,
-    /// Times that the job of the cells has been suspended.
+    /// The number of times that the job of the cells has been suspended.
     pub suspends: u32,
-    /// How long the cells work on the job of the bus when it has its command or its data.
+    /// The time that the cells work on the job of the bus once it has its command or its data.
     pub after_bus_ns: u64,
     in_use: Stopwatch,
     held: Stopwatch,
@@ -202,23 +202,24 @@ impl Die {
         self.cells.is_idle() & self.bus.is_idle()
     }
 
-    /// Whether the job of the cells has begun at `now`: it has worked, or had been suspended.
+    /// Returns `true` if the job of the cells has begun at `now`: it has worked, or had been
+    /// suspended.
     pub fn has_begun(&self, now: u64) -> bool {
         now > self.cells.begin || self.suspends > 0
     }
 
-    /// Whether its cells or its side of the bus are at a program.
+    /// Returns `true` if its cells or its side of the bus are at a program.
     pub fn programs(&self) -> bool {
         self.bus.job.programs() || self.cells.job.programs()
     }
 
-    /// How long it has been held by collections until `now`.
+    /// Returns the time for which it has been held by collections until `now`.
     #[inline]
     pub fn held_until(&self, now: u64) -> u64 {
         self.held.until(now)
     }
 
-    /// How long it has been in use until `now`.
+    /// Returns the time for which it has been in use until `now`.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.in_use.until(now)
     }
@@ -242,7 +243,7 @@ impl Die {
 mod tests {
     use super::*;
 
-    /// The time for which a die is held, with `job` for 10 ns and `suspended` suspended.
+    /// Returns the time for which a die is held, with `job` for 10 ns and `suspended` suspended.
     fn held_by(job: Job, suspended: Option<Job>) -> u64 {
         let mut die = Die::new(0);
         die.cells = Stage { job, length: 10, ..Stage::IDLE };

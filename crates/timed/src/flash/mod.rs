@@ -25,16 +25,16 @@ use told::Told;
 pub struct Flash {
     hardware: Hardware,
     times: CellTimes,
-    /// Every page takes as long.
+    /// `true` if jobs take as long on every page.
     is_uniform: bool,
-    /// Copies stay in their die.
+    /// `true` if copies stay in their die.
     copies_back: bool,
-    /// Nothing can begin on a die between a page's transfer to it and its program, nor stop the
-    /// program: the two are one event.
+    /// `true` if nothing can begin on a die between a page's transfer to it and its program, nor stop
+    /// the program: the two are one event.
     programs_follow_transfers: bool,
     dies: Vec<Die>,
     buses: Vec<Bus>,
-    /// The work of chains that the observer is not told of yet; none between two runs.
+    /// The work of chains that is not reported to the observer yet; none between two runs.
     told: Told,
 }
 
@@ -46,7 +46,7 @@ impl State for Flash {
 }
 
 impl Flash {
-    /// Idle flash.
+    /// Returns idle flash.
     pub fn new(settings: &Settings) -> Self {
         let hardware = settings.hardware;
         let dies = 0..hardware.all_dies();
@@ -63,13 +63,13 @@ impl Flash {
         }
     }
 
-    /// The job of a die.
+    /// Returns the state of a die.
     #[inline]
     pub fn die(&self, die: u32) -> &Die {
         &self.dies[die as usize]
     }
 
-    /// Whether a command goes over the bus before the cells work.
+    /// Returns `true` if a command goes over the bus before the cells work.
     #[inline]
     pub fn has_commands(&self) -> bool {
         self.hardware.command_ns > 0
@@ -81,7 +81,8 @@ impl Flash {
         self.dies[die as usize].note(now, held);
     }
 
-    /// The times for which each bus and each die was in use, and each die was held by collections.
+    /// Returns the times for which each bus and each die was in use, and each die was held by
+    /// collections.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         [
             self.buses.iter().map(|bus| bus.busy_until(now)).collect(),
@@ -109,8 +110,8 @@ impl Flash {
         }
     }
 
-    /// Begins a job that starts on the bus: one of `units` mapping units. The cells work for `cells_ns`
-    /// after it. Whether it is over at once.
+    /// Begins a job of `units` mapping units that starts on the bus. The cells work for `cells_ns`
+    /// after it. Returns `true` if it is over at once.
     #[inline(always)]
     pub fn begin_on_bus(
         &mut self,
@@ -146,7 +147,7 @@ impl Flash {
         clock.set(Event::Cells(die), clock.now() + length);
     }
 
-    /// The transfer on a channel is over. Returns the die and its transfer.
+    /// Ends the transfer on a channel. Returns the die and its transfer.
     pub fn end_transfer(&mut self, clock: &mut Clock, channel: u32) -> (u32, Stage) {
         let (die, next) = self.buses[channel as usize].end();
         if let Some(end) = next {
@@ -155,8 +156,8 @@ impl Flash {
         (die, self.leave_bus(die))
     }
 
-    /// Goes on after a transfer: after a command the cells begin, and a program waits for them.
-    /// Returns a job that is over.
+    /// Goes on after a transfer: after a command the cells begin, and a program waits for them. Returns
+    /// a job that is over.
     pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
         if transfer.command {
             let cells_ns = self.dies[die as usize].after_bus_ns;
@@ -166,8 +167,8 @@ impl Flash {
         self.transferred(clock, die, transfer.job)
     }
 
-    /// Its side of the bus is idle: a page that the cells of a die have read may go out. Returns a
-    /// job that is over.
+    /// Uses the idle side of a die's bus: a page that the cells have read may go out. Returns a job
+    /// that is over.
     pub fn bus_freed(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
         if !die_state.cells.held || !die_state.bus.is_idle() {
@@ -178,8 +179,8 @@ impl Flash {
         self.read_out(clock, ops, die, job)
     }
 
-    /// The cells of a die are done. Returns their job, and before it a transfer that had no event
-    /// of its own.
+    /// Ends the work of a die's cells. Returns their job, and before it a transfer that had no event of
+    /// its own.
     #[inline]
     pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
         let mut transfer = None;
@@ -256,7 +257,7 @@ impl Flash {
         Some(stage).filter(|stage| stage.length > 0)
     }
 
-    /// The suspended job of a die, to be continued.
+    /// Returns the suspended job of a die, to be continued.
     pub fn suspended_mut(&mut self, die: u32) -> Option<&mut Suspended> {
         self.dies[die as usize].suspended.as_mut()
     }
@@ -286,7 +287,7 @@ impl Flash {
         }
     }
 
-    /// Gives a job its turn on the bus. Returns when its transfer ends.
+    /// Gives a job its turn on the bus. Returns the time at which its transfer ends.
     #[inline(always)]
     fn take_bus(
         &mut self,
@@ -312,14 +313,15 @@ impl Flash {
         end
     }
 
-    /// The transfer of a die is over. Returns it.
+    /// Ends the transfer of a die. Returns it.
     fn leave_bus(&mut self, die: u32) -> Stage {
         let bus = &mut self.dies[die as usize].bus;
         debug_assert!(!bus.is_idle());
         std::mem::replace(bus, Stage::IDLE)
     }
 
-    /// A job has its data over the bus; its die's side of the bus is idle. Returns it if it is over.
+    /// Goes on with a job that has its data over the bus; its die's side of the bus is idle. Returns it
+    /// if it is over.
     fn transferred(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
         if !job.programs() {
             return Some(job);
@@ -360,7 +362,7 @@ mod tests {
     use super::super::testing::settings;
     use super::*;
 
-    /// Flash of two dies, a clock, and two writes.
+    /// Returns the flash of two dies, a clock, and two writes.
     fn flash(settings: &Settings) -> (Flash, Clock, Ops) {
         let mut ops = Ops::default();
         (0..2).for_each(|page| {

@@ -1,20 +1,21 @@
-//! The work of chains of which the observer is to be told: as sums where that is enough for it.
+//! The work of chains that is going to be reported to the observer: as sums if they are enough for
+//! it.
 
 use crate::measure::{Observer, Place, Stint};
 
-/// Work that is over, until somebody tells of it.
+/// Work that is over and not reported yet.
 #[derive(Default)]
 pub struct Told {
-    /// Work between these times is added up.
+    /// The times between which work is added up.
     between: (u64, u64),
-    /// That of buses and that of dies.
+    /// The work of buses and that of dies, added up.
     busy_ns: [u64; 2],
     /// All other work.
     stints: Vec<Stint>,
 }
 
 impl Told {
-    /// Some more.
+    /// Adds a stint of work.
     #[inline(always)]
     pub fn add(&mut self, stint: Stint) {
         let Stint { begin_ns, end_ns, place, .. } = stint;
@@ -25,7 +26,7 @@ impl Told {
         }
     }
 
-    /// Tells the observer all of it.
+    /// Reports all of it to the observer.
     pub fn tell<O: Observer>(&mut self, observer: &mut O) {
         observer.was_busy_in_all(self.between, std::mem::take(&mut self.busy_ns));
         self.stints.drain(..).for_each(|stint| observer.was_busy(&stint));

@@ -1,5 +1,5 @@
-//! Whose request is next: weighted round robin with urgent priority class, the arbitration of NVMe
-//! (base specification 2.0, 3.4.4).
+//! The tenant whose request is next: weighted round robin with urgent priority class, the arbitration
+//! of NVMe (base specification 2.0, 3.4.4).
 //!
 //! Tenants of the class urgent come before all others. The classes high, medium and low each have a
 //! number of requests a round, their weight; a round ends when every class with requests has used its
@@ -13,16 +13,16 @@ use crate::tenants::{ClassWeights, Priority, Tenant};
 
 /// The tenants of a class that take turns.
 struct Turns {
-    /// Their numbers and weights.
+    /// The numbers and weights of the tenants.
     members: Vec<(usize, u32)>,
     at: Turn,
 }
 
-/// Whose turn it is.
+/// The tenant whose turn it is.
 #[derive(Clone, Copy)]
 struct Turn {
     member: usize,
-    /// Requests that it may send still.
+    /// The number of requests that it may still send.
     left: u32,
 }
 
@@ -42,7 +42,7 @@ impl Turns {
 
     fn next(&mut self, is_ready: &impl Fn(usize) -> bool) -> Option<usize> {
         let Turn { member, left } = self.at;
-        // The one whose turn it is comes once more at the end, with a new turn.
+        // The tenant whose turn it is comes once more at the end, with a new turn.
         for step in 0..=self.members.len() {
             let place = (member + step) % self.members.len().max(1);
             let &(tenant, weight) = self.members.get(place)?;
@@ -61,10 +61,10 @@ impl Turns {
 /// It knows classes, weights and turns, and no requests.
 pub struct Arbiter {
     urgent: Turns,
-    /// Those of high, medium and low.
+    /// The tenants of the classes high, medium and low.
     classes: [Turns; 3],
     weights: [u32; 3],
-    /// Requests that each class may send in this round.
+    /// The number of requests that each class may send in this round.
     credits: [u32; 3],
 }
 
@@ -101,7 +101,7 @@ impl Arbiter {
         }
     }
 
-    /// The number of the tenant that sends its next request, among those that are ready to.
+    /// Returns the number of the tenant that sends its next request, among those that are ready.
     pub fn next(&mut self, is_ready: impl Fn(usize) -> bool) -> Option<usize> {
         if let Some(tenant) = self.urgent.next(&is_ready) {
             return Some(tenant);

@@ -8,24 +8,24 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::shape::Shape;
 
-/// Requests asked of the workload at a time.
+/// The number of requests that the workload is asked for at a time.
 const BATCH: usize = 256;
-/// Requests whose map entries are fetched at once, as long before they are taken: side by side, so
-/// that none waits alone for the translation of its address.
+/// The number of requests whose map entries are fetched at once, as long before they are taken: side by
+/// side, so that none waits alone for the translation of its address.
 const AHEAD: usize = 32;
 
-/// The requests of the workload in their order, the next of which can be looked at.
+/// The requests of the workload in order. The next one can be looked at.
 ///
-/// It knows when each wants to arrive, and nothing of its later way.
+/// It knows the arrival time that each asks for, and nothing of its later way.
 pub struct Arrivals {
     stream: Box<dyn RequestStream>,
     batch: Vec<TimedRequest>,
-    /// Requests of `batch` that are taken.
+    /// The number of requests of `batch` that are taken.
     taken: usize,
     has_more: bool,
-    /// The numbers of the requests of `batch`; empty where they are numbered as they come.
+    /// The numbers of the requests of `batch`; empty if they are numbered as they come.
     numbers: Vec<u64>,
-    /// That of the request taken last.
+    /// The number of the request taken last.
     number: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Arrivals {
         }
     }
 
-    /// Another request, behind those that were pushed before, in place of a workload.
+    /// Adds a request, behind those that were pushed before, in place of a workload.
     pub fn push(&mut self, request: TimedRequest, number: u64) {
         if self.taken == self.batch.len() {
             self.batch.clear();
@@ -59,23 +59,23 @@ impl Arrivals {
         self.numbers.push(number);
     }
 
-    /// The number of the request that was taken, where it was pushed.
+    /// Returns the number of the request that was taken, if it was pushed.
     #[inline]
     pub fn number(&self) -> Option<u64> {
         self.number
     }
 
-    /// Asks for the map entries of the requests that are next.
+    /// Prefetches the map entries of the requests that are next.
     pub fn fetch_first(&self, map: &dyn Stepwise, shape: &Shape) {
         self.fetch_ahead(map, shape, self.taken);
     }
 
-    /// Whether the workload has another request.
+    /// Returns `true` if the workload has another request.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// The next request, which stays there.
+    /// Returns the next request, which stays there.
     ///
     /// # Errors
     /// Those of the workload.
@@ -124,7 +124,7 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Asks for the map entries of the requests of the batch from `first` on.
+    /// Prefetches the map entries of the requests of the batch from `first` on.
     #[inline(never)]
     fn fetch_ahead(&self, map: &dyn Stepwise, shape: &Shape, first: usize) {
         for ahead in self.batch.iter().skip(first).take(AHEAD) {
@@ -132,7 +132,7 @@ impl Arrivals {
         }
     }
 
-    /// Asks for the data of the pages that the next requests write over, whose map entries were asked for
+    /// Prefetches the data of the pages that the next requests write over, whose map entries were fetched
     /// before.
     #[inline(never)]
     fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {

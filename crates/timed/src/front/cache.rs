@@ -1,6 +1,6 @@
-//! The write cache: writes are done when they are in it, and it sends them to their dies. Pages
-//! that are written again while they wait there are programmed once. Writes of less than a page are
-//! put together there; what is missing of the page is read before it is programmed.
+//! The write cache: writes are done when they are in it, and it sends them to their dies. Pages that
+//! are written again while they wait there are programmed once. Writes of less than a page are put
+//! together there; the missing part of the page is read before it is programmed.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
@@ -20,14 +20,14 @@ use crate::shared::Shared;
 struct Entry {
     /// The page operation that programs it.
     flush: u32,
-    /// The write whose data it holds.
+    /// The number of the write whose data it holds.
     number: u64,
-    /// It was written again while it was programmed: it needs another program.
+    /// `true` if it was written again while it was programmed: it needs another program.
     is_newer: bool,
     /// The bytes of the page that the host wrote: those of the newer data, if there are any.
     cover: Cover,
-    /// It was discarded on its way: the TRIM follows the program on its die, and new data wait
-    /// until the program is done.
+    /// `true` if it was discarded on its way: the TRIM follows the program on its die, and new data
+    /// wait until the program is done.
     is_discarded: bool,
 }
 
@@ -51,12 +51,12 @@ pub enum Served {
 /// It knows which operations it has sent on their way, and from the operations themselves how far
 /// they are; it knows no dies and no requests.
 pub struct WriteCache {
-    /// Pages that fit.
+    /// The number of pages that fit.
     capacity: usize,
     entries: HashMap<u32, Entry>,
-    /// Operations that wait for a place, and reads of their pages, in order; with their bytes.
+    /// The operations that wait for a place, and reads of their pages, in order, each with its bytes.
     waiting: VecDeque<(u32, (u32, u32))>,
-    /// Flush commands that wait for pages in it.
+    /// The flush commands that wait for pages in the cache.
     flushes: Flushes,
     page_bytes: u32,
     hits: u64,
@@ -74,7 +74,7 @@ impl State for WriteCache {
 }
 
 impl WriteCache {
-    /// A cache of so many pages of `page_bytes`.
+    /// Returns a cache of `pages` pages of `page_bytes`.
     pub fn new(pages: u32, page_bytes: u32) -> Self {
         let capacity = pages as usize;
         let entries = HashMap::with_capacity(capacity);
@@ -82,26 +82,26 @@ impl WriteCache {
         Self { capacity, entries, waiting, flushes, page_bytes, hits: 0 }
     }
 
-    /// Whether the drive has one.
+    /// Returns `true` if the drive has a write cache.
     #[inline]
     pub fn exists(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Reads and writes of the host that it took.
+    /// Returns the number of reads and writes of the host that it took.
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// The flush command at `place` waits until the pages that are in it now are programmed; whether
-    /// there are any.
+    /// Lets the flush command at `place` wait until the pages that are in the cache now are
+    /// programmed. Returns `true` if there are any.
     pub fn begin_flush(&mut self, place: u32) -> bool {
         // Newer data of a page that is being programmed are programmed after it.
         let on = self.entries.values().map(|it| (it.flush, 1 + u32::from(it.is_newer)));
         self.flushes.wait(place, on)
     }
 
-    /// A flush command that waits for pages no longer.
+    /// Returns a flush command that waits for pages no longer.
     #[inline]
     pub fn next_flushed(&mut self) -> Option<u32> {
         self.flushes.next_over()
@@ -126,7 +126,7 @@ impl WriteCache {
         served
     }
 
-    /// Takes the first of those that wait, if it waits no longer.
+    /// Takes the first of the waiting operations, if it waits no longer.
     pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Served)> {
         let &(op, (begin, end)) = self.waiting.front()?;
         let served = self.serve(shared, op, &(begin..end));
@@ -137,7 +137,7 @@ impl WriteCache {
         Some((op, served))
     }
 
-    /// Does what can be done at once; a write waits for a place.
+    /// Serves an operation as far as it can be at once; a write waits for a place.
     fn serve<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -189,8 +189,8 @@ impl WriteCache {
         }
     }
 
-    /// The operation that sends a page to its die, with the data of write `number`, which `cover`
-    /// these bytes.
+    /// Returns the operation that sends a page to its die, with the data of write `number`, of which
+    /// the cache holds `cover`.
     fn flush(&mut self, ops: &mut Ops, page: u32, number: u64, cover: Cover) -> u32 {
         let missing = self.page_bytes - cover.len();
         let kind = if missing > 0 { Kind::Modify } else { Kind::Write };
@@ -203,7 +203,7 @@ impl WriteCache {
         flush
     }
 
-    /// An operation of the cache is done: its place is free, unless there are newer data, which go to
+    /// Ends an operation of the cache. Its place is free, unless there are newer data. These go to
     /// the die with the operation that is returned.
     pub fn flushed<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Option<u32> {
         let page = shared.ops[op].page;
@@ -225,7 +225,7 @@ impl WriteCache {
 }
 
 impl Entry {
-    /// The host writes `bytes` of the page with write `number`.
+    /// Writes `bytes` of the page, as the host does with write `number`.
     fn write<O: Observer>(&mut self, shared: &mut Shared<O>, number: u64, bytes: &Range<u32>) {
         self.number = number;
         let is_programmed = shared.ops[self.flush].is_programmed;
@@ -253,7 +253,7 @@ mod tests {
     use crate::measure::Silent;
     use crate::testing::shared;
 
-    /// The next operation of the host, in the cache.
+    /// Takes the next operation of the host into the cache.
     fn take(
         cache: &mut WriteCache,
         shared: &mut Shared<Silent>,
@@ -270,7 +270,7 @@ mod tests {
         let (first, served) = take(&mut cache, &mut shared, Kind::Write, 5);
         let Served::Flushes(flush) = served else { panic!("{served:?}") };
         assert_eq!(shared.ops.number(flush), shared.ops.number(first));
-        // It takes newer data until it has its physical page.
+        // The entry takes newer data until it has its physical page.
         let (second, served) = take(&mut cache, &mut shared, Kind::Write, 5);
         assert_eq!(served, Served::Done);
         assert_eq!(shared.ops.number(flush), shared.ops.number(second));
@@ -312,7 +312,7 @@ mod tests {
         let waits = flush(&mut cache, &mut shared, 5);
         let served = take(&mut cache, &mut shared, Kind::Trim, 5).1;
         assert_eq!(served, Served::Discards(waits));
-        // One that shares a move or is programmed is followed by the TRIM, and new data wait.
+        // An entry that shares a move or is programmed is followed by the TRIM, and new data wait.
         let merged = flush(&mut cache, &mut shared, 6);
         shared.ops[merged].is_merged = true;
         assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Served::Passes);

@@ -9,7 +9,7 @@ use flashgc_base::value;
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
     first: (u32, u32),
-    /// Those behind it.
+    /// The ranges behind the first.
     others: Vec<(u32, u32)>,
 }
 
@@ -18,24 +18,24 @@ impl Value for Cover {
 }
 
 impl Cover {
-    /// One range.
+    /// Returns a set of one range.
     pub fn of(bytes: &Range<u32>) -> Self {
         Self { first: (bytes.start, bytes.end), others: Vec::new() }
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes in the set.
     pub fn len(&self) -> u32 {
         let all = self.others.iter().chain([&self.first]);
         all.map(|(begin, end)| end - begin).sum()
     }
 
-    /// Whether all of `bytes` are there.
+    /// Returns `true` if all of `bytes` are in the set.
     pub fn contains(&self, bytes: &Range<u32>) -> bool {
         let mut all = self.others.iter().chain([&self.first]);
         all.any(|&(begin, end)| begin <= bytes.start && bytes.end <= end)
     }
 
-    /// Adds `bytes`. Returns how many were not there.
+    /// Adds `bytes`. Returns the number of those that were not in the set.
     pub fn add(&mut self, bytes: &Range<u32>) -> u32 {
         if self.contains(bytes) {
             return 0;

@@ -19,8 +19,8 @@ use crate::ops::{BUFFER, Kind, MAP, NONE, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
-/// The time of a page operation by cause, without waiting for others: all 0 where there is none. And
-/// its plane, if a die has served it.
+/// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its
+/// plane, if a die has served it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
     plane: Option<u32>,
@@ -34,14 +34,14 @@ impl Value for Times {
 }
 
 impl Times {
-    /// The same with this time on the link to the host, which is a bus too.
+    /// Returns these times with `ns` more on the link to the host, which is a bus too.
     pub(super) fn with_link(self, ns: u64) -> Self {
         Self { bus_ns: self.bus_ns + ns, ..self }
     }
 }
 
 impl FrontEnd {
-    /// A command gets its place in the queue of the drive, which begins it when it has its data.
+    /// Gives a command its place in the queue of the drive, which begins it when it has its data.
     #[inline(always)]
     pub(super) fn dispatch<O: Observer>(
         &mut self,
@@ -64,8 +64,8 @@ impl FrontEnd {
         self.begin(shared, dies, &waiting, shared.now(), &hinted)
     }
 
-    /// Cuts a request that was dispatched into page operations, and sends them to their dies. The drive
-    /// learns the hints that it brings.
+    /// Cuts a request that was dispatched into page operations, and sends them to their dies. Passes on
+    /// the hints that it brings.
     pub(super) fn begin<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -149,7 +149,7 @@ impl FrontEnd {
         self.follow(shared, dies, op, served);
     }
 
-    /// Does the next step for `op` after this effect of the cache.
+    /// Takes the next step for `op` after this effect of the cache.
     #[inline(always)]
     fn follow<O: Observer>(
         &mut self,
@@ -173,7 +173,7 @@ impl FrontEnd {
         self.finish(shared, dies, op, false);
     }
 
-    /// A page operation is done on its die.
+    /// Ends a page operation on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let request = shared.ops[op].request;
         if request < BUFFER {
@@ -202,7 +202,7 @@ impl FrontEnd {
         }
     }
 
-    /// Sends a page operation to its die, through the map where that lies on flash.
+    /// Sends a page operation to its die, through the map if that lies on flash.
     #[inline]
     fn send_to_die<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         match &mut self.mapping {
@@ -211,7 +211,7 @@ impl FrontEnd {
         }
     }
 
-    /// A page operation of a request is done, on a die or by the cache.
+    /// Ends a page operation of a request, on a die or by the cache.
     #[inline(always)]
     fn finish<O: Observer>(
         &mut self,
@@ -233,7 +233,7 @@ impl FrontEnd {
         }
     }
 
-    /// A write of this page is done, where those of a page go one by one: the next may go.
+    /// Ends a write of this page, where those of a page go one by one: the next may go.
     #[cold]
     fn written<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         let Some(overlaps) = &mut self.overlaps else { return };
@@ -246,8 +246,8 @@ impl FrontEnd {
         }
     }
 
-    /// A part of the request at `place` is done, whose last page operation took `last`; one that
-    /// `met` a collection or not.
+    /// Ends a part of the request at `place`, whose last page operation took `last`. `met` says that it
+    /// met a collection.
     #[inline(always)]
     pub(super) fn part_done<O: Observer>(
         &mut self,
@@ -261,7 +261,7 @@ impl FrontEnd {
         }
     }
 
-    /// The drive is done with the request at `place`, whose last page operation took `last`.
+    /// Completes the request at `place` in the drive. Its last page operation took `last`.
     #[inline(always)]
     pub(super) fn complete<O: Observer>(
         &mut self,
@@ -271,7 +271,7 @@ impl FrontEnd {
     ) {
         let Some(link) = &mut self.link else { return self.reaches_host(shared, place, last) };
         let Request { request, party, dispatched, began, .. } = self.requests[place];
-        // What the host's cache serves does not cross the link: its commands do.
+        // Requests that the host's cache serves do not cross the link: its commands do.
         let crosses = party != Party::Workload || self.write_back.is_none();
         let last = last.with_link(began - dispatched);
         match request.op {
@@ -280,7 +280,7 @@ impl FrontEnd {
         }
     }
 
-    /// The request at `place` is done: the host has its data.
+    /// Completes the request at `place`: the host has its data.
     #[inline(always)]
     pub(super) fn reaches_host<O: Observer>(
         &mut self,

@@ -1,5 +1,6 @@
-//! Flush commands. Where the power is not protected, each waits until the write cache has programmed what
-//! it held when the command came, and then until the planes have programmed their page buffers.
+//! Flush commands. If the power is not protected, each waits until the write cache has programmed the
+//! pages that it held when the command came, and then until the planes have programmed their page
+//! buffers.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
@@ -13,17 +14,17 @@ use crate::ops::{Kind, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
-/// The flush commands that wait, and for which operations of the cache.
+/// The flush commands that wait, with the operations of the cache that they wait for.
 ///
 /// It knows commands and operations by their places alone.
 #[derive(Default)]
 pub struct Flushes {
-    /// By the operation that programs a page: the commands that wait for it, each with the number of
-    /// programs of the page that it waits for.
+    /// The commands that wait for the operation that programs a page, under this operation, each with
+    /// the number of programs of the page that it waits for.
     waits: HashMap<u32, Vec<(u32, u32)>>,
-    /// Pages that each command still waits for.
+    /// The number of pages that each command still waits for.
     left: HashMap<u32, u32>,
-    /// Commands that wait no longer.
+    /// The commands that wait no longer.
     over: Vec<u32>,
 }
 
@@ -32,7 +33,8 @@ impl Value for Flushes {
 }
 
 impl Flushes {
-    /// The command at `place` waits for these operations, so many programs each; whether it waits.
+    /// Lets the command at `place` wait for these operations, each with a number of programs. Returns
+    /// `true` if it waits.
     pub fn wait(&mut self, place: u32, on: impl Iterator<Item = (u32, u32)>) -> bool {
         let mut pages = 0;
         for (op, programs) in on {
@@ -45,7 +47,7 @@ impl Flushes {
         pages > 0
     }
 
-    /// An operation of the cache is done; `next` programs newer data of its page.
+    /// Notes that an operation of the cache is done; `next` programs newer data of its page.
     #[inline]
     pub fn programmed(&mut self, op: u32, next: Option<u32>) {
         if !self.waits.is_empty() {
@@ -74,7 +76,7 @@ impl Flushes {
         }
     }
 
-    /// A command that waits no longer.
+    /// Returns a command that waits no longer.
     #[inline]
     pub fn next_over(&mut self) -> Option<u32> {
         self.over.pop()
@@ -82,8 +84,8 @@ impl Flushes {
 }
 
 impl FrontEnd {
-    /// What the host has written so far is to be programmed: first by the write cache, then by the
-    /// planes. A drive whose power is protected has nothing to do.
+    /// Flushes the host's writes so far: first the write cache programs them, then the planes. A drive
+    /// whose power is protected has nothing to do.
     pub(super) fn flush<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -101,8 +103,8 @@ impl FrontEnd {
         }
     }
 
-    /// For the flush at `place` every plane programs what waits in its page buffers, behind the writes
-    /// that it was given before.
+    /// Lets every plane program the pages that wait in its page buffers for the flush at `place`, behind
+    /// the writes that it was given before.
     pub(super) fn flush_planes<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -19,7 +19,7 @@ impl FrontEnd {
         self.write_back.as_mut().expect("only a host with a cache comes here")
     }
 
-    /// Begins the clock of the cache, if there is one.
+    /// Starts the clock of the cache, if there is one.
     pub(super) fn start_write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -38,7 +38,7 @@ impl FrontEnd {
         clock.set(Event::Look, next.max(clock.now()));
     }
 
-    /// A request of the application goes through the cache.
+    /// Sends a request of the application through the cache.
     pub(super) fn ask_cache<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -59,7 +59,7 @@ impl FrontEnd {
         self.flush_at_leisure(shared, dies)
     }
 
-    /// The cache learns the time.
+    /// Tells the cache the time.
     fn pass_time<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -121,7 +121,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// The pages of the hints that a command brings, which is dispatched.
+    /// Returns the pages of the hints that a dispatched command brings.
     pub(super) fn take_hints(&mut self, hints: u32) -> Vec<u32> {
         match hints {
             0 => Vec::new(),
@@ -129,21 +129,21 @@ impl FrontEnd {
         }
     }
 
-    /// The drive takes a command that was made for hints.
+    /// Lets the drive take a command that was made for hints.
     pub(super) fn begin_telling(&mut self, clock: &mut Clock, hints: u32) {
         if let Some(end) = self.write_back().begin_telling(clock.now(), hints) {
             clock.set(Event::Hints, end);
         }
     }
 
-    /// A command that the cache sent at leisure is done.
+    /// Ends a command that the cache sent at leisure.
     pub(super) fn done_at_leisure(&mut self) {
         if let Some(cache) = &mut self.write_back {
             cache.done_at_leisure();
         }
     }
 
-    /// A command that was made for hints is done.
+    /// Ends the commands made for hints that are done.
     ///
     /// # Errors
     /// Those of the workload or the map.
@@ -161,7 +161,7 @@ impl FrontEnd {
         self.admit(shared, dies)
     }
 
-    /// Memory has served requests.
+    /// Ends the requests that memory has served.
     ///
     /// # Errors
     /// Those of the workload or the map.
@@ -178,8 +178,8 @@ impl FrontEnd {
         self.admit(shared, dies)
     }
 
-    /// The cache looks at due pages. It looks again while requests come or are under way, but not
-    /// where the drive works on some and nothing else can happen.
+    /// Lets the cache look at due pages. It looks again while requests come or are under way, but
+    /// not if the drive works on some and nothing else can happen.
     ///
     /// # Errors
     /// Those of the workload or the map.

@@ -1,5 +1,5 @@
-//! Several tenants in front of one drive: each has arrivals and a line of its own, and arbitration says
-//! whose request is next when the drive has a place. A drive of one host has none of this.
+//! Several tenants in front of one drive. Each has arrivals and a line of its own, and arbitration
+//! chooses the next request when the drive has a place. A drive of one host has none of this.
 
 use std::collections::VecDeque;
 
@@ -23,15 +23,15 @@ use crate::tenants::{ClassWeights, Parts, Tenant};
 /// A tenant's side of the drive.
 struct Line {
     host: Loop,
-    /// Requests of its own that the drive works on at most.
+    /// The most requests of the tenant that the drive works on.
     queue_depth: u32,
     arrivals: Arrivals,
     waiting: VecDeque<Waiting>,
-    /// Requests of its own that the drive works on.
+    /// The number of requests of the tenant that the drive works on.
     outstanding: u32,
-    /// When threads that rest issue their next requests, in order.
+    /// The times at which threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
-    /// Threads whose requests were completed and that do not rest.
+    /// The number of threads whose requests were completed and that do not rest.
     free_threads: u32,
 }
 
@@ -44,7 +44,7 @@ impl State for Line {
 }
 
 impl Line {
-    /// Whether its first request may go to a drive that has a place.
+    /// Returns `true` if its first request may go to a drive that has a place.
     fn is_ready(&self) -> bool {
         self.outstanding < self.queue_depth && !self.waiting.is_empty()
     }
@@ -52,12 +52,12 @@ impl Line {
 
 /// The lines of all tenants.
 ///
-/// They know whose turn it is, and nothing of the way of a request in the drive.
+/// They have the order of turns, and nothing of the way of a request in the drive.
 pub struct Lines {
     lines: Vec<Line>,
     parts: Parts,
     arbiter: Arbiter,
-    /// Requests that are still to arrive, of all tenants together.
+    /// The number of requests that are still to arrive, of all tenants together.
     left: u64,
 }
 
@@ -71,8 +71,8 @@ impl State for Lines {
 }
 
 impl Lines {
-    /// The lines of `tenants`, whose requests `streams` have, until `left` have arrived; `unit` is a
-    /// mapping unit in bytes.
+    /// Returns the lines of `tenants`, whose requests come from `streams`, until `left` have arrived.
+    /// `unit` is a mapping unit in bytes.
     pub fn new(
         tenants: &[Tenant],
         streams: Vec<Box<dyn RequestStream>>,
@@ -97,26 +97,27 @@ impl Lines {
         }
     }
 
-    /// Whether requests of any tenant arrive at times of their own.
+    /// Returns `true` if requests of any tenant arrive at times of their own.
     pub fn have_open_loop(&self) -> bool {
         self.lines.iter().any(|line| line.host == Loop::Open)
     }
 
-    /// Lets a request wait in its line; whether that is too long now.
+    /// Lets a request wait in its line. Returns `true` if the line is too long now.
     pub fn push(&mut self, waiting: Waiting) -> bool {
         let line = &mut self.lines[self.parts.tenant(waiting.request.offset)];
         line.waiting.push_back(waiting);
         line.waiting.len() > MOST_WAITING
     }
 
-    /// A request at `offset` has left the drive.
+    /// Notes that a request at `offset` has left the drive.
     pub fn left_drive(&mut self, offset: u64) {
         let line = &mut self.lines[self.parts.tenant(offset)];
         debug_assert!(line.outstanding > 0, "a request leaves the drive once");
         line.outstanding -= 1;
     }
 
-    /// The next request for a drive that has a place or not: a mere hint takes none.
+    /// Returns the next request for a drive. Without a place it can be a mere hint alone, which takes
+    /// none.
     fn next(&mut self, has_place: bool) -> Option<Waiting> {
         let is_hint =
             |line: &Line| line.waiting.front().is_some_and(|first| first.request.op.is_hint());
@@ -133,7 +134,7 @@ impl Lines {
         line.waiting.pop_front()
     }
 
-    /// The number of a tenant with a thread that is free, which is free no more.
+    /// Takes a free thread. Returns the number of its tenant.
     fn take_free_thread(&mut self) -> Option<usize> {
         let tenant = self.lines.iter().position(|line| line.free_threads > 0)?;
         self.lines[tenant].free_threads -= 1;
@@ -161,7 +162,7 @@ impl FrontEnd {
         self.expect_lines(shared)
     }
 
-    /// Lets free threads go on, and gives the drive what it has places for.
+    /// Lets free threads go on, and gives the drive requests while it has places.
     pub(super) fn admit_lines<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -180,7 +181,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// The time of arrivals has come, or of threads that rested.
+    /// Handles the time of arrivals, or of threads that rested.
     pub(super) fn arrivals_of_lines<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -204,7 +205,8 @@ impl FrontEnd {
         self.expect_lines(shared)
     }
 
-    /// A request of a closed loop at `offset` is complete: its thread rests, goes on or ends.
+    /// Goes on after a request at `offset` is complete: in a closed loop its thread rests, goes on or
+    /// ends.
     pub(super) fn goes_on_in_line<O: Observer>(&mut self, shared: &mut Shared<O>, offset: u64) {
         let lines = self.lines();
         let tenant = lines.parts.tenant(offset);
@@ -222,7 +224,8 @@ impl FrontEnd {
         }
     }
 
-    /// A thread of a tenant issues its next request, or ends. It first gives the hints that come before.
+    /// Lets a thread of a tenant issue its next request, or end. It first gives the hints that come
+    /// before.
     fn issue_of<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -233,7 +236,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// The next request of a tenant arrives, if there is one; what it does.
+    /// Lets the next request of a tenant arrive, if there is one. Returns its operation.
     fn take_of<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -250,7 +253,7 @@ impl FrontEnd {
         Ok(Some(request.op))
     }
 
-    /// When the next request of a tenant arrives, or its next thread has rested.
+    /// Returns the time at which the next request of a tenant arrives, or its next thread has rested.
     fn next_arrival<O: Observer>(
         &mut self,
         shared: &Shared<O>,

@@ -19,10 +19,10 @@ use crate::shared::Shared;
 
 /// A command on its way into the drive.
 struct Entering {
-    /// When the drive has it, with its data.
+    /// The time at which the drive has it, with its data.
     at: u64,
     waiting: Waiting,
-    /// When it got its place in the queue of the drive.
+    /// The time at which it got its place in the queue of the drive.
     dispatched: u64,
     /// The pages of the hints that it brings.
     hints: Vec<u32>,
@@ -32,7 +32,7 @@ struct Entering {
 #[derive(Clone, Copy)]
 struct Leaving {
     at: u64,
-    /// The place of the request, and the times of its last page.
+    /// The place of the request, and below it the times of its last page.
     place: u32,
     last: Times,
 }
@@ -48,12 +48,12 @@ impl Value for Leaving {
 /// Commands and data on the link.
 pub struct Link {
     link: HostLink,
-    /// Reads bring no data and wait for none: they pass the others.
+    /// The reads, which bring no data and wait for none: they pass the others.
     reads: VecDeque<Entering>,
     /// All other commands, in order.
     others: VecDeque<Entering>,
     leaving: VecDeque<Leaving>,
-    /// When the last transfer to the drive ends, and the last to the host.
+    /// The times at which the last transfer to the drive, and below the last to the host, end.
     in_free_at: u64,
     out_free_at: u64,
 }
@@ -68,7 +68,7 @@ impl Link {
         Self { link, reads, others, leaving, in_free_at: 0, out_free_at: 0 }
     }
 
-    /// A command gets its place in the queue of the drive, with the hints that it brings.
+    /// Takes a command that gets its place in the queue of the drive, with the hints that it brings.
     pub fn enter(&mut self, clock: &mut Clock, waiting: Waiting, hints: Vec<u32>) {
         let dispatched = clock.now();
         let is_hint = waiting.request.op.is_hint();
@@ -78,7 +78,7 @@ impl Link {
         } else {
             let writes = waiting.request.op == Op::Write;
             let bytes = if writes { waiting.request.bytes } else { 0 };
-            // Behind the data before it, even where it has none: it takes effect after them.
+            // It goes behind the data before it, even if it has none, as it takes effect after them.
             let at = self.in_free_at.max(ready) + self.link.transfer_ns(bytes);
             self.in_free_at = at;
             self.others.push_back(Entering { at, waiting, dispatched, hints });
@@ -86,7 +86,7 @@ impl Link {
         self.expect(clock);
     }
 
-    /// The data of the read at `place` go to the host.
+    /// Sends the data of the read at `place` to the host.
     pub fn leave(&mut self, clock: &mut Clock, place: u32, bytes: u32, last: Times) {
         let now = clock.now();
         let at = self.out_free_at.max(now) + self.link.transfer_ns(bytes);
@@ -95,7 +95,7 @@ impl Link {
         self.expect(clock);
     }
 
-    /// The next command that the drive has at `now`; commands without data go first.
+    /// Returns the next command that the drive has at `now`; commands without data go first.
     fn next_in(&mut self, now: u64) -> Option<Entering> {
         let is_due = |them: &VecDeque<Entering>| them.front().is_some_and(|one| one.at <= now);
         match is_due(&self.reads) {
@@ -105,7 +105,7 @@ impl Link {
         }
     }
 
-    /// The next read whose data the host has at `now`.
+    /// Returns the next read whose data the host has at `now`.
     fn next_out(&mut self, now: u64) -> Option<(u32, Times)> {
         let Leaving { at, place, last } = *self.leaving.front()?;
         if at > now {
@@ -125,7 +125,7 @@ impl Link {
 }
 
 impl FrontEnd {
-    /// Something has crossed the link.
+    /// Handles everything that has crossed the link.
     ///
     /// # Errors
     /// Those of the workload or the map.

@@ -40,7 +40,7 @@ use requests::{Party, Requests, Waiting};
 pub use shape::Shape;
 use write_back::WriteBack;
 
-/// Requests that may wait in front of the drive.
+/// The most requests that wait in front of the drive.
 pub const MOST_WAITING: usize = 1_000_000;
 
 /// The counts of the front end.
@@ -48,11 +48,12 @@ pub const MOST_WAITING: usize = 1_000_000;
 struct Counts {
     arrived: u64,
     completed: u64,
-    /// Requests between arrival and completion, their sum over time, and until when that is.
+    /// The number of requests between arrival and completion, and below it their sum over time, and the end
+    /// of that time.
     in_system: u64,
     request_ns: u128,
     counted_until: u64,
-    /// When the last request arrived, and the requests in the system then.
+    /// The time at which the last request arrived, and below it the requests in the system then.
     last_arrival_ns: u64,
     at_last_arrival: u64,
     pages_read: u64,
@@ -76,7 +77,7 @@ impl Value for Counts {
 }
 
 impl Counts {
-    /// A request arrives.
+    /// Counts a request that arrives.
     #[inline(always)]
     fn arrives(&mut self, now: u64, op: Op) {
         self.count_until(now);
@@ -107,23 +108,23 @@ pub struct FrontEnd {
     has_started: bool,
     waiting: VecDeque<Waiting>,
     requests: Requests,
-    /// Commands that the drive works on.
+    /// The number of commands that the drive works on.
     outstanding: u32,
     cache: WriteCache,
     /// The map on flash, if there is one: operations go through it to their dies.
     mapping: Option<Box<Mapping>>,
     write_back: Option<Box<WriteBack>>,
-    /// The link to the host, where it takes time.
+    /// The link to the host, if it takes time.
     link: Option<Box<Link>>,
-    /// The writes under way, where those of a page go one by one.
+    /// The writes under way, if those of a page go one by one.
     overlaps: Option<Box<Overlaps>>,
-    /// The arrivals and lines of tenants, where several share the drive: requests come from there alone.
+    /// The arrivals and lines of tenants, if several share the drive: requests come from there alone.
     lines: Option<Box<Lines>>,
-    /// When threads that rest issue their next requests, in order.
+    /// The times at which threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
-    /// Threads whose requests were completed and that do not rest.
+    /// The number of threads whose requests were completed and that do not rest.
     free_threads: u32,
-    /// Requests may be dispatched that could not be before.
+    /// `true` if requests may be dispatched that could not be before.
     is_due: bool,
     is_overloaded: bool,
     counts: Counts,
@@ -139,7 +140,8 @@ impl State for FrontEnd {
 }
 
 impl FrontEnd {
-    /// Before the first request of `requests`, for a drive that promises `logical_pages`.
+    /// Returns the front end before the first request of `requests`, for a drive that promises
+    /// `logical_pages`.
     pub fn new(settings: &Settings, requests: Box<dyn RequestStream>, logical_pages: u32) -> Self {
         Self {
             host: settings.host,
@@ -174,45 +176,45 @@ impl FrontEnd {
         self.lines = Some(Box::new(lines));
     }
 
-    /// Lets page operations go through a map on flash, of so many pages of the host and beside them
+    /// Lets page operations go through a map on flash, with `logical_pages` pages of the host and beside them
     /// those of the map.
     pub fn put_before(&mut self, mapping: Mapping, logical_pages: u32) {
         self.shape = self.shape.with_pages(logical_pages);
         self.mapping = Some(Box::new(mapping));
     }
 
-    /// The map, where it lies on flash.
+    /// Returns the map, if it lies on flash.
     pub fn mapping_mut(&mut self) -> Option<&mut Mapping> {
         self.mapping.as_deref_mut()
     }
 
-    /// The same.
+    /// Returns the map, if it lies on flash.
     pub fn mapping(&self) -> Option<&Mapping> {
         self.mapping.as_deref()
     }
 
-    /// How requests lie on pages.
+    /// Returns the shape of requests on pages.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The cache of the host, where it has one.
+    /// Returns the cache of the host, if it has one.
     pub fn host_mut(&mut self) -> Option<&mut ClockedHost> {
         self.write_back.as_mut().map(|cache| &mut cache.host)
     }
 
-    /// The counts of the host's cache, where it has one.
+    /// Returns the counts of the host's cache, if it has one.
     pub fn host_counts(&self) -> Option<HostCounts> {
         self.write_back.as_ref().map(|cache| cache.host.counts())
     }
 
-    /// Whether requests may be dispatched that could not before: [`admit`](Self::admit) comes next.
+    /// Returns `true` if requests may be dispatched that could not before: [`admit`](Self::admit) comes next.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// A block was erased.
+    /// Notes that a block was erased.
     pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         if let Some(mapping) = &mut self.mapping {
             mapping.erased(shared, dies);
@@ -220,30 +222,30 @@ impl FrontEnd {
         }
     }
 
-    /// Whether more than [`MOST_WAITING`] requests wait, or the drive does nothing but to write its
+    /// Returns `true` if more than [`MOST_WAITING`] requests wait, or the drive does nothing but write its
     /// map.
     #[inline]
     pub fn is_overloaded(&self) -> bool {
         self.is_overloaded
     }
 
-    /// Requests completed.
+    /// Returns the number of requests completed.
     #[inline]
     pub fn completed(&self) -> u64 {
         self.counts.completed
     }
 
-    /// Pages that requests have read.
+    /// Returns the number of pages that requests have read.
     pub fn pages_read(&self) -> u64 {
         self.counts.pages_read
     }
 
-    /// Requests between arrival and completion.
+    /// Returns the number of requests between arrival and completion.
     pub fn in_system(&self) -> u64 {
         self.counts.in_system
     }
 
-    /// Whether requests arrive at times of their own.
+    /// Returns `true` if requests arrive at times of their own.
     pub fn has_open_loop(&self) -> bool {
         let alone = || self.host == Loop::Open;
         self.lines.as_ref().map_or_else(alone, |lines| lines.have_open_loop())
@@ -319,7 +321,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// The time of an arrival has come.
+    /// Handles the time of an arrival.
     ///
     /// # Errors
     /// Those of the workload or the map.
@@ -350,7 +352,7 @@ impl FrontEnd {
         }
     }
 
-    /// Lets the next request of an open loop arrive in its time.
+    /// Lets the next request of an open loop arrive at its time.
     ///
     /// # Errors
     /// Those of the workload.
@@ -364,7 +366,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// A thread issues its next request, or ends. It first gives the hints that come before.
+    /// Lets a thread issue its next request, or end. It first gives the hints that come before.
     #[inline(always)]
     fn issue<O: Observer>(
         &mut self,
@@ -405,7 +407,7 @@ impl FrontEnd {
         self.let_in(shared, dies, waiting)
     }
 
-    /// Counts a request of the workload that comes to the drive now, and tells of it. It has the number that it
+    /// Counts and reports a request of the workload that comes to the drive now. It has the number that it
     /// was given, or the next one. A part of a request is not counted.
     #[inline(always)]
     fn counted<O: Observer>(
@@ -444,7 +446,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Whether the drive may get this now: a mere hint takes no place in it.
+    /// Returns `true` if the drive may get this now: a mere hint takes no place in it.
     #[inline(always)]
     fn has_room(&self, next: &Waiting) -> bool {
         let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
@@ -453,19 +455,19 @@ impl FrontEnd {
                 && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
     }
 
-    /// A command has left the drive: others may be let in.
+    /// Notes that a command has left the drive: others may be let in.
     fn left_drive(&mut self) {
         debug_assert!(self.outstanding > 0, "a command leaves the drive once");
         self.outstanding -= 1;
         self.is_due |= !self.waiting.is_empty();
     }
 
-    /// Another request of an open loop, in place of a workload.
+    /// Adds a request of an open loop, in place of a workload.
     pub fn push(&mut self, request: TimedRequest, number: u64) {
         self.arrivals.push(request, number);
     }
 
-    /// What was pushed may arrive in its time.
+    /// Lets the requests that were pushed arrive at their times.
     ///
     /// # Errors
     /// None: no workload is asked.
@@ -474,7 +476,7 @@ impl FrontEnd {
         self.expect_arrival(shared)
     }
 
-    /// A request gets its place in the queue of the drive now, which arrived now or earlier.
+    /// Gives a request its place in the queue of the drive now. It arrived now or earlier.
     ///
     /// # Errors
     /// Those of the workload or the map.

@@ -1,5 +1,5 @@
-//! Serial overwrites: a write waits in the drive until the earlier writes of its page are done. What comes
-//! to the page after a write that waits, waits behind it.
+//! Serial overwrites: a write waits in the drive until the earlier writes of its page are done. Operations
+//! that come to the page after a write that waits, wait behind it.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,10 @@ type Waiting = (u32, (u32, u32));
 /// It knows page operations, and neither dies nor caches.
 #[derive(Default)]
 pub struct Overlaps {
-    /// What waits behind the write of a page that is under way: first a write, if anything does.
+    /// The operations that wait behind the write of a page that is under way: a write is first, if any
+    /// wait.
     under_way: HashMap<u32, VecDeque<Waiting>>,
-    /// What waits no longer, in order.
+    /// The operations that wait no longer, in order.
     ready: VecDeque<Waiting>,
 }
 
@@ -29,7 +30,7 @@ impl State for Overlaps {
 }
 
 impl Overlaps {
-    /// Takes an operation that comes to its page; whether it goes on at once.
+    /// Takes an operation that comes to its page. Returns `true` if it goes on at once.
     pub fn lets_go(&mut self, ops: &Ops, op: u32, bytes: (u32, u32)) -> bool {
         let (page, writes) = (ops[op].page, ops[op].writes());
         match self.under_way.get_mut(&page) {
@@ -47,9 +48,9 @@ impl Overlaps {
         }
     }
 
-    /// The write of `page` that is under way is done. The next write is ready, and what came between it
-    /// and the one after it. Returns whether to send what is [`ready`](Self::ready): not where somebody
-    /// is about it.
+    /// Ends the write of `page` that is under way. The next write is ready, with the operations between it
+    /// and the one after it. Returns `true` if the caller must send the [`ready`](Self::ready) ones, and
+    /// `false` if somebody is sending already.
     pub fn done(&mut self, ops: &Ops, page: u32) -> bool {
         let is_at_rest = self.ready.is_empty();
         let waiting = self.under_way.get_mut(&page).expect("a write is done once");
@@ -65,12 +66,12 @@ impl Overlaps {
         is_at_rest
     }
 
-    /// The first that is ready. It stays the first until it [has gone](Self::gone).
+    /// Returns the first operation that is ready. It stays the first until it [has gone](Self::gone).
     pub fn ready(&self) -> Option<Waiting> {
         self.ready.front().copied()
     }
 
-    /// The first that was ready has been sent.
+    /// Notes that the first that was ready has been sent.
     pub fn gone(&mut self) {
         self.ready.pop_front();
     }
@@ -99,7 +100,7 @@ mod tests {
         };
         assert!(overlaps.done(&ops, 5));
         assert_eq!(gone(&mut overlaps), Some(took[2].0));
-        // The second write is done before what came behind it has gone: whoever sends goes on.
+        // The second write is done before the operations behind it have gone: whoever sends goes on.
         assert!(!overlaps.done(&ops, 5));
         let rest = [3, 4, 5].map(|at| Some(took[at].0));
         assert_eq!([(); 3].map(|()| gone(&mut overlaps)), rest);

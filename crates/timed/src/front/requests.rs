@@ -4,14 +4,14 @@ use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::value;
 use flashgc_workload::requests::TimedRequest;
 
-/// The numbers of parts of requests that several channels serve have this bit, where each channel is
+/// The bit in the numbers of parts of requests that several channels serve, if each channel is
 /// simulated alone.
 pub const PART: u64 = 1 << 63;
 
 /// The party that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// The workload's.
+    /// The workload.
     Workload,
     /// A command of the host's cache that the request at this place waits for.
     Request(u32),
@@ -28,7 +28,7 @@ pub struct Waiting {
     pub number: u64,
     pub arrived: u64,
     pub party: Party,
-    /// Hints that ride on it.
+    /// The number of hints that ride on it.
     pub hints: u32,
 }
 
@@ -38,11 +38,11 @@ pub struct Request {
     pub request: TimedRequest,
     pub number: u64,
     pub arrived: u64,
-    /// When it got its place in the queue of the drive.
+    /// The time at which it got its place in the queue of the drive.
     pub dispatched: u64,
-    /// When the drive began with it.
+    /// The time at which the drive began with it.
     pub began: u64,
-    /// Page operations, or commands of the cache, that are not done.
+    /// The number of page operations, or commands of the cache, that are not done.
     pub left: u32,
     pub met_collection: bool,
     pub party: Party,
@@ -90,8 +90,8 @@ impl Value for Requests {
 }
 
 impl Requests {
-    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done;
-    /// returns its place.
+    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done.
+    /// Returns its place.
     #[inline(always)]
     pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
         let Waiting { request, number, arrived, party, .. } = *waiting;
@@ -113,13 +113,13 @@ impl Requests {
         self.places.len() as u32 - 1
     }
 
-    /// The request at `place` waits for one part more.
+    /// Lets the request at `place` wait for one part more.
     pub fn waits_for_more(&mut self, place: u32) {
         self.places[place as usize].left += 1;
     }
 
-    /// A part of the request at `place` is done, which `met` a collection or not; whether it was the
-    /// last.
+    /// Ends a part of the request at `place`; `met` says that it met a collection. Returns `true` if
+    /// it was the last.
     #[inline]
     pub fn part_done(&mut self, place: u32, met: bool) -> bool {
         let request = &mut self.places[place as usize];

@@ -1,4 +1,4 @@
-//! How requests lie on pages.
+//! The pages that requests lie on.
 
 use std::ops::Range;
 
@@ -20,18 +20,18 @@ impl Shape {
         Self { page_bytes, logical_pages }
     }
 
-    /// The same, of a drive that promises `logical_pages`.
+    /// Returns this shape for a drive that promises `logical_pages`.
     pub fn with_pages(&self, logical_pages: u32) -> Self {
         Self { logical_pages, ..*self }
     }
 
-    /// The pages that the drive promises.
+    /// Returns the number of pages that the drive promises.
     pub fn pages(&self) -> u32 {
         self.logical_pages
     }
 
-    /// The pages that a request touches; of a discard those that it covers, as parts of pages keep
-    /// their data.
+    /// Returns the pages that a request touches. A discard touches those that it covers, as parts
+    /// of pages keep their data.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -50,7 +50,7 @@ impl Shape {
         Ok(first + 1 - covers(first)..last + covers(last))
     }
 
-    /// The operation of a request on one of its pages.
+    /// Returns the operation of a request on one of its pages.
     pub fn kind_of(&self, request: &TimedRequest, page: u32) -> Kind {
         match request.op {
             Op::Read => Kind::Read,
@@ -60,7 +60,7 @@ impl Shape {
         }
     }
 
-    /// The request that does `op` with a whole page.
+    /// Returns the request for `op` on a whole page.
     pub fn request_on(&self, op: Op, page: u32) -> TimedRequest {
         let offset = u64::from(page) * u64::from(self.page_bytes);
         TimedRequest {
@@ -73,7 +73,7 @@ impl Shape {
         }
     }
 
-    /// The page of a byte.
+    /// Returns the page of a byte.
     #[inline]
     pub fn page_of(&self, byte: u64) -> u64 {
         if self.page_bytes.is_power_of_two() {
@@ -82,7 +82,7 @@ impl Shape {
         byte / u64::from(self.page_bytes)
     }
 
-    /// The bytes of `page` that are in a request which touches it, counted from its first.
+    /// Returns the bytes of `page` that are in a request which touches it, counted from its first.
     pub fn bytes_in(&self, request: &TimedRequest, page: u32) -> Range<u32> {
         let bytes = u64::from(self.page_bytes);
         let first = u64::from(page) * bytes;
@@ -91,12 +91,12 @@ impl Shape {
         begin as u32..end as u32
     }
 
-    /// Bytes of a page beside `bytes`.
+    /// Returns the number of bytes of a page beside `bytes`.
     pub fn missing(&self, bytes: &Range<u32>) -> u32 {
         self.page_bytes - (bytes.end - bytes.start)
     }
 
-    /// Whether all of `page` is in a request.
+    /// Returns `true` if all of `page` is in a request.
     fn covers(&self, request: &TimedRequest, page: u32) -> bool {
         let bytes = u64::from(self.page_bytes);
         let first = u64::from(page) * bytes;

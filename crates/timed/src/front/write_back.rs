@@ -6,7 +6,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_base::{state, value};
 use flashgc_host::ClockedHost;
 
-/// Pages that the cache writes at leisure and that are under way at most: `nr_requests` of Linux's
+/// The most pages that the cache writes at leisure and that are under way: `nr_requests` of Linux's
 /// block layer.
 const MOST_AT_LEISURE: u32 = 128;
 
@@ -21,14 +21,15 @@ impl Value for Ends {
 }
 
 impl Ends {
-    /// `what` ends at `end`. Returns when the first of all ends, if this is the first.
+    /// Adds `what`, which ends at `end`. Returns the time at which the first of all ends, if this
+    /// is the first.
     fn push(&mut self, end: u64, what: u32) -> Option<u64> {
         debug_assert!(self.times.back().is_none_or(|&(last, _)| last <= end));
         self.times.push_back((end, what));
         (self.times.len() == 1).then_some(end)
     }
 
-    /// The first write-back that has ended at `now`.
+    /// Takes the first that has ended at `now`.
     fn pop(&mut self, now: u64) -> Option<u32> {
         let (end, what) = *self.times.front()?;
         if end > now {
@@ -38,7 +39,7 @@ impl Ends {
         Some(what)
     }
 
-    /// When the first ends.
+    /// Returns the time at which the first ends.
     fn first(&self) -> Option<u64> {
         self.times.front().map(|&(end, _)| end)
     }
@@ -49,17 +50,18 @@ impl Ends {
 /// It knows how many of its commands the drive works on, and their hints; it sends none itself.
 pub struct WriteBack {
     pub host: ClockedHost,
-    /// Hints that wait in front of the drive, in order.
+    /// The hints that wait in front of the drive, in order.
     hints: VecDeque<u32>,
-    /// How many of them the next command brings.
+    /// The number of hints that the next command brings.
     riding: u32,
-    /// Requests that memory serves.
+    /// The requests that memory serves.
     in_memory: Ends,
-    /// Commands under way that no request waits for.
+    /// The number of commands under way that no request waits for.
     at_leisure: u32,
-    /// Commands made for hints that the drive works on, and how many hints they bring.
+    /// The commands made for hints that the drive works on, with the numbers of hints that they
+    /// bring.
     telling: Ends,
-    /// The hints of these.
+    /// The hints of these commands.
     told: VecDeque<u32>,
 }
 
@@ -83,74 +85,75 @@ impl WriteBack {
         }
     }
 
-    /// Whether the queue of the drive, with `outstanding` commands under way, lets in a command
-    /// that is `for_hints` or not: a command that is not queued is alone in the drive.
+    /// Returns `true` if the queue of the drive, with `outstanding` commands under way, lets in a
+    /// command that is `for_hints` or not. A command that is not queued is alone in the drive.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         let (_, queued) = self.host.hints().command();
         queued || (self.telling.times.is_empty() && (!for_hints || outstanding == 0))
     }
 
-    /// Memory serves the request at `place` from `now` on. Returns when it has served the first of
-    /// all, if this is the first.
+    /// Lets memory serve the request at `place` from `now` on. Returns the time at which it has
+    /// served the first of all, if this is the first.
     pub fn serve_from_memory(&mut self, now: u64, place: u32) -> Option<u64> {
         self.in_memory.push(now + self.host.memory_ns(), place)
     }
 
-    /// A request that memory has served at `now`.
+    /// Takes a request that memory has served at `now`.
     pub fn next_served(&mut self, now: u64) -> Option<u32> {
         self.in_memory.pop(now)
     }
 
-    /// When memory has served the next.
+    /// Returns the time at which memory has served the next.
     pub fn served_at(&self) -> Option<u64> {
         self.in_memory.first()
     }
 
-    /// Lets the cache write one page more at leisure, if it wants to and may; whether it does.
+    /// Lets the cache write one page more at leisure, if it wants to and may. Returns `true` if it
+    /// does.
     pub fn flushes_next(&mut self) -> bool {
         self.at_leisure < MOST_AT_LEISURE && self.host.flush_next()
     }
 
-    /// A command at leisure is sent.
+    /// Counts a command that is sent at leisure.
     pub fn begin_at_leisure(&mut self) {
         self.at_leisure += 1;
     }
 
-    /// A command that the cache sent at leisure is done.
+    /// Counts a command sent at leisure that is done.
     pub fn done_at_leisure(&mut self) {
         self.at_leisure -= 1;
     }
 
-    /// A hint waits for the next command.
+    /// Lets a hint wait for the next command.
     pub fn ride(&mut self, page: u32) {
         self.hints.push_back(page);
         self.riding += 1;
     }
 
-    /// How many hints wait for the next command, which is sent now.
+    /// Returns the number of hints that wait for the next command, which is sent now.
     pub fn riding(&mut self) -> u32 {
         std::mem::take(&mut self.riding)
     }
 
-    /// The drive takes a command and the hints that it brings.
+    /// Takes a command's hints, which the drive gets with it.
     pub fn take_hints(&mut self, hints: u32) -> Vec<u32> {
         self.hints.drain(..hints as usize).collect()
     }
 
-    /// The drive takes a command that was made for hints at `now`: it knows them when that is done.
-    /// Returns when the first of all is done, if this is the first.
+    /// Lets the drive take a command that was made for hints at `now`: it knows the hints when the
+    /// command is done. Returns the time at which the first of all is done, if this is the first.
     pub fn begin_telling(&mut self, now: u64, hints: u32) -> Option<u64> {
         self.told.extend(self.hints.drain(..hints as usize));
         self.telling.push(now + self.host.hints().command().0, hints)
     }
 
-    /// The hints of a command that is done at `now`.
+    /// Takes the hints of a command that is done at `now`.
     pub fn next_told(&mut self, now: u64) -> Option<Vec<u32>> {
         let hints = self.telling.pop(now)?;
         Some(self.told.drain(..hints as usize).collect())
     }
 
-    /// When the next command made for hints is done.
+    /// Returns the time at which the next command made for hints is done.
     pub fn told_at(&self) -> Option<u64> {
         self.telling.first()
     }

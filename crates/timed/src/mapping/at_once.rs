@@ -7,8 +7,8 @@ use super::Mapping;
 use crate::schedule::Scheduler;
 
 impl Mapping {
-    /// Writes `page`, with the collections and translation pages that this needs; whether it did: not
-    /// at the end of the drive's life.
+    /// Writes `page`, with the collections and translation pages that this needs. Returns `false` if
+    /// it could not, at the end of the drive's life.
     ///
     /// # Errors
     /// Those of the map.
@@ -43,7 +43,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Makes the entry of `page` cached. False at the end of the drive's life.
+    /// Makes the entry of `page` cached. Returns `false` at the end of the drive's life.
     fn look_up_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -71,7 +71,7 @@ impl Mapping {
         }
     }
 
-    /// Programs a translation page. False at the end of the drive's life.
+    /// Programs a translation page. Returns `false` at the end of the drive's life.
     fn write_back_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -84,8 +84,8 @@ impl Mapping {
         Ok(written)
     }
 
-    /// Brings the map on flash up to date with the pages that collections moved. False at the end
-    /// of the drive's life.
+    /// Brings the map on flash up to date with the pages that collections moved. Returns `false` at
+    /// the end of the drive's life.
     fn settle_at_once(
         &mut self,
         map: &mut dyn Stepwise,

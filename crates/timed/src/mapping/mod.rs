@@ -22,12 +22,12 @@ use super::shared::Shared;
 struct WriteBack {
     /// The page operation that reads and programs it.
     op: u32,
-    /// Pages whose look-ups wait for it.
+    /// The pages whose look-ups wait for it.
     pages: Vec<u32>,
-    /// It is to be written once more, as entries have changed since it was programmed: pages whose
-    /// look-ups wait for that.
+    /// The pages whose look-ups wait for another write of it. `None` unless it is to be written once
+    /// more, as entries have changed since it was programmed.
     again: Option<Vec<u32>>,
-    /// Pages were moved: after this write the map is brought up to date again.
+    /// `true` if pages were moved: after this write the map is brought up to date again.
     settles: bool,
 }
 
@@ -46,22 +46,22 @@ impl Value for WriteBack {
 /// writes, only for their dies.
 pub struct Mapping {
     cache: MapCache,
-    /// Pages whose entries are on their way, with the operations that wait for them, in order.
+    /// The pages whose entries are on their way, with the operations that wait for them, in order.
     fetches: HashMap<u32, VecDeque<u32>>,
-    /// Operations that read translation pages, with the page whose entry is wanted.
+    /// The operations that read translation pages, with the page whose entry is wanted.
     reads: HashMap<u32, u32>,
-    /// Translation pages that are being written back.
+    /// The translation pages that are being written back.
     write_backs: HashMap<u32, WriteBack>,
-    /// Operations of the front end that are not done.
+    /// The number of operations of the front end that are not done.
     under_way: u64,
-    /// Translation pages that were to be written because pages were moved, since an operation was
-    /// done.
+    /// The number of translation pages that were to be written because pages were moved, since an
+    /// operation was done.
     in_a_row: u64,
     /// The changes of pages, while they are looked at.
     changes: Vec<Change>,
 }
 
-/// Changes are looked at within one event.
+/// The changes are not stored: they are looked at within one event.
 impl State for Mapping {
     state! {
         named: "mapping";
@@ -72,7 +72,7 @@ impl State for Mapping {
 }
 
 impl Mapping {
-    /// Nothing is under way. `map` notes the changes of its pages from now on.
+    /// Returns a mapping with nothing under way. `map` notes the changes of its pages from now on.
     pub fn new(cache: MapCache, map: &mut dyn Stepwise) -> Self {
         map.follow_changes();
         Self {
@@ -86,13 +86,13 @@ impl Mapping {
         }
     }
 
-    /// The counts.
+    /// Returns the counts of the map's traffic.
     pub fn traffic(&mut self, map: &mut dyn Stepwise) -> MapTraffic {
         self.hear(map);
         self.cache.traffic()
     }
 
-    /// The counts of `map`, with the translation pages programmed as copies.
+    /// Returns the counts of `map`, with the translation pages programmed as copies.
     pub fn counters(&mut self, map: &mut dyn Stepwise) -> Counters {
         let MapTraffic { writes, .. } = self.traffic(map);
         let counters = map.counters();
@@ -104,7 +104,7 @@ impl Mapping {
         }
     }
 
-    /// Bytes of memory that the drive needs for its map.
+    /// Returns the bytes of memory that the drive needs for its map.
     pub fn map_bytes(&self) -> u64 {
         self.cache.map_bytes()
     }
@@ -131,13 +131,13 @@ impl Mapping {
         }
     }
 
-    /// Whether `op` waits for its map entry.
+    /// Returns `true` if `op` waits for its map entry.
     pub fn holds<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         let waiting = self.fetches.get(&shared.ops[op].page);
         waiting.is_some_and(|waiting| waiting.contains(&op))
     }
 
-    /// A page operation that was sent is done.
+    /// Notes that a page operation that was sent is done.
     pub fn note_done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         debug_assert!(self.under_way > 0, "an operation is done once");
         self.under_way -= 1;
@@ -145,14 +145,15 @@ impl Mapping {
         self.settle(shared, dies);
     }
 
-    /// A block was erased: if nothing else is under way, the map of moved pages is updated now.
+    /// Notes that a block was erased: if nothing else is under way, the map of moved pages is updated
+    /// now.
     pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         if self.under_way == 0 {
             self.settle(shared, dies);
         }
     }
 
-    /// A page operation of the map is done: operations that waited for it go on.
+    /// Ends a page operation of the map: operations that waited for it go on.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         self.hear(&mut *shared.map);
         let PageOp { page, kind, met_collection, .. } = shared.ops[op];
@@ -176,28 +177,29 @@ impl Mapping {
         }
     }
 
-    /// Whether the drive does nothing any more but to write its map.
+    /// Checks that the drive does more than write its map.
     ///
     /// # Errors
-    /// It does.
+    /// The drive does nothing else.
     pub fn check(&self, map: &dyn Stepwise) -> Result<(), FtlError> {
         let most = most_in_a_row(map.geometry());
         if self.in_a_row > most { Err(endless(most)) } else { Ok(()) }
     }
 
-    /// Whether the drive has ceased to do anything but to write its map.
+    /// Returns `true` if the drive has ceased to do anything but write its map.
     pub fn is_endless(&self, map: &dyn Stepwise) -> bool {
         self.check(map).is_err()
     }
 
-    /// The operation that waits for the entry of `page` has met a collection on the way, if `met`.
+    /// Notes that the operation that waits for the entry of `page` has met a collection on the way,
+    /// if `met`.
     fn note_collection<O: Observer>(&self, shared: &mut Shared<O>, page: u32, met: bool) {
         if let Some(&first) = self.fetches.get(&page).and_then(VecDeque::front) {
             shared.ops[first].met_collection |= met;
         }
     }
 
-    /// Learns the changes of pages.
+    /// Takes the changes of pages from the map.
     fn hear(&mut self, map: &mut dyn Stepwise) {
         map.drain_changes(&mut self.changes);
         for change in self.changes.drain(..) {
@@ -214,7 +216,8 @@ impl Mapping {
         }
     }
 
-    /// Sends operations on `page` to their dies until one misses its entry: that and the others wait.
+    /// Sends operations on `page` to their dies until one misses its entry: that one and the others
+    /// wait.
     fn send_in_order<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -237,8 +240,8 @@ impl Mapping {
         }
     }
 
-    /// The entry of `page` is there: the operation that missed it goes to its die, and others that
-    /// waited behind it look for it in turn.
+    /// Goes on with the entry of `page`, which is there: the operation that missed it goes to its
+    /// die, and others that waited behind it look for it in turn.
     fn fetched<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         self.cache.arrived(page);
         let mut waiting = self.fetches.remove(&page).expect("an operation waits for the entry");
@@ -259,7 +262,7 @@ impl Mapping {
         self.reads.insert(op, page);
     }
 
-    /// Writes translation page `number` back; the look-up of page `waits` waits for that.
+    /// Writes translation page `number` back. The look-up of page `waits` waits for that.
     fn write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

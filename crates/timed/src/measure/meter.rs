@@ -19,14 +19,15 @@ use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
 
-/// Slices of a resolution that was asked for, at most.
+/// The most slices of a series with a given resolution.
 const MOST_SLICES: u32 = 1 << 16;
 
-/// Requests that are done are noted so many at a time: what they are noted in stays at hand then.
+/// The number of completed requests that are noted at a time: the tables that they are noted in stay in the
+/// cache then.
 const AT_A_TIME: usize = 128;
 
-/// What is noted of a request that is done. A copy of its [`Completion`] would wait for fields that were just
-/// written one by one.
+/// The part of a completed request that is noted. A copy of its [`Completion`] would wait for fields that
+/// were just written one by one.
 #[derive(Clone, Copy)]
 pub(super) struct Done {
     pub op: Op,
@@ -47,32 +48,32 @@ pub type TraceFile = TraceEvents<BufWriter<File>>;
 
 /// Collects the measurements.
 pub struct Meter {
-    /// Requests with smaller numbers are warm-up.
+    /// The number of the first measured request. Requests before it are warm-up.
     first: u64,
-    /// When the first measured request arrived.
+    /// The time at which the first measured request arrived.
     began_ns: Option<u64>,
-    /// Measured requests that are done and not noted in what follows: fewer than [`AT_A_TIME`].
+    /// The measured requests that are done and not noted in the fields below: fewer than [`AT_A_TIME`].
     done: Vec<Done>,
-    /// When the last measured one was complete.
+    /// The time at which the last measured request was complete.
     ended_ns: u64,
     bytes: [u64; 3],
     latencies: Latencies,
-    /// Those of each stream.
+    /// The latencies of each stream.
     streams: HashMap<StreamId, Latencies>,
-    /// Those of each tenant, where several share the drive.
+    /// The measurements of each tenant, if several share the drive.
     tenants: ByTenant,
     series: Series,
     timeline: Option<Timeline>,
     trace: Option<Box<TraceFile>>,
-    /// What it follows: that depends on what it draws and keeps.
+    /// The detail that it follows, by the tables and drawings that it keeps.
     follows: Follows,
     worst: WorstSoFar,
-    /// When the collection under way on each die began.
+    /// The time at which the collection under way on each die began.
     collecting: Vec<Option<u64>>,
     arrived: u64,
 }
 
-/// Without its timeline and trace events, which are not saved.
+/// A meter is stored without its timeline and trace events.
 impl Value for Meter {
     fn put(&self, to: &mut Writer<'_>) {
         let Self {
@@ -144,7 +145,7 @@ impl State for Meter {
 }
 
 impl Meter {
-    /// Measures requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
+    /// Returns a meter of requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
     /// a length that makes 256 to 512 of them), on a drive of `dies` dies. `worst` keeps the slowest
     /// requests.
     pub fn new(
@@ -178,7 +179,7 @@ impl Meter {
         meter.following()
     }
 
-    /// The same, which knows what it follows.
+    /// Returns this meter with the detail that it follows.
     fn following(mut self) -> Self {
         self.follows = match self.draws() || self.worst.keeps_operations() {
             true => Follows::Steps,
@@ -187,90 +188,90 @@ impl Meter {
         self
     }
 
-    /// Whether it draws a timeline or writes trace events.
+    /// Returns `true` if it draws a timeline or writes trace events.
     fn draws(&self) -> bool {
         self.timeline.is_some() || self.trace.is_some()
     }
 
-    /// The same, which also keeps apart what each tenant gets.
+    /// Returns this meter, which also measures each tenant by itself.
     #[must_use]
     pub fn by_tenant(self, tenants: ByTenant) -> Self {
         Self { tenants, ..self }
     }
 
-    /// The same, which also draws a timeline.
+    /// Returns this meter, which also draws a timeline.
     #[must_use]
     pub fn with_timeline(self, timeline: Option<Timeline>) -> Self {
         Self { timeline, ..self }.following()
     }
 
-    /// What each tenant got.
+    /// Returns the measurements of each tenant.
     pub fn tenants(&self) -> &ByTenant {
         &self.tenants
     }
 
-    /// Writes trace events, too.
+    /// Returns this meter, which also writes trace events.
     #[must_use]
     pub fn writing(mut self, trace: Option<TraceFile>) -> Self {
         self.trace = trace.map(Box::new);
         self.following()
     }
 
-    /// Response times; of all requests that are done, as everything here, after
+    /// Returns the response times. They, and everything here, cover all requests that are done after
     /// [`settle`](Self::settle).
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
     }
 
-    /// Response times of each stream.
+    /// Returns the response times of each stream.
     pub fn streams(&self) -> &HashMap<StreamId, Latencies> {
         &self.streams
     }
 
-    /// Bytes of the measured requests: written, read, discarded.
+    /// Returns the bytes of the measured requests: written, read, discarded.
     pub fn bytes(&self) -> [u64; 3] {
         self.bytes
     }
 
-    /// When the first measured request arrived and when the last one was complete; `None` where
-    /// none arrived.
+    /// Returns the times at which the first measured request arrived and the last one was complete, or `None`
+    /// if none arrived.
     pub fn window(&self) -> Option<(u64, u64)> {
         self.began_ns.map(|began| (began, self.ended_ns.max(began)))
     }
 
-    /// The series over time.
+    /// Returns the series over time.
     pub fn series(&self) -> &Series {
         &self.series
     }
 
-    /// The timeline, if one was asked for.
+    /// Takes the timeline, if one was asked for.
     pub fn take_timeline(&mut self) -> Option<Timeline> {
         self.timeline.take()
     }
 
-    /// The slowest requests so far.
+    /// Returns the slowest requests so far.
     pub fn worst(&self) -> &WorstSoFar {
         &self.worst
     }
 
-    /// Requests with smaller numbers are warm-up.
+    /// Returns the number of the first measured request. Requests before it are warm-up.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The first measured request arrives.
+    /// Begins the measurement, as the first measured request arrives.
     pub fn begin(&mut self, now: u64) {
         self.began_ns = Some(now);
         self.series.restart(now);
     }
 
-    /// The slowest requests so far, to be corrected.
+    /// Returns the slowest requests so far, to be corrected.
     pub fn worst_mut(&mut self) -> &mut WorstSoFar {
         &mut self.worst
     }
 
-    /// Adds what another has measured of a part of the same drive in the same time; but not the slowest
-    /// requests. The other is finished.
+    /// Adds the measurements of a part of the same drive in the same time, but not the slowest requests. The
+    /// other meter is finished.
     pub fn add(&mut self, other: Self) {
         let Self {
             first: _,
@@ -312,7 +313,7 @@ impl Meter {
         }
     }
 
-    /// Ends the file of trace events at `now`. Returns what a reader of it should know.
+    /// Ends the file of trace events at `now`. Returns a note for its readers, if there is one.
     pub fn end_trace(&mut self, now: u64) -> Option<String> {
         let mut trace = self.trace.take()?;
         if let Err(error) = trace.finish(now) {
@@ -352,7 +353,7 @@ impl Meter {
         self.series.completed(at_ns, op, bytes, split.ns());
     }
 
-    /// A request is done: the timeline and the trace events are told.
+    /// Reports a request that is done to the timeline and the trace events.
     #[cold]
     fn draw(&mut self, request: &Completion) {
         let holder = self.worst.holder(request);
@@ -367,7 +368,7 @@ impl Meter {
         }
     }
 
-    /// A bus, a die or a collection was busy.
+    /// Counts the time in which a bus, a die or a collection was busy.
     #[inline(always)]
     fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
         // Before the measurement begins no slice is at hand.
@@ -488,7 +489,7 @@ impl Observer for Meter {
     }
 }
 
-/// What is busy with work at this place.
+/// Returns the thing that is busy with work at this place.
 fn busy_of(place: Place) -> Busy {
     match place {
         Place::Bus => Busy::Bus,
@@ -500,7 +501,7 @@ fn busy_of(place: Place) -> Busy {
 mod tests {
     use super::*;
 
-    /// A read of one page, from 10 to `completed_ns`.
+    /// Returns a read of one page, from 10 to `completed_ns`.
     fn read(number: u64, completed_ns: u64) -> Completion {
         Completion {
             number,

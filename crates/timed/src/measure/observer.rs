@@ -6,52 +6,52 @@ use flashgc_base::stream::StreamId;
 use flashgc_base::{value, words};
 use flashgc_workload::Op;
 
-/// A completed request and where its time went.
+/// A completed request, with its response time by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its number in the order of arrival, from 0.
+    /// The number in the order of arrival, from 0.
     pub number: u64,
-    /// Its kind.
+    /// The kind of the request.
     pub op: Op,
-    /// First byte.
+    /// The first byte.
     pub offset: u64,
-    /// Bytes.
+    /// The number of bytes.
     pub bytes: u32,
-    /// Whether it was marked urgent.
+    /// `true` if it was marked urgent.
     pub urgent: bool,
-    /// Its stream, if it has one.
+    /// The stream, if the request has one.
     pub stream: Option<StreamId>,
-    /// When it arrived.
+    /// The time at which it arrived.
     pub arrived_ns: u64,
-    /// When the drive took it up: its place in the queue depth.
+    /// The time at which the drive took it up: its place in the queue depth.
     pub dispatched_ns: u64,
-    /// When its last page was done.
+    /// The time at which its last page was done.
     pub completed_ns: u64,
-    /// Time spent waiting for other requests, before and in the drive, and for the entry of a map on
+    /// The time spent waiting for other requests, before and in the drive, and for the entry of a map on
     /// flash.
     pub queue_ns: u64,
-    /// Time in which its die was held by a collection. These four times are those of the page that
-    /// was done last and sum to the response time.
+    /// The time in which its die was held by a collection. These four times are those of the page that was
+    /// done last and sum to the response time.
     pub blocked_ns: u64,
-    /// Time on the bus and waiting for it.
+    /// The time on the bus and waiting for it.
     pub bus_ns: u64,
-    /// Time of the cells.
+    /// The time of the cells.
     pub cell_ns: u64,
-    /// The plane that served the page that was done last, counted through the drive; `None` where no
-    /// die did: it was in the write cache or in the host's, or has nothing to do.
+    /// The plane that served the page that was done last, counted through the drive. `None` if no die did:
+    /// the page was in the write cache or in the host's, or the request has nothing to do.
     pub plane: Option<u32>,
-    /// A collection was under way on the die of one of its pages when the page came there or was
+    /// `true` if a collection was under way on the die of one of its pages when the page came there or was
     /// done, or held that die between.
     pub met_collection: bool,
 }
 
 impl Completion {
-    /// From arrival to completion.
+    /// Returns the time from arrival to completion.
     pub fn response_ns(&self) -> u64 {
         self.completed_ns - self.arrived_ns
     }
 
-    /// From dispatch to completion.
+    /// Returns the time from dispatch to completion.
     pub fn service_ns(&self) -> u64 {
         self.completed_ns - self.dispatched_ns
     }
@@ -77,7 +77,7 @@ impl Value for Completion {
     );
 }
 
-/// Where work is done.
+/// The place at which work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The bus of the die's channel.
@@ -97,11 +97,11 @@ pub enum Work {
     Erase,
     /// A look into the queue at a preemption point.
     Poll,
-    /// Letting go of a suspended operation.
+    /// The time to let go of a suspended operation.
     Suspend,
 }
 
-/// The request or the collection that it is for.
+/// The request or the collection that work is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The request of that number; several pages of one multi-plane operation count as the first. The
@@ -115,17 +115,17 @@ pub enum Cause {
 /// A bus or the cells of a die at work, from beginning to end. A suspended operation is several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// The time at which it began.
     pub begin_ns: u64,
-    /// When it ended.
+    /// The time at which it ended.
     pub end_ns: u64,
-    /// Where.
+    /// The bus or the cells.
     pub place: Place,
-    /// Channel.
+    /// The channel.
     pub channel: u32,
-    /// Die, counted through the drive.
+    /// The die, counted through the drive.
     pub die: u32,
-    /// Plane, counted through the drive; for a multi-plane operation the first.
+    /// The plane, counted through the drive; for a multi-plane operation the first.
     pub plane: u32,
     /// The kind of work.
     pub work: Work,
@@ -165,150 +165,152 @@ impl Value for Span {
     value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
-/// A bus or the cells of a die at work, as far as it is measured: what follows on another without a pause may
-/// be one with it. It is told when it ends, for copies of a
-/// collection that nothing disturbs also later: at the latest when that collection ends or the drive stops.
+/// A bus or the cells of a die at work, as far as it is measured: work that follows on other work without a
+/// pause may be one with it. It is reported when it ends, or later for copies of a collection that nothing
+/// disturbs: at the latest when that collection ends or the drive stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
-    /// When it began.
+    /// The time at which it began.
     pub begin_ns: u64,
-    /// When it ended.
+    /// The time at which it ended.
     pub end_ns: u64,
-    /// Where.
+    /// The bus or the cells.
     pub place: Place,
-    /// Die, counted through the drive.
+    /// The die, counted through the drive.
     pub die: u32,
 }
 
-/// What an observer follows.
+/// The detail that an observer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
     /// Everything, each at its time.
     Steps,
-    /// Requests, and when buses and dies are busy ([`Observer::was_busy`]); not each copy of a page.
+    /// Requests, and the times at which buses and dies are busy ([`Observer::was_busy`]); not each copy of a
+    /// page.
     Work,
     /// Requests alone.
     Nothing,
 }
 
-/// Where the data of a page come from.
+/// The origin of the data of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From the host, or for a page behind the host's from the map on flash: by the page operation of
-    /// that number.
+    /// The host or, for a page behind the host's, the map on flash, by the page operation of that number.
     Host(u64),
-    /// From another physical page, by a collection.
+    /// Another physical page, by a collection.
     Copy(u32),
 }
 
-/// Watches a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
+/// An observer of a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
 /// among them: their pages are behind the host's.
 pub trait Observer {
-    /// What it follows. A drive is faster where nobody follows each step.
+    /// Returns the detail that it follows. A drive is faster if nobody follows each step.
     fn follows(&self) -> Follows {
         Follows::Steps
     }
 
-    /// A bus or a die has done some work. Where it follows [work](Follows::Work), this takes the place of
-    /// [`Observer::worked`] for requests, and for copies of collections that nothing disturbs.
+    /// Notes that a bus or a die has done some work. If the observer follows [work](Follows::Work), this
+    /// takes the place of [`Observer::worked`] for requests, and for copies of collections that nothing
+    /// disturbs.
     fn was_busy(&mut self, stint: &Stint) {
         let _ = stint;
     }
 
-    /// A page of the host came over the bus from the first of these times to the second, and its die then
-    /// programmed it until the third.
+    /// Notes that a page of the host came over the bus from the first of these times to the second, and that
+    /// its die then programmed it until the third.
     #[inline(always)]
     fn was_programmed(&mut self, die: u32, [begin_ns, sent_ns, end_ns]: [u64; 3]) {
         self.was_busy(&Stint { begin_ns, end_ns: sent_ns, place: Place::Bus, die });
         self.was_busy(&Stint { begin_ns: sent_ns, end_ns, place: Place::Cells, die });
     }
 
-    /// The times between which the work of collections that nothing disturbs may be told as a sum, for
-    /// buses and for dies; nothing is where they are equal.
+    /// Returns the times between which the work of collections that nothing disturbs may be reported as a
+    /// sum, for buses and for dies. No work is if they are equal.
     fn adds_up(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// Buses and dies have worked for so long in all, between the times that
-    /// [`Observer::adds_up`] named before.
+    /// Notes the time for which buses and dies have worked in all, between the times that
+    /// [`Observer::adds_up`] returned before.
     fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
         let _ = (between, busy_ns);
     }
 
-    /// A collection that nothing disturbs has programmed so many pages on a die, of whose work it was told.
+    /// Notes that a collection that nothing disturbs has programmed `pages` pages on a die, whose work was
+    /// reported.
     fn copied(&mut self, die: u32, pages: u64) {
         let _ = (die, pages);
     }
 
-    /// A die has its turn: it begins everything that it can begin now.
+    /// Notes that a die has its turn: it begins everything that it can begin now.
     fn looked_at(&mut self, die: u32) {
         let _ = die;
     }
 
-    /// Request `number` arrived at `now`; a flush command has the number of the request before it.
+    /// Notes that request `number` arrived at `now`; a flush command has the number of the request before it.
     fn arrived(&mut self, number: u64, op: Op, now: u64) {
         let _ = (number, op, now);
     }
 
-    /// Page operation number `number` on `page` was dispatched. All later ones on this page must
+    /// Notes that page operation number `number` on `page` was dispatched. All later ones on this page must
     /// find its effect.
     fn dispatched(&mut self, number: u64, op: Op, page: u32) {
         let _ = (number, op, page);
     }
 
-    /// Page operation `number` read its page from ppn `from`, or from the buffer with the same
+    /// Notes that page operation `number` read its page from ppn `from`, or from the buffer with the same
     /// data; `None` if the page has no data.
     fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
         let _ = (number, page, from);
     }
 
-    /// `page` was programmed at `ppn`.
+    /// Notes that `page` was programmed at `ppn`.
     fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
         let _ = (page, ppn, source);
     }
 
-    /// Page operation `number`, a write, went into the write cache.
+    /// Notes that page operation `number`, a write, went into the write cache.
     fn cached(&mut self, number: u64, page: u32) {
         let _ = (number, page);
     }
 
-    /// Page operation `number` read its page from the write cache.
+    /// Notes that page operation `number` read its page from the write cache.
     fn read_cached(&mut self, number: u64, page: u32) {
         let _ = (number, page);
     }
 
-    /// `page` was discarded.
+    /// Notes that `page` was discarded.
     fn trimmed(&mut self, page: u32) {
         let _ = page;
     }
 
-    /// A block was erased.
+    /// Notes that a block was erased.
     fn erased(&mut self, block: u32) {
         let _ = block;
     }
 
-    /// A request was completed.
+    /// Notes that a request was completed.
     fn completed(&mut self, request: &Completion) {
         let _ = request;
     }
 
-    /// A bus or a die has done some work.
+    /// Notes that a bus or a die has done some work.
     fn worked(&mut self, span: &Span) {
         let _ = span;
     }
 
-    /// Collection `number` began (`true`) or ended on a die, at `now`.
+    /// Notes that collection `number` began (`true`) or ended on a die, at `now`.
     fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         let _ = (now, die, number, begins);
     }
 
-    /// So many blocks of a plane are erased: told when a collection begins and ends there, at `now`.
+    /// Notes that `count` blocks of a plane are erased, when a collection begins and ends there, at `now`.
     fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
         let _ = (now, plane, count);
     }
 }
 
-/// Watches nothing.
+/// An observer that watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

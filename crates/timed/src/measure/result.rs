@@ -12,12 +12,12 @@ use super::worst_result::WorstResult;
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
 
-/// The result of all timed runs of one configuration: of their measured parts, all runs together.
+/// The result of all timed runs of one configuration, over their measured parts together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimedResult {
-    /// Response times.
+    /// The response times.
     pub latency_us: LatencyResult,
-    /// Mean response time of each run, in microseconds.
+    /// The mean response time of each run, in microseconds.
     pub mean_us_runs: Vec<f64>,
     /// Half the width of the 95% interval of its mean over the runs; `None` for one run.
     pub mean_us_ci95: Option<f64>,
@@ -32,76 +32,78 @@ pub struct TimedResult {
     /// The counts of the SLC region; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcCounts>,
-    /// What each tenant got, in their order; `None` where the drive has one host.
+    /// The result of each tenant, in their order; `None` if the drive has one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenants: Option<Vec<TenantResult>>,
     /// The series over time of the first run.
     pub over_time: SeriesResult,
-    /// Time that passed in the drive, all runs together.
+    /// The time that passed in the drive, all runs together.
     pub simulated_seconds: f64,
-    /// Requests in the drive and before it, mean over the time.
+    /// The mean number of requests in the drive and before it, over the time.
     pub requests_in_system: f64,
-    /// Where requests came faster than the drive could serve them.
+    /// The overload, if requests came faster than the drive could serve them.
     pub overload: Option<Overload>,
-    /// The slowest read, write and discard of all runs, and what held them.
+    /// The slowest read, write and discard of all runs, with the work that held them.
     #[serde(default)]
     pub worst: Vec<WorstResult>,
 }
 
-/// The work done in the time.
+/// The work done in the time, as rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Requests completed a second.
+    /// The requests completed a second.
     pub requests_per_second: f64,
-    /// Bytes read a second.
+    /// The bytes read a second.
     pub read_bytes_per_second: f64,
-    /// Bytes written a second.
+    /// The bytes written a second.
     pub write_bytes_per_second: f64,
 }
 
 /// Shares of the time in which something was in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
-    /// A bus, mean over the channels.
+    /// The share of a bus, as the mean over the channels.
     pub bus: f64,
-    /// A die, mean over the dies: it reads, programs or erases, or transfers or waits for the bus.
+    /// The share of a die, as the mean over the dies: it reads, programs or erases, or transfers or
+    /// waits for the bus.
     pub die: f64,
-    /// A die by a collection, mean over the dies.
+    /// The share of a die held by a collection, as the mean over the dies.
     pub collection: f64,
-    /// Each channel's bus.
+    /// The share of each channel's bus.
     pub channels: Vec<f64>,
-    /// Each die.
+    /// The share of each die.
     pub dies: Vec<f64>,
 }
 
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionResult {
-    /// Collections and the operations that they gave way to.
+    /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
     pub counts: CollectionCounts,
-    /// Programs suspended.
+    /// The number of programs suspended.
     pub suspended_programs: u64,
-    /// Erases suspended.
+    /// The number of erases suspended.
     pub suspended_erases: u64,
 }
 
 /// Requests that came faster than the drive could serve them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overload {
-    /// Requests that arrived a second.
+    /// The requests that arrived a second.
     pub offered_per_second: f64,
-    /// Requests that were served a second while others waited: the rate that the drive can sustain.
+    /// The requests that were served a second while others waited: the rate that the drive can
+    /// sustain.
     pub sustainable_per_second: f64,
-    /// Requests not yet served when the run was stopped, or when its last request arrived.
+    /// The requests not yet served when the run was stopped, or when its last request arrived.
     pub outstanding: u64,
-    /// The run was stopped before its end.
+    /// `true` if the run was stopped before its end.
     #[serde(default)]
     pub is_cut_short: bool,
 }
 
 impl Overload {
-    /// The warning for the user; of a drive that tenants share or not.
+    /// Returns the warning for the user, for a drive that tenants share or not.
     pub fn warning(&self, is_shared: bool) -> String {
         // A little below the rate that can be sustained.
         let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
@@ -136,7 +138,7 @@ impl Value for Overload {
 }
 
 impl CollectionResult {
-    /// The counts between the two.
+    /// Returns the counts between the two.
     pub fn between(from: &Totals, to: &Totals) -> Self {
         Self {
             counts: to.collections.joined(&from.collections, |to, from| to - from),
@@ -145,7 +147,7 @@ impl CollectionResult {
         }
     }
 
-    /// The sum of two.
+    /// Returns the sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             counts: self.counts.joined(&other.counts, |one, other| one + other),
@@ -156,7 +158,8 @@ impl CollectionResult {
 }
 
 impl Utilisation {
-    /// Busy times between the two, by the nanoseconds that passed; nothing where none did.
+    /// Returns the busy times between the two as shares of `ns` nanoseconds; empty if no time
+    /// passed.
     pub fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
         if ns == 0 {
             return Self::default();
@@ -175,7 +178,7 @@ impl Utilisation {
         }
     }
 
-    /// The mean of several.
+    /// Returns the mean of several.
     pub fn mean(several: &[&Self]) -> Self {
         let over = |figure: &dyn Fn(&Self) -> f64| {
             mean(&several.iter().map(|one| figure(one)).collect::<Vec<_>>())

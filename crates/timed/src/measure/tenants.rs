@@ -1,4 +1,4 @@
-//! What each tenant of a drive got: its requests, its rates and its response times.
+//! The measurements of each tenant of a drive: its requests, its rates and its response times.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
@@ -8,26 +8,26 @@ use super::meter::Done;
 use crate::metrics::latency::{Figures, Latencies, SideLatency};
 use crate::tenants::{Parts, Tenant};
 
-/// What one tenant got in the measured parts of all runs.
+/// The result of one tenant in the measured parts of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantResult {
-    /// Its name.
+    /// The name of the tenant.
     pub name: String,
-    /// Requests completed; no flush commands.
+    /// The number of requests completed, without flush commands.
     pub requests: u64,
-    /// Its share of the requests of all tenants.
+    /// The share of the tenant's requests among those of all tenants.
     pub share: f64,
-    /// Requests completed a second.
+    /// The requests completed a second.
     pub requests_per_second: f64,
-    /// Bytes read a second.
+    /// The bytes read a second.
     pub read_bytes_per_second: f64,
-    /// Bytes written a second.
+    /// The bytes written a second.
     pub write_bytes_per_second: f64,
-    /// Response times of all its requests in microseconds; `None` where there were none.
+    /// The response times of all its requests in microseconds; `None` if it had none.
     pub all_us: Option<Figures>,
-    /// Those of its reads.
+    /// The response times of its reads.
     pub read_us: Option<Figures>,
-    /// Those of its writes.
+    /// The response times of its writes.
     pub write_us: Option<Figures>,
 }
 
@@ -43,7 +43,7 @@ impl Value for Measured {
     value!(requests, bytes, latencies);
 }
 
-/// The measurements of every tenant; none where a drive has one host.
+/// The measurements of every tenant; none if a drive has one host.
 #[derive(Clone, Debug, Default)]
 pub struct ByTenant {
     parts: Parts,
@@ -55,17 +55,17 @@ impl Value for ByTenant {
 }
 
 impl ByTenant {
-    /// Nothing is measured yet of `tenants`, on mapping units of `unit` bytes.
+    /// Returns empty measurements of `tenants`, on mapping units of `unit` bytes.
     pub fn new(tenants: &[Tenant], unit: u32) -> Self {
         Self { parts: Parts::of(tenants, unit), each: vec![Measured::default(); tenants.len()] }
     }
 
-    /// How many tenants there are.
+    /// Returns the number of tenants.
     pub(super) fn len(&self) -> usize {
         self.each.len()
     }
 
-    /// A request of a tenant was completed.
+    /// Notes a request of a tenant that was completed.
     #[inline]
     pub(super) fn completed(&mut self, done: &Done) {
         if self.each.is_empty() {
@@ -79,7 +79,7 @@ impl ByTenant {
         }
     }
 
-    /// The sum of both, which are of the same tenants.
+    /// Adds another's measurements, which are of the same tenants.
     fn add(&mut self, other: &Self) {
         for (one, other) in self.each.iter_mut().zip(&other.each) {
             one.requests += other.requests;
@@ -90,7 +90,7 @@ impl ByTenant {
         }
     }
 
-    /// What each of `tenants` got in all `runs`, in which `seconds` passed.
+    /// Returns the result of each of `tenants` in all `runs`, in which `seconds` passed.
     pub fn results<'a>(
         tenants: &[Tenant],
         runs: impl Iterator<Item = &'a Self>,

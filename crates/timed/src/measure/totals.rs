@@ -8,29 +8,30 @@ use serde::{Deserialize, Serialize};
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionCounts {
-    /// Victims picked.
+    /// The victims picked.
     pub started: u64,
-    /// Victims erased.
+    /// The victims erased.
     pub ended: u64,
-    /// Victims that gave way to the host at least once.
+    /// The victims that gave way to the host at least once.
     pub preempted: u64,
-    /// Page operations of the host served at preemption points.
+    /// The page operations of the host served at preemption points.
     pub preemptions: u64,
-    /// Reads served from the buffer of a page that was moved.
+    /// The reads served from the buffer of a page that was moved.
     pub merged_reads: u64,
-    /// Writes programmed in the place of a page that was moved.
+    /// The writes programmed in the place of a page that was moved.
     pub merged_writes: u64,
-    /// Reads that overlapped with a read of a collection.
+    /// The reads that overlapped with a read of a collection.
     pub pipelined_reads: u64,
-    /// Writes that overlapped with a program of a collection.
+    /// The writes that overlapped with a program of a collection.
     pub pipelined_writes: u64,
-    /// Times that writes began to wait because their unit was below the hard threshold (state S2).
+    /// The number of times that writes began to wait because their unit was below the hard threshold
+    /// (state S2).
     pub entered_s2: u64,
-    /// Times that an urgent write stopped preemption (state S3).
+    /// The number of times that an urgent write stopped preemption (state S3).
     pub entered_s3: u64,
-    /// Writes that waited because no block was erased.
+    /// The writes that waited because no block was erased.
     pub starved: u64,
-    /// Victims picked by idle dies.
+    /// The victims picked by idle dies.
     pub idle: u64,
 }
 
@@ -52,7 +53,7 @@ impl Value for CollectionCounts {
 }
 
 impl CollectionCounts {
-    /// The counts of both, joined one by one by `join`.
+    /// Returns the counts of both, joined one by one by `join`.
     pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             started: join(self.started, other.started),
@@ -74,17 +75,17 @@ impl CollectionCounts {
 /// The counts of an SLC region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcCounts {
-    /// Pages that the host wrote into the region.
+    /// The pages that the host wrote into the region.
     pub host_pages: u64,
-    /// Pages that the host wrote to normal blocks.
+    /// The pages that the host wrote to normal blocks.
     pub direct_pages: u64,
-    /// Pages copied from the region to normal blocks; among the copied pages of the drive.
+    /// The pages copied from the region to normal blocks; they are among the copied pages of the drive.
     pub folded_pages: u64,
-    /// Blocks folded; among the collections.
+    /// The blocks folded; they are among the collections.
     pub folds: u64,
-    /// Of these, begun by idle dies.
+    /// The number of folds that idle dies began.
     pub idle_folds: u64,
-    /// Pages that the host read from the cells of the region.
+    /// The pages that the host read from the cells of the region.
     pub reads: u64,
 }
 
@@ -93,7 +94,7 @@ impl Value for SlcCounts {
 }
 
 impl SlcCounts {
-    /// The counts of both, joined one by one by `join`.
+    /// Returns the counts of both, joined one by one by `join`.
     pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             host_pages: join(self.host_pages, other.host_pages),
@@ -109,44 +110,44 @@ impl SlcCounts {
 /// The counts of a timed drive since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests that arrived.
+    /// The number of requests that arrived.
     pub arrived: u64,
-    /// Requests completed.
+    /// The number of requests completed.
     pub completed: u64,
-    /// Pages read by the host, also those without data.
+    /// The number of pages read by the host, also those without data.
     pub pages_read: u64,
-    /// Pages written by the host, also those merged in the write cache.
+    /// The number of pages written by the host, also those merged in the write cache.
     pub pages_written: u64,
-    /// Partial pages written: each a read and a program.
+    /// The number of partial pages written: each a read and a program.
     pub pages_modified: u64,
-    /// Reads and writes of the host that the write cache took.
+    /// The number of reads and writes of the host that the write cache took.
     pub cache_hits: u64,
-    /// Operations of the cells suspended.
+    /// The number of programs suspended.
     pub suspended_programs: u64,
-    /// Erases suspended.
+    /// The number of erases suspended.
     pub suspended_erases: u64,
     /// The counts of collections.
     pub collections: CollectionCounts,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
-    /// Time that each channel's bus was in use.
+    /// The time that each channel's bus was in use.
     pub bus_busy_ns: Vec<u64>,
-    /// Time that each die was in use: cells, transfers, and waiting for the bus.
+    /// The time that each die was in use: cells, transfers, and waiting for the bus.
     pub die_busy_ns: Vec<u64>,
-    /// Time that each die was held by collections.
+    /// The time that each die was held by collections.
     pub die_collecting_ns: Vec<u64>,
-    /// Sum over time of the requests in the system, from arrival to completion: divided by the
-    /// time it is L of Little's law.
+    /// The sum over time of the requests in the system, from arrival to completion. Divided by the time it
+    /// is L of Little's law.
     pub request_ns: u128,
-    /// When the last request arrived.
+    /// The time at which the last request arrived.
     pub last_arrival_ns: u64,
-    /// The requests in the system then, itself among them.
+    /// The number of requests in the system then, itself among them.
     pub at_last_arrival: u64,
 }
 
 impl Totals {
     /// Adds the counts of a part of the drive, whose buses and dies come behind those before. Requests are
-    /// those of the whole drive, and not added but for their time.
+    /// those of the whole drive, and only their time is added.
     pub(crate) fn add_part(&mut self, part: &Self) {
         let Self {
             arrived: _,

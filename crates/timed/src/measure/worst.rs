@@ -1,4 +1,4 @@
-//! The slowest request of each kind so far, and what its die did while it waited.
+//! The slowest request of each kind so far, and the work of its die while it waited.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use flashgc_workload::Op;
 
 use super::observer::{Cause, Completion, Place, Span, Work};
 
-/// Collections of a die that are remembered.
+/// The most collections of a die that are remembered.
 pub const MOST_COLLECTIONS: usize = 16;
-/// Operations of a die, cells and bus, that are remembered where they are asked for.
+/// The most operations of a die, cells and bus, that are remembered if they are asked for.
 pub const MOST_OPERATIONS: usize = 1024;
 /// The kinds of requests that are told apart.
 pub(crate) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
-/// The place of an operation in [`KINDS`].
+/// Returns the place of an operation in [`KINDS`].
 #[inline(always)]
 pub(crate) fn kind_of(op: Op) -> Option<usize> {
     match op {
@@ -29,13 +29,13 @@ pub(crate) fn kind_of(op: Op) -> Option<usize> {
 /// A collection on the die of a request, between the request's arrival and its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Its number: how many were started before it in the drive.
+    /// The number of collections that were started before it in the drive.
     pub number: u64,
-    /// When it began.
+    /// The time at which it began.
     pub began_ns: u64,
-    /// When its victim was erased; `None` while it is under way.
+    /// The time at which its victim was erased; `None` while it is under way.
     pub ended_ns: Option<u64>,
-    /// Flash pages that it has programmed.
+    /// The number of flash pages that it has programmed.
     pub programmed: u64,
 }
 
@@ -44,26 +44,26 @@ impl Value for Held {
 }
 
 impl Held {
-    /// For how long it was under way between the two.
+    /// Returns the time for which it was under way between the two.
     fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
     }
 }
 
-/// A slow request and what held it.
+/// A slow request, with the work that held it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worst {
     /// The request, with the parts of its response time.
     pub request: Completion,
-    /// The die of its last page, counted through the drive; `None` where no die served it.
+    /// The die of its last page, counted through the drive; `None` if no die served it.
     pub die: Option<u32>,
-    /// The collections on that die from its arrival to its completion, the first first: at most the
-    /// latest [`MOST_COLLECTIONS`].
+    /// The collections on that die from its arrival to its completion, in order: at most the latest
+    /// [`MOST_COLLECTIONS`].
     pub collections: Vec<Held>,
-    /// What the die and its side of the bus did in that time, in the order of their ends: at most the latest
-    /// [`MOST_OPERATIONS`]. Empty where they are not kept.
+    /// The operations of the die and its side of the bus in that time, in the order of their ends: at most
+    /// the latest [`MOST_OPERATIONS`]. Empty if they are not kept.
     pub operations: Vec<Span>,
-    /// Whether operations before these are forgotten.
+    /// `true` if operations before these are forgotten.
     pub is_cut: bool,
 }
 
@@ -72,15 +72,15 @@ impl Value for Worst {
 }
 
 impl Worst {
-    /// The collection that held it: of those on its die the one that was under way for longest while
-    /// it waited, the first of several. `None` where collections took none of its time, or those of
-    /// another die did.
+    /// Returns the collection that held it: the one on its die that was under way for longest while it
+    /// waited, the first of several. `None` if collections took none of its time, or those of another die
+    /// did.
     pub fn held_by(&self) -> Option<&Held> {
         held_by(&self.request, self.collections.iter())
     }
 }
 
-/// Of the collections of its die the one that was under way for longest while a request waited.
+/// Returns the collection of its die that was under way for longest while a request waited.
 fn held_by<'a>(
     request: &Completion,
     collections: impl DoubleEndedIterator<Item = &'a Held>,
@@ -90,7 +90,7 @@ fn held_by<'a>(
     (request.blocked_ns > 0 && overlap(&held) > 0).then_some(held)
 }
 
-/// The latest of a die.
+/// The latest work of a die.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Log {
     collections: VecDeque<Held>,
@@ -104,14 +104,14 @@ impl Value for Log {
     value!(collections, last_page, operations, has_forgotten);
 }
 
-/// Keeps the slowest request of each kind.
+/// The slowest request of each kind so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorstSoFar {
     planes_per_die: u32,
     keeps_operations: bool,
     dies: Vec<Log>,
     of_kinds: [Option<Worst>; KINDS.len()],
-    /// How often one has changed.
+    /// The number of times that one has changed.
     changes: u64,
 }
 
@@ -120,7 +120,8 @@ impl Value for WorstSoFar {
 }
 
 impl WorstSoFar {
-    /// Of a drive of `dies` dies of `planes_per_die` planes; with what their dies did, or without.
+    /// Returns a record for a drive of `dies` dies of `planes_per_die` planes, which keeps the operations of
+    /// its dies or not.
     pub fn new(dies: u32, planes_per_die: u32, keeps_operations: bool) -> Self {
         Self {
             planes_per_die,
@@ -131,17 +132,17 @@ impl WorstSoFar {
         }
     }
 
-    /// The slowest read, write and discard.
+    /// Returns the slowest read, write and discard.
     pub fn of_kinds(&self) -> impl Iterator<Item = &Worst> {
         self.of_kinds.iter().flatten()
     }
 
-    /// The slowest of each of [`KINDS`].
+    /// Returns the slowest of each of [`KINDS`].
     pub(crate) fn each(&mut self) -> &mut [Option<Worst>; KINDS.len()] {
         &mut self.of_kinds
     }
 
-    /// The collection of a die that was called `from` is called `to` from now on.
+    /// Gives the collection of a die with the number `from` the number `to`.
     pub(crate) fn renumber(&mut self, die: u32, from: u64, to: u64) {
         let kept = self.of_kinds.iter_mut().flatten().filter(|worst| worst.die == Some(die));
         let kept = kept.flat_map(|worst| &mut worst.collections);
@@ -149,35 +150,35 @@ impl WorstSoFar {
         all.filter(|held| held.number == from).for_each(|held| held.number = to);
     }
 
-    /// The slowest of all.
+    /// Returns the slowest of all.
     pub fn slowest(&self) -> Option<&Worst> {
         self.of_kinds().max_by_key(|worst| worst.request.response_ns())
     }
 
-    /// The collection under way on a die.
+    /// Returns the collection under way on a die.
     pub fn under_way(&self, die: u32) -> Option<u64> {
         let latest = self.dies[die as usize].collections.back();
         latest.filter(|held| held.ended_ns.is_none()).map(|held| held.number)
     }
 
-    /// How often one has changed.
+    /// Returns the number of times that one has changed.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// The collection that has held a request for longest, as far as is remembered, and its die.
+    /// Returns the collection that has held a request for longest, as far as is remembered, and its die.
     pub fn holder(&self, request: &Completion) -> Option<(Held, u32)> {
         let die = request.plane? / self.planes_per_die;
         let held = held_by(request, self.dies[die as usize].collections.iter())?;
         Some((*held, die))
     }
 
-    /// Whether it is of the same drive.
+    /// Returns `true` if the other is a record of the same drive.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.planes_per_die, self.dies.len()) == (other.planes_per_die, other.dies.len())
     }
 
-    /// A measured request is done.
+    /// Notes a measured request that is done.
     #[inline(always)]
     pub fn completed(&mut self, request: &Completion) {
         let Some(kind) = kind_of(request.op) else { return };
@@ -196,7 +197,7 @@ impl WorstSoFar {
         self.changes += 1;
     }
 
-    /// A request that is done, and what its die did since it arrived.
+    /// Returns a request that is done, with the work of its die since it arrived.
     pub(crate) fn about(&self, request: &Completion) -> Worst {
         let die = request.plane.map(|plane| plane / self.planes_per_die);
         let from_ns = request.arrived_ns;
@@ -211,7 +212,7 @@ impl WorstSoFar {
         Worst { request: *request, die, collections, operations, is_cut }
     }
 
-    /// A bus or a die has done some work.
+    /// Notes that a bus or a die has done some work.
     #[inline]
     pub fn worked(&mut self, span: &Span) {
         let log = &mut self.dies[span.die as usize];
@@ -229,19 +230,19 @@ impl WorstSoFar {
         }
     }
 
-    /// What the die of each slowest request did is kept.
+    /// Returns `true` if the operations of the die of each slowest request are kept.
     pub fn keeps_operations(&self) -> bool {
         self.keeps_operations
     }
 
-    /// The collection of a die has programmed so many pages.
+    /// Notes that the collection of a die has programmed `pages` pages.
     pub fn copied(&mut self, die: u32, pages: u64) {
         if let Some(held) = self.dies[die as usize].collections.back_mut() {
             held.programmed += pages;
         }
     }
 
-    /// A collection began on a die, or ended there.
+    /// Notes that a collection began on a die, or ended there.
     pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         let log = &mut self.dies[die as usize];
         if begins {
@@ -254,7 +255,7 @@ impl WorstSoFar {
     }
 }
 
-/// Adds one; the oldest goes where there are more than `most`. Returns whether one went.
+/// Adds one; the oldest goes if there are more than `most`. Returns `true` if one went.
 fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
     let is_full = kept.len() == most;
     if is_full {
@@ -268,7 +269,7 @@ fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A collection's program of `page` on die 0, which ends at `end_ns`.
+    /// Returns a collection's program of `page` on die 0, which ends at `end_ns`.
     fn program(page: u32, end_ns: u64) -> Span {
         Span {
             begin_ns: end_ns - 10,
@@ -319,7 +320,7 @@ mod tests {
         ];
         assert_eq!(worst.about(&read(10)).collections, held);
         assert_eq!(worst.under_way(0), Some(1));
-        // One that arrived with the end of the first did not meet it.
+        // A request that arrived with the end of the first did not meet it.
         assert_eq!(worst.about(&read(50)).collections, held[1..]);
     }
 

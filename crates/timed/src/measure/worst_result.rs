@@ -1,4 +1,4 @@
-//! The slowest requests as results have them: in microseconds.
+//! The slowest requests in the form of results: in microseconds.
 
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 use super::observer::{Cause, Place, Span, Work};
 use super::worst::{Held, Worst, WorstSoFar, kind_of};
 
-/// The slowest request of its kind, and what held it. Times are in microseconds; moments are since
-/// the start of the run.
+/// The slowest request of its kind, with the work that held it. Times are in microseconds; moments
+/// are since the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorstResult {
-    /// `read`, `write` or `trim`.
+    /// The kind: `read`, `write` or `trim`.
     pub kind: String,
-    /// Its number in the order of arrival, from 0.
+    /// The number in the order of arrival, from 0.
     pub number: u64,
-    /// The run that it is of, from 0.
+    /// The number of its run, from 0.
     pub run: u32,
-    /// First byte.
+    /// The first byte.
     pub offset: u64,
-    /// Bytes.
+    /// The number of bytes.
     pub bytes: u32,
-    /// When it came.
+    /// The time at which it came.
     pub arrived_us: f64,
-    /// How long it took: the sum of the next four, which are those of its last page.
+    /// The response time: the sum of the next four, which are those of its last page.
     pub response_us: f64,
-    /// Waiting for other requests.
+    /// The time of waiting for other requests.
     pub queue_us: f64,
-    /// Waiting for collections.
+    /// The time of waiting for collections.
     pub collection_us: f64,
-    /// On the bus, and waiting for it.
+    /// The time on the bus, and of waiting for it.
     pub bus_us: f64,
-    /// In the cells.
+    /// The time in the cells.
     pub cell_us: f64,
-    /// The die of its last page; `None` where no die served it.
+    /// The die of its last page; `None` if no die served it.
     pub die: Option<u32>,
-    /// The number of the collection of that die that held it for longest; `None` where none did, or
-    /// that of another die.
+    /// The number of the collection of that die that held it for longest; `None` if none did, or
+    /// one of another die.
     pub held_by: Option<u64>,
     /// The collections on that die while it waited: the latest.
     pub collections: Vec<HeldResult>,
-    /// What that die did while it waited, in the order of the ends: the latest. Empty where that
-    /// is not asked for.
+    /// The operations of that die while it waited, in the order of the ends: the latest. Empty
+    /// unless they are asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationResult>,
-    /// Whether operations before these are forgotten.
+    /// `true` if operations before these are forgotten.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
 }
@@ -51,30 +51,31 @@ pub struct WorstResult {
 /// A collection on the die of a slow request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldResult {
-    /// How many were started before it in the drive.
+    /// The number of collections that were started before it in the drive.
     pub number: u64,
-    /// When it began.
+    /// The time at which it began.
     pub began_us: f64,
-    /// When its victim was erased; `None` if it was under way when the request was complete.
+    /// The time at which its victim was erased; `None` if it was under way when the request was
+    /// complete.
     pub ended_us: Option<f64>,
-    /// Flash pages that it had programmed.
+    /// The number of flash pages that it had programmed.
     pub programmed: u64,
 }
 
-/// What a die or its side of the bus did.
+/// An operation of a die or of its side of the bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// When it began.
+    /// The time at which it began.
     pub began_us: f64,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended_us: f64,
-    /// `cells` or `bus`.
+    /// The place: `cells` or `bus`.
     pub place: String,
-    /// `read`, `program`, `erase`, `poll` or `suspend`.
+    /// The work: `read`, `program`, `erase`, `poll` or `suspend`.
     pub work: String,
-    /// The request that it was for, by its number.
+    /// The number of the request that it was for.
     pub request: Option<u64>,
-    /// The collection that it was for; neither where nobody waited for it.
+    /// The number of the collection that it was for; neither if nobody waited for it.
     pub collection: Option<u64>,
 }
 
@@ -123,7 +124,7 @@ impl OperationResult {
 }
 
 impl WorstResult {
-    /// That of run `run`.
+    /// Returns the result of `worst` in run `run`.
     pub fn of(worst: &Worst, run: u32) -> Self {
         let request = &worst.request;
         let kind = match request.op {
@@ -152,7 +153,7 @@ impl WorstResult {
     }
 }
 
-/// The slowest of each kind over all `runs`; of equals the first.
+/// Returns the slowest of each kind over all `runs`; of equals the first.
 pub fn slowest<'a>(runs: impl Iterator<Item = &'a WorstSoFar>) -> Vec<WorstResult> {
     let mut found: Vec<(&Worst, u32)> = Vec::new();
     for (run, worst) in (0..).zip(runs) {

@@ -6,22 +6,22 @@ use flashgc_workload::Op;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Significant decimal digits of a percentile: its relative error is below 10^-3.
+/// The significant decimal digits of a percentile: its relative error is below 10^-3.
 const DIGITS: u8 = 3;
 
-/// Points of a distribution for each halving of the share above.
+/// The points of a distribution for each halving of the share above.
 const TICKS: u32 = 8;
 
 /// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Waiting for other requests.
+    /// The time of waiting for other requests.
     pub queue_ns: u64,
-    /// Waiting for a collection.
+    /// The time of waiting for a collection.
     pub blocked_ns: u64,
-    /// Transfers over a bus, and waiting for it.
+    /// The time of transfers over a bus, and of waiting for it.
     pub bus_ns: u64,
-    /// Reads from and programs into cells.
+    /// The time of reads from and programs into cells.
     pub cell_ns: u64,
 }
 
@@ -30,7 +30,7 @@ impl Value for Split {
 }
 
 impl Split {
-    /// All of it.
+    /// Returns the whole response time.
     #[inline(always)]
     pub fn ns(&self) -> u64 {
         self.parts().into_iter().sum()
@@ -42,13 +42,13 @@ impl Split {
     }
 }
 
-/// How often each time was noted, in the bins of a [`Histogram`] of [`DIGITS`]: up to 2047 one each, and 1024
-/// for each power of two above. The histogram itself is made when a percentile is asked for.
+/// The counts of the noted times, in the bins of a [`Histogram`] of [`DIGITS`]: one bin each up to 2047, and
+/// 1024 for each power of two above. The histogram itself is made when a percentile is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Bins(Vec<u64>);
 
 impl Bins {
-    /// Bins for each power of two, as a power of two.
+    /// The number of bins for each power of two, as a power of two.
     const LOG: u32 = 10;
 
     #[inline(always)]
@@ -57,7 +57,7 @@ impl Bins {
         ((power as usize) << Self::LOG) + (ns >> power) as usize
     }
 
-    /// The smallest time of a bin.
+    /// Returns the smallest time of a bin.
     fn least(index: usize) -> u64 {
         let power = (index >> Self::LOG).saturating_sub(1) as u32;
         ((index - ((power as usize) << Self::LOG)) as u64) << power
@@ -86,7 +86,7 @@ impl Bins {
         self.0.iter_mut().zip(&other.0).for_each(|(count, other)| *count += other);
     }
 
-    /// The bins that have any: the smallest time of each, and how many.
+    /// Returns the bins that are not empty: the smallest time of each, and its count.
     fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
         let counts = self.0.iter().copied().enumerate();
         counts.filter(|&(_, count)| count > 0).map(|(index, count)| (Self::least(index), count))
@@ -101,7 +101,7 @@ impl Bins {
     }
 }
 
-/// The bins that have any.
+/// Only the bins that are not empty are stored.
 impl Value for Bins {
     fn put(&self, to: &mut Writer<'_>) {
         self.filled().collect::<Vec<_>>().put(to);
@@ -121,8 +121,8 @@ impl Value for Bins {
 struct Class {
     count: u64,
     bins: Bins,
-    /// Sums of the times and of their squares: integers, so that neither the order of the requests
-    /// nor rounding matters.
+    /// The sum of the times and, below it, of their squares: integers, so that neither the order of the
+    /// requests nor rounding matters.
     sum: u128,
     squares: u128,
     max: u64,
@@ -174,7 +174,7 @@ impl Class {
         })
     }
 
-    /// In square nanoseconds: (n S2 - S^2) / n^2, in integers while they fit.
+    /// Returns the variance in square nanoseconds: (n S2 - S^2) / n^2, in integers while they fit.
     fn variance(&self) -> f64 {
         let n = u128::from(self.count);
         let exact = n
@@ -208,47 +208,47 @@ impl Class {
     }
 }
 
-/// Response times of one class of requests, in microseconds.
+/// The response times of one class of requests, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Requests of the class.
+    /// The number of requests of the class.
     pub requests: u64,
-    /// Mean, exact.
+    /// The mean, exact.
     pub mean: f64,
-    /// Variance in square microseconds, exact.
+    /// The variance in square microseconds, exact.
     pub variance: f64,
-    /// Its square root.
+    /// The standard deviation, exact.
     pub deviation: f64,
-    /// Half of the requests took at most so long; to 0.1%, as all percentiles.
+    /// The median, to 0.1% as all percentiles.
     pub p50: f64,
-    /// 90% of them.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 99%.
+    /// The 99th percentile.
     pub p99: f64,
-    /// 99.9%.
+    /// The 99.9th percentile.
     pub p99_9: f64,
-    /// 99.99%.
+    /// The 99.99th percentile.
     pub p99_99: f64,
-    /// The longest, exact.
+    /// The longest response time, exact.
     pub max: f64,
 }
 
-/// Response times of reads or of writes.
+/// The response times of reads or of writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SideLatency {
-    /// All of them.
+    /// All requests of the side.
     #[serde(flatten)]
     pub all: Figures,
-    /// Those that waited for a collection, or were served between its steps.
+    /// The requests that waited for a collection, or were served between its steps.
     pub during_collection: Option<Figures>,
-    /// Those that met none.
+    /// The requests that met no collection.
     pub free_of_collection: Option<Figures>,
-    /// The distribution: response time in microseconds, and share of the requests that took at
-    /// most so long.
+    /// The distribution: response time in microseconds, and the share of the requests that took at most so
+    /// long.
     pub distribution: Vec<(f64, f64)>,
 }
 
-/// Response times by class, in microseconds; `None` where there was no such request.
+/// The response times by class, in microseconds; `None` if there was no such request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyResult {
     /// All requests.
@@ -264,41 +264,41 @@ pub struct LatencyResult {
     pub flush: Option<SideLatency>,
 }
 
-/// The response time of requests by cause: shares of the sum of all response times.
+/// The response time of requests by cause, as shares of the sum of all response times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeShare {
-    /// Waiting for other requests.
+    /// The share of waiting for other requests.
     pub queue: f64,
-    /// Waiting for a collection.
+    /// The share of waiting for a collection.
     pub collection: f64,
-    /// On a bus, and waiting for it.
+    /// The share on a bus, and of waiting for it.
     pub bus: f64,
-    /// In the cells.
+    /// The share in the cells.
     pub cell: f64,
 }
 
-/// Shares of reads and of writes.
+/// The shares of reads and of writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeShares {
-    /// Of reads.
+    /// The shares of reads.
     pub read: Option<TimeShare>,
-    /// Of writes.
+    /// The shares of writes.
     pub write: Option<TimeShare>,
 }
 
 /// Collects response times.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// By operation, and by whether a collection was met.
+    /// The classes by operation, and by whether a collection was met.
     classes: [[Class; 2]; OPS],
-    /// By operation: sums of the parts of [`Split`].
+    /// The sums of the parts of [`Split`], by operation.
     parts: [[u128; 4]; OPS],
 }
 
-/// Operations whose response times are kept apart.
+/// The number of operations whose response times are kept apart.
 const OPS: usize = 4;
 
-/// The place of an operation.
+/// Returns the place of an operation.
 fn place(op: Op) -> usize {
     match op {
         Op::Write => 0,
@@ -322,7 +322,7 @@ impl Latencies {
         }
     }
 
-    /// Adds the response times of another one.
+    /// Adds the response times of another collection of them.
     pub fn add(&mut self, other: &Self) {
         for (classes, others) in self.classes.iter_mut().zip(&other.classes) {
             for (class, other) in classes.iter_mut().zip(others) {
@@ -336,17 +336,17 @@ impl Latencies {
         }
     }
 
-    /// Requests noted.
+    /// Returns the number of requests noted.
     pub fn requests(&self) -> u64 {
         self.classes.iter().flatten().map(|class| class.count).sum()
     }
 
-    /// The sum of all response times, in nanoseconds.
+    /// Returns the sum of all response times, in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
         self.classes.iter().flatten().map(|class| class.sum).sum()
     }
 
-    /// The latencies noted, for people.
+    /// Returns the noted latencies, for people.
     pub fn result(&self) -> LatencyResult {
         let of = |op: Op| side(&self.classes[place(op)]);
         let mut all = <[Class; 2]>::default();
@@ -364,7 +364,7 @@ impl Latencies {
         }
     }
 
-    /// The response time of requests by cause.
+    /// Returns the response time of requests by cause.
     pub fn shares(&self) -> TimeShares {
         let of = |op: Op| {
             let total: u128 = self.classes[place(op)].iter().map(|class| class.sum).sum();
@@ -397,7 +397,7 @@ fn side(classes: &[Class; 2]) -> Option<SideLatency> {
 mod tests {
     use super::*;
 
-    /// Reads of 1 to `most` microseconds that met no collection.
+    /// Returns reads of 1 to `most` microseconds that met no collection.
     fn reads(most: u64) -> Latencies {
         let mut latencies = Latencies::default();
         for us in 1..=most {

@@ -58,17 +58,17 @@ impl Slice {
     }
 }
 
-/// No slice has been looked for.
+/// The mark that no slice has been looked for.
 const NO_SLICE: (u64, u64, usize) = (0, 0, 0);
 
-/// Collects series from an origin on.
+/// Series over time, collected from an origin on.
 #[derive(Clone, Debug)]
 pub struct Series {
     origin_ns: u64,
     resolution_ns: u64,
     most: u64,
     slices: Vec<Slice>,
-    /// The slice that was looked for last: its beginning, its end, and its number.
+    /// The slice that was looked for last: its begin, its end, and its number.
     last: (u64, u64, usize),
 }
 
@@ -88,21 +88,21 @@ impl Value for Series {
 }
 
 impl Series {
-    /// Slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on. When there would be
+    /// Returns slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on. When there would be
     /// more than `most`, neighbours become one slice of twice the length.
     pub fn new(origin_ns: u64, resolution_ns: u64, most: u32) -> Self {
         let (resolution_ns, most) = (resolution_ns.max(1), u64::from(most.max(1)));
         Self { origin_ns, resolution_ns, most, slices: Vec::new(), last: NO_SLICE }
     }
 
-    /// Forgets everything and begins at `origin_ns`.
+    /// Drops everything and begins at `origin_ns`.
     pub fn restart(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
         self.slices.clear();
         self.last = NO_SLICE;
     }
 
-    /// The slice of a moment; earlier moments than the origin belong to the first slice.
+    /// Returns the slice of a moment; moments before the origin belong to the first slice.
     #[inline(always)]
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
         let (from, to, index) = self.last;
@@ -140,7 +140,7 @@ impl Series {
         self.last = NO_SLICE;
     }
 
-    /// Adds another with the same origin: the result is as if everything had been noted here.
+    /// Adds another series with the same origin: the result is as if everything had been noted here.
     pub fn add(&mut self, mut other: Self) {
         while self.resolution_ns < other.resolution_ns {
             self.halve();
@@ -168,7 +168,7 @@ impl Series {
         side.max_ns = side.max_ns.max(ns);
     }
 
-    /// The beginning and the end of the slice that was looked for last; equal where none was.
+    /// Returns the begin and the end of the slice that was looked for last; equal if none was.
     pub fn slice_at_hand(&self) -> (u64, u64) {
         (self.last.0, self.last.1)
     }
@@ -182,7 +182,7 @@ impl Series {
     }
 
     /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`, if the slice at hand has all
-    /// of it. Returns whether it has.
+    /// of it. Returns `true` if it has.
     #[inline(always)]
     pub fn busy_at_hand(&mut self, what: Busy, from_ns: u64, to_ns: u64) -> bool {
         let (from, to, index) = self.last;
@@ -193,8 +193,8 @@ impl Series {
         is_at_hand
     }
 
-    /// Notes that a bus was busy from the first of these times to the second and a die from there to the third, if
-    /// the slice at hand has all of it. Returns whether it has.
+    /// Notes that a bus was busy from the first of these times to the second and a die from there to the
+    /// third, if the slice at hand has all of it. Returns `true` if it has.
     #[inline(always)]
     pub fn programmed_at_hand(&mut self, [begin_ns, sent_ns, end_ns]: [u64; 3]) -> bool {
         let (from, to, index) = self.last;
@@ -224,8 +224,8 @@ impl Series {
         }
     }
 
-    /// The series up to `end_ns`, on a drive with so many channels, dies, and collections that
-    /// could be under way at once.
+    /// Returns the series up to `end_ns`, on a drive with this number of channels, of dies, and of
+    /// collections that could be under way at once.
     pub fn result(&self, end_ns: u64, channels: u32, dies: u32, collectors: u32) -> SeriesResult {
         let length = |index: usize| {
             let from = self.origin_ns + index as u64 * self.resolution_ns;
@@ -254,30 +254,30 @@ impl Series {
 /// Series over time. The i-th entry of each list is the i-th slice of the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesResult {
-    /// Length of a slice, in seconds; the last one may be shorter.
+    /// The length of a slice, in seconds; the last one may be shorter.
     pub resolution_seconds: f64,
-    /// Reads.
+    /// The reads.
     pub read: SideSeries,
-    /// Writes.
+    /// The writes.
     pub write: SideSeries,
-    /// Share of the time that a bus transferred, mean over the channels.
+    /// The share of the time that a bus transferred, as the mean over the channels.
     pub bus: Vec<f64>,
-    /// Share of the time that a die was busy, mean over the dies.
+    /// The share of the time that a die was busy, as the mean over the dies.
     pub die: Vec<f64>,
-    /// Share of the time that a collection was under way, mean over the units that collect alone.
+    /// The share of the time that a collection was under way, as the mean over the units that collect alone.
     pub collecting: Vec<f64>,
 }
 
 /// Reads or writes over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SideSeries {
-    /// Requests completed a second.
+    /// The requests completed a second.
     pub requests_per_second: Vec<f64>,
-    /// Bytes a second.
+    /// The bytes a second.
     pub bytes_per_second: Vec<f64>,
-    /// Mean response time in microseconds; `None` where nothing was completed.
+    /// The mean response time in microseconds; `None` if nothing was completed.
     pub mean_us: Vec<Option<f64>>,
-    /// Longest response time in microseconds.
+    /// The longest response time in microseconds.
     pub max_us: Vec<Option<f64>>,
 }
 

@@ -1,32 +1,32 @@
-//! A timeline of single operations in a window of time: what a picture, or a file of trace events,
-//! shows of it.
+//! A timeline of single operations in a window of time, as a picture or a file of trace events
+//! shows it.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use super::trace_events::{Happening, TraceEvents};
 
-/// Most operations that are kept: pictures of more cannot be looked at.
+/// The most operations that are kept: pictures of more cannot be looked at.
 pub const MOST: usize = 1_000_000;
 
 /// The window of time that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// From when to when, in nanoseconds since the start.
+    /// A fixed window, in nanoseconds since the start.
     Fixed {
-        /// Its beginning.
+        /// The begin of the window.
         from_ns: u64,
-        /// Its end.
+        /// The end of the window.
         to_ns: u64,
     },
-    /// So many nanoseconds around the end of the slowest request: nine tenths before, one after.
+    /// The time around the end of the slowest request: nine tenths before, one after.
     Worst {
-        /// Its length.
+        /// The length of the window.
         length_ns: u64,
     },
 }
 
-/// Collects the operations in a window of time.
+/// The operations in a window of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     from_ns: u64,
@@ -47,7 +47,7 @@ struct Search {
 }
 
 impl Timeline {
-    /// A timeline of this window.
+    /// Returns a timeline of this window.
     pub fn new(window: Window) -> Self {
         let (from_ns, to_ns, search) = match window {
             Window::Fixed { from_ns, to_ns } => (from_ns, to_ns, None),
@@ -58,8 +58,8 @@ impl Timeline {
         Self { from_ns, to_ns, happenings: Vec::new(), left_out: 0, search }
     }
 
-    /// A measured request is done. Where the slowest is searched for and this one is slower than
-    /// all before it, the window is laid around its end.
+    /// Notes a measured request that is done. If the slowest is searched for and this one is slower
+    /// than all before it, the window is laid around its end.
     pub fn measured(&mut self, arrived_ns: u64, completed_ns: u64) {
         let Some(search) = &mut self.search else { return };
         let response_ns = completed_ns - arrived_ns;
@@ -94,7 +94,7 @@ impl Timeline {
         }
     }
 
-    /// Operations in the window that there was no room for.
+    /// Returns the number of operations in the window that there was no room for.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 use crate::{Cause, Completion, Held, Place, Span, Work};
 
-/// Most events of a file: viewers cannot open larger ones.
+/// The most events of a file: viewers cannot open larger ones.
 pub const MOST_EVENTS: u64 = 1_000_000;
 
-/// Numbers of processes, which are groups of tracks.
+/// The numbers of processes, which are groups of tracks.
 const HOST: u32 = 1;
 const COLLECTIONS: u32 = 2;
 const FIRST_CHANNEL: u32 = 10;
-/// Numbers of tracks: they differ between groups, too.
+/// The numbers of tracks: they differ between groups, too.
 const FIRST_LANE: u32 = 1_000_000;
 const FIRST_COLLECTOR: u32 = 2_000_000;
 const FIRST_BUS: u32 = 3_000_000;
@@ -30,7 +30,7 @@ const FIRST_DIE: u32 = 4_000_000;
 /// A track: the numbers of its process and itself.
 type Track = (u32, u32);
 
-/// What is shown, known at its end.
+/// An event that is shown, known at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Happening {
     /// A bus or a die has done some work.
@@ -41,17 +41,17 @@ pub enum Happening {
     Collection {
         /// The die.
         die: u32,
-        /// Its number.
+        /// The number of the collection.
         number: u64,
-        /// When it began.
+        /// The time at which it began.
         from_ns: u64,
-        /// When it ended.
+        /// The time at which it ended.
         to_ns: u64,
     },
 }
 
 impl Happening {
-    /// When it began.
+    /// Returns the time at which it began.
     pub fn from_ns(&self) -> u64 {
         match self {
             Self::Work(span) => span.begin_ns,
@@ -60,7 +60,7 @@ impl Happening {
         }
     }
 
-    /// When it ended.
+    /// Returns the time at which it ended.
     pub fn to_ns(&self) -> u64 {
         match self {
             Self::Work(span) => span.end_ns,
@@ -70,33 +70,33 @@ impl Happening {
     }
 }
 
-/// Writes the events.
+/// A writer of trace events.
 pub struct TraceEvents<W> {
     out: W,
-    /// What went wrong first; nothing is written from then on.
+    /// The first error. Nothing is written after it.
     failed: Option<io::Error>,
     from_ns: u64,
     to_ns: u64,
     most: u64,
     events: u64,
     flows: u64,
-    /// When the first event was left out for want of room.
+    /// The time at which the first event was left out because the file was full.
     full_ns: Option<u64>,
     named: HashSet<Track>,
-    /// Lane and arrival of the requests in the window that are under way.
+    /// The lane and the arrival of the requests in the window that are under way.
     under_way: HashMap<u64, (u32, u64)>,
-    /// Lanes that are free, and the number of all.
+    /// The lanes that are free, and below the number of all.
     free: BinaryHeap<Reverse<u32>>,
     lanes: u32,
-    /// Requests in the system, whenever they arrived.
+    /// The number of requests in the system, whenever they arrived.
     in_system: u64,
     /// The collection under way on each die: number and beginning.
     collecting: HashMap<u32, (u64, u64)>,
 }
 
 impl<W: Write> TraceEvents<W> {
-    /// Writes to `out` the requests that arrive from `from_ns` to before `to_ns`, and what happens to
-    /// them, in at most `most` events.
+    /// Returns a writer to `out` of the requests that arrive from `from_ns` to before `to_ns`, and of
+    /// their operations, in at most `most` events.
     pub fn new(out: W, from_ns: u64, to_ns: u64, most: u64) -> Self {
         let mut made = Self {
             out,
@@ -120,7 +120,7 @@ impl<W: Write> TraceEvents<W> {
         made
     }
 
-    /// When the first event was left out because there were too many before.
+    /// Returns the time at which the first event was left out because the file was full.
     pub fn full_ns(&self) -> Option<u64> {
         self.full_ns
     }
@@ -139,7 +139,7 @@ impl<W: Write> TraceEvents<W> {
         self.events += 1;
     }
 
-    /// Whether something that begins at `begin_ns` is shown.
+    /// Returns `true` if an event that begins at `begin_ns` is shown.
     fn shows(&mut self, begin_ns: u64) -> bool {
         let inside = (self.from_ns..self.to_ns).contains(&begin_ns);
         let room = self.events < self.most;
@@ -169,7 +169,7 @@ impl<W: Write> TraceEvents<W> {
         }));
     }
 
-    /// An arrow between slices of two tracks, at `ns` in both.
+    /// Writes an arrow between slices of two tracks, at `ns` in both.
     fn arrow(&mut self, what: &str, from: Track, to: Track, ns: u64) {
         self.flows += 1;
         for (phase, (pid, tid)) in [("s", from), ("f", to)] {
@@ -184,15 +184,16 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Writes what has been noted, in the order of time.
+    /// Writes the noted events, in the order of time.
     pub fn replay(&mut self, happenings: &[Happening]) {
-        // The moment, what comes first of one moment, and the place in the list.
+        // The moment, the rank among events of one moment, and the place in the list.
         let mut moments = Vec::new();
         for (at, one) in happenings.iter().enumerate() {
             let (from_ns, to_ns) = (one.from_ns(), one.to_ns());
             match one {
                 Happening::Work(_) => moments.push((to_ns, 0, at)),
-                // Whoever goes makes room for who comes; but one that takes no time comes first.
+                // A request that goes makes room for one that comes; but one that takes no time comes
+                // first.
                 Happening::Request(..) => {
                     moments.push((from_ns, 3, at));
                     moments.push((to_ns, if to_ns == from_ns { 4 } else { 1 }, at));
@@ -212,7 +213,7 @@ impl<W: Write> TraceEvents<W> {
                 Happening::Request(request, _) if rank == 3 => {
                     self.arrived(request.number, request.op, now);
                 }
-                // One that the window lacks has no slice from which an arrow could lead.
+                // A collection that the window lacks has no slice from which an arrow could lead.
                 Happening::Request(request, held) => {
                     let shown =
                         |(held, die): &&(Held, u32)| collections.contains(&(*die, held.number));
@@ -225,7 +226,7 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Request `number` arrived.
+    /// Notes that request `number` arrived.
     pub fn arrived(&mut self, number: u64, op: Op, now: u64) {
         if !is_request(op) {
             return;
@@ -240,7 +241,7 @@ impl<W: Write> TraceEvents<W> {
         self.counter("requests in the system", HOST, now, "requests", self.in_system);
     }
 
-    /// A request was completed, which collection `held` has held for longest.
+    /// Writes a completed request, which collection `held` has held for longest.
     pub fn completed(&mut self, request: &Completion, held: Option<&(Held, u32)>) {
         if !is_request(request.op) {
             return;
@@ -271,7 +272,7 @@ impl<W: Write> TraceEvents<W> {
         self.counter("requests in the system", HOST, to_ns, "requests", self.in_system);
     }
 
-    /// A bus or a die has done some work.
+    /// Writes the work that a bus or a die has done.
     pub fn worked(&mut self, span: &Span) {
         if !self.shows(span.begin_ns) {
             return;
@@ -302,7 +303,7 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Collection `number` began or ended on a die.
+    /// Notes that collection `number` began on a die, or writes it at its end.
     pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         if begins {
             if self.shows(now) {
@@ -316,7 +317,7 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// So many blocks of a plane are erased.
+    /// Writes the number of erased blocks of a plane.
     pub fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
         if self.shows(now) {
             let name = format!("erased blocks of plane {plane}");
@@ -350,7 +351,7 @@ impl<W: Write> TraceEvents<W> {
     }
 }
 
-/// Die and number of a collection.
+/// Returns the die and the number of a collection.
 fn of_collection(happening: &Happening) -> Option<(u32, u64)> {
     match *happening {
         Happening::Collection { die, number, .. } => Some((die, number)),
@@ -358,12 +359,12 @@ fn of_collection(happening: &Happening) -> Option<(u32, u64)> {
     }
 }
 
-/// Flush commands and hints are none.
+/// Returns `true` for requests. Flush commands and hints are none.
 fn is_request(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write | Op::Trim)
 }
 
-/// Nanoseconds as microseconds: below 2^53 ns a double is exact enough for three decimals.
+/// Converts nanoseconds to microseconds: below 2^53 ns a double is exact enough for three decimals.
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -389,7 +390,8 @@ fn word(span: &Span) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A read that comes at 1001 ns, waits for a collection of its die until 1500 and is served.
+    /// Returns the events of a read that comes at 1001 ns, waits for a collection of its die until 1500
+    /// and is served.
     fn written(most: u64) -> Vec<Value> {
         let mut text = Vec::new();
         let mut events = TraceEvents::new(&mut text, 0, u64::MAX, most);

@@ -14,7 +14,7 @@ pub use waiting::Waiting;
 pub const NONE: u32 = u32::MAX;
 /// The request of a page operation on a page of the map. Those of the host are below [`BUFFER`].
 pub const MAP: u32 = NONE - 1;
-/// The request of an operation that programs what has waited too long in a page buffer.
+/// The request of an operation that programs data which have waited too long in a page buffer.
 pub const BUFFER: u32 = NONE - 2;
 
 /// The kind of a page operation.
@@ -26,50 +26,50 @@ pub enum Kind {
     /// Part of a page is written: it is read before.
     Modify,
     Trim,
-    /// What waits in the page buffers of a plane is programmed; the plane is the page of the operation.
+    /// The page buffers of a plane are programmed; the plane is the page of the operation.
     Flush,
 }
 
 /// One page of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct PageOp {
-    /// In the order in which they came to their dies.
+    /// The order in which operations came to their dies.
     pub order: u64,
-    /// Its request, or [`NONE`] for one of the write cache, or [`MAP`], or [`BUFFER`].
+    /// The request, or [`NONE`] for an operation of the write cache, or [`MAP`], or [`BUFFER`].
     pub request: u32,
     pub page: u32,
-    /// Where it is served; for a write where it goes.
+    /// The plane where it is served; a write goes there.
     pub plane: u32,
     pub kind: Kind,
     pub urgent: bool,
-    /// It has been counted as waiting for an erased block.
+    /// `true` if it has been counted as waiting for an erased block.
     pub starved: bool,
-    /// It met a collection: one was under way on its die when it came there or was done, or held
-    /// the die between.
+    /// `true` if it met a collection: one was under way on its die when it came there or was done, or
+    /// held the die between.
     pub met_collection: bool,
-    /// A write that shares the move of its page, or a read that has a part of its page from the write
-    /// cache.
+    /// `true` for a write that shares the move of its page, or a read that has a part of its page from
+    /// the write cache.
     pub is_merged: bool,
-    /// A write that has its physical page.
+    /// `true` for a write that has its physical page.
     pub is_programmed: bool,
-    /// The cells are those of an SLC block.
+    /// `true` if the cells are those of an SLC block.
     pub in_slc: bool,
-    /// The next in its queue, or in the chain of those that are served together.
+    /// The next operation in its queue, or in the chain of those that are served together.
     pub next: u32,
-    /// The one before it in its queue.
+    /// The operation before it in its queue.
     pub prev: u32,
-    /// Of a write: bytes of its page that the host does not write. Of a flush: flash pages that are
-    /// still to be programmed.
+    /// The number of bytes of a write's page that the host does not write, or of a flush's flash pages
+    /// that are still to be programmed.
     pub missing: u32,
-    /// Until it is served: the time for which collections had held its die when it came. From then
-    /// on: their part of its waiting time.
+    /// The time for which collections had held its die when it came, until it is served. From then on,
+    /// their part of its waiting time.
     pub blocked_ns: u64,
     pub bus_ns: u64,
     pub cell_ns: u64,
 }
 
 impl PageOp {
-    /// An operation that is still to be sent to a die.
+    /// Returns an operation that is still to be sent to a die.
     pub fn new(request: u32, page: u32, kind: Kind) -> Self {
         Self {
             order: 0,
@@ -92,13 +92,13 @@ impl PageOp {
         }
     }
 
-    /// Whether it needs no erased page.
+    /// Returns `true` if it needs no erased page.
     #[inline]
     pub fn takes_no_page(&self) -> bool {
         matches!(self.kind, Kind::Trim | Kind::Flush)
     }
 
-    /// Whether it gives its page new data.
+    /// Returns `true` if it gives its page new data.
     #[inline]
     pub fn writes(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Modify)
@@ -108,9 +108,10 @@ impl PageOp {
 /// The numbers by which observers know an operation.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
-    /// In the order of dispatch. One of the write cache has that of the write whose data it holds.
+    /// The number in the order of dispatch. An operation of the write cache has that of the write whose
+    /// data it holds.
     op: u64,
-    /// That of its request.
+    /// The number of its request.
     request: u64,
 }
 
@@ -118,12 +119,12 @@ struct Numbers {
 #[derive(Default)]
 pub struct Ops {
     places: Vec<PageOp>,
-    /// Beside the operations, as only observers look at them.
+    /// The numbers, beside the operations, as only observers look at them.
     numbers: Vec<Numbers>,
     free: Vec<u32>,
-    /// How many there have been.
+    /// The number of operations that there have been.
     count: u64,
-    /// How many have come to their dies.
+    /// The number of operations that have come to their dies.
     sent: u64,
 }
 
@@ -162,7 +163,7 @@ impl State for Ops {
 }
 
 impl Ops {
-    /// Numbers and keeps `op` of the request of this number.
+    /// Numbers and keeps `op`, whose request has the number `request`.
     #[inline(always)]
     pub fn add(&mut self, op: PageOp, request: u64) -> u32 {
         let numbers = Numbers { op: self.count, request };
@@ -184,38 +185,38 @@ impl Ops {
         self.free.push(place);
     }
 
-    /// The next order in which operations come to their dies.
+    /// Takes the next number in the order in which operations come to their dies.
     #[inline]
     pub fn send(&mut self) -> u64 {
         self.sent += 1;
         self.sent - 1
     }
 
-    /// How many have come to their dies.
+    /// Returns the number of operations that have come to their dies.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// The number of the operation at `place`.
+    /// Returns the number of the operation at `place`.
     #[inline]
     pub fn number(&self, place: u32) -> u64 {
         self.numbers[place as usize].op
     }
 
-    /// The number of the request of the operation at `place`.
+    /// Returns the number of the request of the operation at `place`.
     #[inline]
     pub fn request_number(&self, place: u32) -> u64 {
         self.numbers[place as usize].request
     }
 
-    /// The operation at `place`, of the write cache, holds the data of write `number`.
+    /// Notes that the operation at `place`, of the write cache, holds the data of write `number`.
     pub fn holds_data_of(&mut self, place: u32, number: u64) {
         debug_assert!(!self[place].is_programmed, "what is programmed takes no other data");
         self.numbers[place as usize].op = number;
     }
 
-    /// Operations that go together, from the first of them.
+    /// Returns the operations that go together, from the first of them.
     #[inline]
     pub fn chain(&self, first: u32) -> impl Iterator<Item = u32> {
         let present = |op: u32| Some(op).filter(|&op| op != NONE);

@@ -1,4 +1,4 @@
-//! The operations that wait for one thing, in order, with an index where they are many.
+//! The operations that wait for one thing, in order, with an index if they are many.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
@@ -19,9 +19,9 @@ pub struct Queue {
     pub head: u32,
     tail: u32,
     len: u32,
-    /// How many of them are urgent.
+    /// The number of urgent operations in the queue.
     pub urgent: u32,
-    /// Of a long queue that has been searched.
+    /// The index of a long queue that has been searched.
     index: Option<Box<Index>>,
 }
 
@@ -30,8 +30,8 @@ pub struct Queue {
 struct Index {
     /// The operations on each page, in order.
     pages: HashMap<u32, Vec<u32>>,
-    /// Order and place of every operation, except those found to be held up since an operation that
-    /// may hold them up left.
+    /// The order and the place of every operation, except those found to be held up since an
+    /// operation that may hold them up left.
     candidates: BTreeSet<(u64, u32)>,
 }
 
@@ -130,7 +130,7 @@ impl Queue {
         }
     }
 
-    /// The index, if the queue is long.
+    /// Returns the index, if the queue is long.
     #[inline]
     fn indexed(&mut self, ops: &Ops) -> Option<&mut Index> {
         if self.index.is_none() && self.len >= WORTH_AN_INDEX {
@@ -141,8 +141,8 @@ impl Queue {
         self.index.as_deref_mut()
     }
 
-    /// The first operation before the `before`-th that nothing holds up. An operation that holds
-    /// one up calls [`Queue::may_go`] when it leaves.
+    /// Returns the first operation before the `before`-th that nothing holds up. When an operation
+    /// that holds one up leaves, [`Queue::may_go`] must be called.
     pub fn first(
         &mut self,
         ops: &Ops,
@@ -165,7 +165,7 @@ impl Queue {
         None
     }
 
-    /// An operation on `page` that may have held up others here has left its queue.
+    /// Notes that an operation on `page` that may have held up others here has left its queue.
     #[inline]
     pub fn may_go(&mut self, ops: &Ops, page: u32) {
         if let Some(Index { pages, candidates }) = self.index.as_deref_mut() {
@@ -174,7 +174,7 @@ impl Queue {
         }
     }
 
-    /// The operations, in order.
+    /// Returns the operations, in order.
     pub fn iter<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = u32> + use<'a> {
         let mut op = self.head;
         std::iter::from_fn(move || {
@@ -186,7 +186,7 @@ impl Queue {
         })
     }
 
-    /// Whether one that came before the `order`-th is on `page`.
+    /// Returns `true` if an operation that came before the `order`-th is on `page`.
     #[inline]
     pub fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
         if let Some(index) = self.indexed(ops) {

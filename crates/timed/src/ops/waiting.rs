@@ -8,7 +8,7 @@ use super::{Kind, Ops, PageOp, Queue};
 /// The queues of one die.
 struct Line {
     reads: Queue,
-    /// Writes and TRIMs.
+    /// The writes and TRIMs.
     writes: Queue,
 }
 
@@ -29,7 +29,7 @@ impl State for Waiting {
 }
 
 impl Waiting {
-    /// Nothing waits at any of so many dies.
+    /// Returns empty queues of `dies` dies.
     pub fn new(dies: u32) -> Self {
         let line = |_| Line { reads: Queue::EMPTY, writes: Queue::EMPTY };
         Self { dies: (0..dies).map(line).collect() }
@@ -65,52 +65,52 @@ impl Waiting {
         self.dies[die as usize].writes.put_back(ops, op);
     }
 
-    /// Whether nothing waits at `die`.
+    /// Returns `true` if nothing waits at `die`.
     pub fn is_empty(&self, die: u32) -> bool {
         let Line { reads, writes } = &self.dies[die as usize];
         reads.is_empty() && writes.is_empty()
     }
 
-    /// The read that came first, or [`NONE`].
+    /// Returns the read that came first, or [`NONE`].
     #[inline]
     pub fn oldest_read(&self, die: u32) -> u32 {
         self.dies[die as usize].reads.head
     }
 
-    /// The write or TRIM that came first, or [`NONE`].
+    /// Returns the write or TRIM that came first, or [`NONE`].
     #[inline]
     pub fn oldest_write(&self, die: u32) -> u32 {
         self.dies[die as usize].writes.head
     }
 
-    /// The oldest operation of the queue of this kind, or [`NONE`].
+    /// Returns the oldest operation of the queue of this kind, or [`NONE`].
     pub fn oldest(&self, die: u32, kind: Kind) -> u32 {
         if kind == Kind::Read { self.oldest_read(die) } else { self.oldest_write(die) }
     }
 
-    /// The first read, of those that came before `before`, that no earlier write of its page holds
-    /// up.
+    /// Returns the first of the reads that came before `before` which no earlier write of its page
+    /// holds up.
     pub fn first_read(&mut self, ops: &Ops, die: u32, before: u64) -> Option<u32> {
         let Line { reads, writes } = &mut self.dies[die as usize];
         reads.first(ops, before, |op| writes.has_before(ops, op.order, op.page))
     }
 
-    /// Whether a read of its page came before `op` and waits.
+    /// Returns `true` if a read of its page came before `op` and waits.
     #[inline]
     pub fn read_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
         self.dies[die as usize].reads.has_before(ops, order, page)
     }
 
-    /// Whether a write or TRIM of its page came before `op` and waits.
+    /// Returns `true` if a write or TRIM of its page came before `op` and waits.
     #[inline]
     pub fn write_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
         self.dies[die as usize].writes.has_before(ops, order, page)
     }
 
-    /// The first urgent write that waits at `die`, for which `is_meant` holds and that nothing before
-    /// it on its page holds up.
+    /// Returns the first urgent write that waits at `die`, for which `is_meant` holds and that
+    /// nothing before it on its page holds up.
     pub fn urgent_write(
         &mut self,
         ops: &Ops,

@@ -19,16 +19,16 @@ use crate::measure::Observer;
 use crate::ops::{BUFFER, Kind, NONE, PageOp};
 use crate::shared::Shared;
 
-/// Reads that wait at a die and are looked at to find others of a flash page.
+/// The most reads waiting at a die that are looked at to find others of a flash page.
 pub(super) const MOST_LOOKED_AT: usize = 256;
 
-/// Flash pages that are programmed partly filled when data of the host have waited for a time.
+/// The flash pages that are programmed partly filled when data of the host have waited for a time.
 pub(super) struct Stale {
-    /// The time; [`NEVER`] for not at all.
+    /// The time; [`NEVER`] if they are not.
     after_ns: u64,
-    /// When each is due, by the place of its first unit.
+    /// The time at which each is due, by the place of its first unit.
     due: HashMap<u32, u64>,
-    /// The same in order; one that is no longer due is passed over.
+    /// The pages in the order of these times; one that is no longer due is passed over.
     order: VecDeque<(u64, u32)>,
 }
 
@@ -41,8 +41,8 @@ impl Stale {
         Self { after_ns, due: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// The flash page that begins at `first` waits from `now` on, if it does not yet. Returns when the
-    /// first of all is due, if it is this one.
+    /// Lets the flash page that begins at `first` wait from `now` on, if it does not yet. Returns the
+    /// time at which the first of all is due, if it is this one.
     fn wait(&mut self, now: u64, first: u32) -> Option<u64> {
         let due = now + self.after_ns;
         if self.due.contains_key(&first) {
@@ -53,12 +53,12 @@ impl Stale {
         (self.order.len() == 1).then_some(due)
     }
 
-    /// The flash page that begins at `first` is full.
+    /// Notes that the flash page that begins at `first` is full.
     fn filled(&mut self, first: u32) {
         self.due.remove(&first);
     }
 
-    /// The next flash page that is due at `now`, or else when the next may be.
+    /// Returns the next flash page that is due at `now`, or else the time at which the next may be.
     fn next(&mut self, now: u64) -> Result<u32, u64> {
         while let Some(&(due, first)) = self.order.front() {
             if due > now {
@@ -75,8 +75,8 @@ impl Stale {
 }
 
 impl Scheduler {
-    /// The write that is next at a die comes into the page buffer, where that does not fill a flash
-    /// page and needs no collection; whether it did. A busy die does not hold it up.
+    /// Puts the write that is next at a die into the page buffer, if it does not fill a flash page and
+    /// needs no collection. Returns `true` if it did. A busy die does not hold it up.
     pub(super) fn gather_write<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -94,7 +94,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Whether a write can come into the page buffer now, and waits there for others.
+    /// Returns `true` if a write can come into the page buffer now, and waits there for others.
     pub(super) fn can_gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -116,19 +116,19 @@ impl Scheduler {
             && self.collector.lets_go(shared, op)
     }
 
-    /// Whether an earlier write of a part of `page` reads its old data now.
+    /// Returns `true` if an earlier write of a part of `page` reads its old data now.
     fn is_being_changed<O: Observer>(&self, shared: &Shared<O>, die: u32, page: u32) -> bool {
         let Die { cells, bus, .. } = self.flash.die(die);
         let changes = |job| matches!(job, Job::ModifyRead(op) if shared.ops[op].page == page);
         changes(cells.job) || changes(bus.job)
     }
 
-    /// Whether the data at `ppn` wait in the page buffer.
+    /// Returns `true` if the data at `ppn` wait in the page buffer.
     pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
         self.units_per_page > 1 && shared.map.is_buffered(ppn)
     }
 
-    /// Whether two pages of the map lie on one flash page.
+    /// Returns `true` if two pages of the map lie on one flash page.
     pub(super) fn are_in_one_page<O: Observer>(
         &self,
         shared: &Shared<O>,
@@ -140,13 +140,13 @@ impl Scheduler {
         self.units_per_page > 1 && first(one).is_some() && first(one) == first(other)
     }
 
-    /// Whether the data of `page` are in the cells, and not in the page buffer.
+    /// Returns `true` if the data of `page` are in the cells, and not in the page buffer.
     pub(super) fn is_on_flash<O: Observer>(&self, shared: &Shared<O>, page: u32) -> bool {
         shared.map.locate(page).is_some_and(|ppn| !self.is_buffered(shared, ppn))
     }
 
-    /// Programs the flash pages in which data of the host wait, for the flush `op`: one of them now.
-    /// Whether there is one.
+    /// Programs one of the flash pages in which data of the host wait, for the flush `op`. Returns
+    /// `true` if there is one.
     pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let Shared { ops, map, .. } = shared;
         let PageOp { plane, is_programmed, .. } = ops[op];
@@ -170,7 +170,8 @@ impl Scheduler {
         true
     }
 
-    /// A page of the flush `op` is programmed: it waits again while others are left. Whether it does.
+    /// Lets the flush `op`, one page of which is programmed, wait again while others are left. Returns
+    /// `true` if it does.
     pub(super) fn goes_on_flushing<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -187,8 +188,8 @@ impl Scheduler {
         true
     }
 
-    /// Gives a write its physical page. Returns whether its flash page is full, and is programmed; else
-    /// it waits in the page buffer.
+    /// Gives a write its physical page. Returns `true` if its flash page is full, and is programmed;
+    /// else the write waits in the page buffer.
     #[inline(always)]
     pub(super) fn put<O: Observer>(
         &mut self,
@@ -213,7 +214,7 @@ impl Scheduler {
         }
     }
 
-    /// Flash pages have waited as long as they may: they are programmed if they are not full.
+    /// Programs the flash pages that have waited as long as they may, if they are not full.
     pub fn program_stale<O: Observer>(&mut self, shared: &mut Shared<O>) {
         loop {
             match self.stale.next(shared.now()) {

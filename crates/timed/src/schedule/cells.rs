@@ -1,6 +1,5 @@
-//! How long the cells work on a job, where that depends on the page: its number in its block, and the
-//! erases and the age of the block, or whether it is an SLC block. Pages that go together take the time of
-//! the slowest.
+//! The times that the cells work on jobs, if they depend on the page: its number in its block, and the
+//! erases and the age of the block, or an SLC block. Pages that go together take the time of the slowest.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -15,9 +14,10 @@ use crate::measure::Observer;
 use crate::ops::{Kind, Ops};
 use crate::shared::Shared;
 
-/// Where jobs of the cells work, as far as the map no longer says.
+/// The places of jobs of the cells, as far as the map no longer knows them.
 pub(super) struct Sites {
-    /// When the first page of each block was given to be programmed; empty if no time depends on it.
+    /// The time at which the first page of each block was given to be programmed; empty if no time depends
+    /// on it.
     since: Vec<u64>,
     /// The first units of flash pages that each flush is still to program.
     flushes: HashMap<u32, Vec<u32>>,
@@ -41,12 +41,12 @@ impl Sites {
         }
     }
 
-    /// The flush `op` is to program the page whose first unit is at `ppn`.
+    /// Notes that the flush `op` is going to program the page whose first unit is at `ppn`.
     pub(super) fn flushes(&mut self, op: u32, ppn: u32) {
         self.flushes.entry(op).or_default().push(ppn);
     }
 
-    /// The next page that the flush `op` programs.
+    /// Takes the next page that the flush `op` programs.
     fn next_of(&mut self, op: u32) -> Option<u32> {
         let pages = self.flushes.get_mut(&op)?;
         let next = pages.pop();
@@ -56,7 +56,7 @@ impl Sites {
         next
     }
 
-    /// The page at `ppn`, which a job reads now or `programs`.
+    /// Returns the page at `ppn`, which a job reads now or `programs`.
     fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
         let (block, offset) = map.geometry().place_of(ppn);
         let page = offset / self.units_per_page;
@@ -74,7 +74,7 @@ impl Sites {
 }
 
 impl Scheduler {
-    /// How long the cells of a die work on a job that begins now.
+    /// Returns the time that the cells of a die work on a job that begins now.
     #[inline(always)]
     pub(super) fn cell_time<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
         match self.flash.is_uniform() {
@@ -83,7 +83,7 @@ impl Scheduler {
         }
     }
 
-    /// The same by the place of the page, or of the slowest of several.
+    /// Returns the time by the place of the page, or of the slowest of several.
     #[inline(never)]
     fn cell_time_by_site<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
         let Shared { ops, map, .. } = shared;
@@ -114,8 +114,9 @@ impl Scheduler {
     }
 }
 
-/// Whether the cells of a job are those of an SLC block. Operations that go together take the time of
-/// normal cells where one of them does; a fold reads and erases an SLC block, and programs normal ones.
+/// Returns `true` if the cells of a job are those of an SLC block. Operations that go together take the
+/// time of normal cells if one of them does. A fold reads and erases an SLC block, and programs normal
+/// ones.
 fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
     match job.op() {
         Some(op) => ops.chain(op).all(|op| ops[op].in_slc),

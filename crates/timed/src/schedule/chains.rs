@@ -9,7 +9,8 @@ use crate::measure::{Follows, Observer};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// The collection of an idle die copies all pages of its victim as one job; whether it does.
+    /// Lets the collection of an idle die copy all pages of its victim as one job. Returns `true` if it
+    /// does.
     pub(super) fn begins_chain<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> bool {
         let follows = shared.observer.follows();
         if !self.collects_undisturbed
@@ -26,13 +27,13 @@ impl Scheduler {
         true
     }
 
-    /// Whether a die copies all pages of a victim as one job.
+    /// Returns `true` if a die copies all pages of a victim as one job.
     #[inline]
     pub fn is_chained(&self, die: u32) -> bool {
         self.flash.die(die).cells.job == Job::CopyAll
     }
 
-    /// The copies of a die may all be made now; whether they are.
+    /// Ends the copies of a die, if all of them are made now. Returns `true` if they are.
     ///
     /// # Errors
     /// Those of the map.
@@ -54,8 +55,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// All chains get on until `until`: the map and the observer are as if each step had been an event.
-    /// Returns when the last of these steps ended.
+    /// Lets all chains get on until `until`: the map and the observer are as if each step had been an
+    /// event. Returns the time at which the last of these steps ended.
     ///
     /// # Errors
     /// Those of the map.

@@ -1,4 +1,4 @@
-//! Which of the operations that wait at a die is next.
+//! The choice of the next operation among those that wait at a die.
 
 use super::Scheduler;
 use crate::config::Scheduling;
@@ -6,12 +6,12 @@ use crate::measure::Observer;
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 
-/// Which page operations may be served.
+/// The page operations that may be served.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Only those that came before the one of this order.
+    /// The order before which they must have come.
     pub(super) before: u64,
 }
 
@@ -20,7 +20,7 @@ impl Allowed {
 }
 
 impl Scheduler {
-    /// The next page operation that a die may serve.
+    /// Returns the next page operation that a die may serve.
     pub(super) fn next_for<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -52,7 +52,7 @@ impl Scheduler {
         self.collector.lets_go(shared, write).then_some(write)
     }
 
-    /// The next page operation that may go before the next operation of a collection.
+    /// Returns the next page operation that may go before the next operation of a collection.
     pub(super) fn next_at_point<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -62,8 +62,8 @@ impl Scheduler {
         self.next_for(shared, die, Allowed { before, ..Allowed::ALL })
     }
 
-    /// At point A, the write that may overlap with the program of the collection: the oldest, if no
-    /// other shares the move.
+    /// Returns the write that may overlap at point A with the program of the collection: the
+    /// oldest, if no other shares the move.
     pub(super) fn next_write_at_a<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -81,8 +81,8 @@ impl Scheduler {
         goes.then_some(op)
     }
 
-    /// At point A, the read that goes first where programs can be suspended: the program has not
-    /// begun, and the die has the second buffer.
+    /// Returns the read that goes first at point A if programs can be suspended: the program has
+    /// not begun, and the die has the second buffer.
     pub(super) fn next_read_at_a<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -56,7 +56,7 @@ impl Ready {
     }
 }
 
-/// Which operation each die serves next.
+/// The scheduler of the dies, which chooses the operation that each die serves next.
 ///
 /// It owns the operations that wait at the dies, their planes, and the suspended jobs. It has both
 /// the flash and the collector: a choice depends on the job of the die and on the operations that a
@@ -73,14 +73,14 @@ pub struct Scheduler {
     planes_per_die: u32,
     units_per_page: u32,
     rule: Scheduling,
-    /// A collection goes on from its first page to its last whatever comes.
+    /// `true` if a collection goes on from its first page to its last whatever comes.
     collects_undisturbed: bool,
-    /// A busy die may begin something.
+    /// `true` if a busy die may begin something.
     begins_when_busy: bool,
     multi_plane: bool,
     cache_commands: bool,
     suspend: Suspend,
-    /// Idle time after which a die collects or folds; `None` for never.
+    /// The idle time after which a die collects or folds; `None` for never.
     idle_ns: Option<u64>,
     /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
     /// begins anything else.
@@ -99,7 +99,7 @@ impl State for Scheduler {
 }
 
 impl Scheduler {
-    /// Idle dies, at which nothing waits.
+    /// Returns a scheduler of idle dies, at which nothing waits.
     ///
     /// # Errors
     /// A dynamic placement without room.
@@ -160,19 +160,19 @@ impl Scheduler {
         self.spread.discard(plane);
     }
 
-    /// The next die to look at before time goes on.
+    /// Returns the next die to look at before time goes on.
     #[inline]
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.pop()
     }
 
-    /// Whether no die is to be looked at.
+    /// Returns `true` if no die is to be looked at.
     pub fn is_still(&self) -> bool {
         self.ready.dies.is_empty()
     }
 
-    /// A die begins the next job that it can begin now; whether there was one. The caller
-    /// [takes](Self::take_done) the operation that is done with it.
+    /// Lets a die begin the next job that it can begin now. Returns `true` if there was one. The
+    /// caller [takes](Self::take_done) the operation that is done with it.
     ///
     /// # Errors
     /// Those of the map.
@@ -206,20 +206,20 @@ impl Scheduler {
         Ok(has_begun || self.suspend_for_those_that_wait(shared, die))
     }
 
-    /// A page operation that is done and was not given back before, or [`NONE`].
+    /// Takes a page operation that is done and was not given back before, or [`NONE`].
     #[inline]
     pub fn take_done(&mut self) -> u32 {
         std::mem::replace(&mut self.done, NONE)
     }
 
-    /// A die has begun all jobs that it can: notes its job until the next event.
+    /// Notes the job of a die until the next event, once it has begun all jobs that it can.
     #[inline(always)]
     pub fn note(&mut self, now: u64, die: u32) {
         let held = self.collector.holds(die);
         self.flash.note(die, now, held);
     }
 
-    /// The transfer on a channel is over. Returns the die, and a job that is over.
+    /// Ends the transfer on a channel. Returns the die, and a job that is over.
     pub fn transfer_done<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -230,12 +230,12 @@ impl Scheduler {
         (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
     }
 
-    /// After a transfer, a page that the cells have read may go out. Returns a job that is over.
+    /// Lets a page that the cells have read go out after a transfer. Returns a job that is over.
     pub fn bus_freed<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         self.flash.bus_freed(&mut shared.clock, &mut shared.ops, die)
     }
 
-    /// The cells of a die are done. Returns a job that is over.
+    /// Ends the work of a die's cells. Returns a job that is over.
     pub fn cells_done<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         let now = shared.now();
         let (transfer, work) = self.flash.end_cells(now, &mut shared.ops, die);
@@ -243,12 +243,12 @@ impl Scheduler {
         self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
     }
 
-    /// After the work of the cells, the page that came over the bus meanwhile is programmed.
+    /// Programs the page that came over the bus while the cells worked.
     pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
         self.flash.program_held(&mut shared.clock, die);
     }
 
-    /// A job is over. Returns the first of the page operations that are done with it, which are
+    /// Ends a job. Returns the first of the page operations that are done with it, which are
     /// chained, or [`NONE`].
     ///
     /// # Errors
@@ -289,7 +289,7 @@ impl Scheduler {
         Ok(NONE)
     }
 
-    /// `op`, which is done, leaves its die.
+    /// Lets `op`, which is done, leave its die.
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let operation = &mut shared.ops[op];
@@ -297,7 +297,7 @@ impl Scheduler {
         operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
     }
 
-    /// A die has been idle since its timer was set.
+    /// Lets a die collect that has been idle since its timer was set.
     ///
     /// # Errors
     /// Those of the map.
@@ -316,8 +316,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Writes `page` before the clock starts, with the collections that this needs; whether it did:
-    /// not at the end of the drive's life.
+    /// Writes `page` before the clock starts, with the collections that this needs. Returns `false`
+    /// if it could not, at the end of the drive's life.
     ///
     /// # Errors
     /// Those of the map.
@@ -327,28 +327,29 @@ impl Scheduler {
         Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
     }
 
-    /// How far the drive's life is.
+    /// Returns the state of the drive's life.
     #[inline]
     pub fn life(&self) -> Life {
         self.collector.life()
     }
 
-    /// The counts of collections.
+    /// Returns the counts of collections.
     pub fn collections(&self) -> &CollectionCounts {
         self.collector.counts()
     }
 
-    /// Programs and erases suspended.
+    /// Returns the numbers of programs and of erases suspended.
     pub fn suspended(&self) -> (u64, u64) {
         (self.suspended_programs, self.suspended_erases)
     }
 
-    /// The times for which each bus and each die was in use, and each die was held by collections.
+    /// Returns the times for which each bus and each die was in use, and each die was held by
+    /// collections.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         self.flash.times_until(now)
     }
 
-    /// The victim of a die is erased.
+    /// Ends the collection of a die, whose victim is erased.
     #[inline(never)]
     fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<(), DriveError> {
         let rests = self.waiting.is_empty(die);
@@ -366,7 +367,7 @@ impl Scheduler {
         self.look_at_unit(unit);
     }
 
-    /// Marks all dies of a unit to be looked at, where there are several.
+    /// Marks all dies of a unit to be looked at, if there are several.
     fn look_at_unit(&mut self, unit: u32) {
         let dies = self.collector.dies_of(unit);
         if dies.start() < dies.end() {

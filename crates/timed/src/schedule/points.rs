@@ -11,7 +11,7 @@ use crate::ops::{Kind, PageOp};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// An idle die with a collection between two of its operations: the host may go first.
+    /// Lets the host go first on an idle die with a collection between two of its operations.
     pub(super) fn at_point<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -45,9 +45,9 @@ impl Scheduler {
         }
     }
 
-    /// Pipelining: while the last read that is served at B goes over the bus, the collection reads
-    /// its next page; while a write that is served at A is programmed, the next or the collection's
-    /// own goes over the bus.
+    /// Begins operations that overlap by pipelining. While the last read that is served at B goes
+    /// over the bus, the collection reads its next page. While a write that is served at A is
+    /// programmed, the next write or the collection's own goes over the bus.
     pub(super) fn overlap_collection<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -78,7 +78,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether an operation that comes to a die shares the move of its page that is under way there.
+    /// Returns `true` if an operation that comes to a die shares the move of its page that is under
+    /// way there.
     #[inline]
     pub(super) fn joins<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         if !self.collector.merges() {
@@ -92,7 +93,7 @@ impl Scheduler {
         joins
     }
 
-    /// The collection's next operation begins.
+    /// Begins the collection's next operation.
     fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<bool, DriveError> {
         if self.begins_chain(shared, die) {
             return Ok(true);
@@ -119,7 +120,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// `op` goes before the collection's next operation.
+    /// Lets `op` go before the collection's next operation.
     fn go_before<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -130,8 +131,8 @@ impl Scheduler {
         self.start(shared, die, op)
     }
 
-    /// At A, a write whose transfer and program overlap with the collection's goes first; whether
-    /// there was one.
+    /// Begins a write at A whose transfer and program overlap with the collection's. Returns `true`
+    /// if there was one.
     fn write_at_a<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -143,7 +144,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Whether a collection may move the page of `op` next, so that `op` shares the move.
+    /// Returns `true` if a collection may move the page of `op` next, so that `op` shares the move.
     fn may_prefer<O: Observer>(&self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let PageOp { page, kind, .. } = shared.ops[op];
         self.collector.merges()

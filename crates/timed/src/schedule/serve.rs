@@ -1,5 +1,5 @@
-//! How a die serves a page operation: alone, with others on its other planes, or while another is
-//! under way.
+//! The ways in which a die serves a page operation: alone, with others on its other planes, or while
+//! another is under way.
 
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
@@ -18,8 +18,8 @@ use crate::shared::Shared;
 const CLOSED: u32 = NONE - 1;
 
 impl Scheduler {
-    /// An idle die without a collection serves the next operation, begins a collection for it, or
-    /// rests.
+    /// Lets an idle die without a collection serve the next operation, begin a collection for it, or
+    /// rest.
     pub(super) fn serve<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -39,8 +39,8 @@ impl Scheduler {
             return Ok(true);
         }
         self.start(shared, die, op)?;
-        // The next writes have waited long: what they need may have left the processor's cache. First the
-        // map entry is fetched, and one operation later what it points to.
+        // The next writes have waited long, so their data may have left the processor's cache. First the
+        // map entry is fetched, and one operation later the data that it points to.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
             let PageOp { page, next: after, .. } = shared.ops[next];
@@ -52,7 +52,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// A die has nothing to do: it may collect after a while.
+    /// Lets a die with nothing to do collect after a while.
     fn rest<O: Observer>(&self, shared: &mut Shared<O>, die: u32) {
         if let Some(after_ns) = self.idle_ns {
             let clock = &mut shared.clock;
@@ -63,7 +63,7 @@ impl Scheduler {
         }
     }
 
-    /// A busy die begins operations that may overlap with its job.
+    /// Begins operations on a busy die that may overlap with its job.
     pub(super) fn overlap<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -93,13 +93,14 @@ impl Scheduler {
         }
     }
 
-    /// Whether an operation is a write that begins a collection.
+    /// Returns `true` if an operation is a write that begins a collection.
     fn needs_collection<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         let PageOp { plane, page, .. } = shared.ops[op];
         shared.ops[op].writes() && self.collector.is_needed(&*shared.map, page, plane)
     }
 
-    /// Serves a page operation that waits at a die, and those that go with it: something has begun.
+    /// Serves a page operation that waits at a die, and those that go with it. Returns `true`: something
+    /// has begun.
     pub(super) fn start<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -171,7 +172,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// The old data of a partial write are read: the whole page is written. Returns the write if it is
+    /// Writes the whole page of a partial write, whose old data are read. Returns the write if it is
     /// done, because its page waits in the page buffer, or [`NONE`].
     #[inline(never)]
     pub(super) fn write_back<O: Observer>(
@@ -216,9 +217,9 @@ impl Scheduler {
         operation.blocked_ns = held_ns - operation.blocked_ns;
     }
 
-    /// Operations of the same kind on other planes join `first`, a read or a write that is served, in
-    /// one multi-plane operation, and reads of a flash page that is read go with it. Returns how many
-    /// flash pages are programmed beside the first.
+    /// Gathers operations of the same kind on other planes with `first`, a read or a write that is
+    /// served, into one multi-plane operation. Reads of a flash page that is read go with it. Returns the
+    /// number of flash pages that are programmed beside the first.
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -236,7 +237,7 @@ impl Scheduler {
         self.gather_waiting(shared, die, first, is_alone)
     }
 
-    /// The same where others may join, from other planes unless it `is_alone`.
+    /// Gathers operations if others may join: from other planes unless it `is_alone`.
     #[inline(never)]
     fn gather_waiting<O: Observer>(
         &mut self,
@@ -251,7 +252,7 @@ impl Scheduler {
         if is_alone && !has_units {
             return Ok(0);
         }
-        // The operation of each plane, or the first where others cannot join it.
+        // The operation of each plane, or the first if others cannot join it.
         let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
         of_plane[(shared.ops[first].plane % planes) as usize] = first;
         let mut last = first;

@@ -6,7 +6,7 @@ use crate::measure::{Cause, Follows, Observer, Place, Span, Stint, Work};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// Tells the observer the work of the cells of a die, or of its side of the bus.
+    /// Reports the work of the cells of a die, or of its side of the bus, to the observer.
     #[inline(always)]
     pub(super) fn tell<O: Observer>(
         &self,
@@ -27,7 +27,7 @@ impl Scheduler {
         self.tell_span(shared, die, stage, place);
     }
 
-    /// The same of the cells of a die, and of the `transfer` that ended when their work began.
+    /// Reports the work of the cells of a die, and the `transfer` that ended when their work began.
     #[inline(always)]
     pub(super) fn tell_program<O: Observer>(
         &self,

@@ -1,5 +1,5 @@
-//! Which plane serves a page operation: by the number of its page, or, with dynamic placement, a write
-//! goes to the die with the least to do.
+//! The plane that serves a page operation: by the number of its page, or, with dynamic placement, a
+//! write goes to the die with the least to do.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
@@ -12,26 +12,26 @@ use crate::ops::{Kind, PageOp};
 
 /// The plane of each page, and the data of dynamic placement on dies and planes; empty without it.
 ///
-/// It knows how many operations are on their way, and nothing of their later way.
+/// It knows the number of operations on their way, and nothing of their later way.
 pub struct Spread {
     /// The plane of each page modulo their number, at first.
     homes: Box<[u32]>,
     planes_per_die: u32,
     is_dynamic: bool,
-    /// Page operations at each die.
+    /// The number of page operations at each die.
     loads: Vec<u32>,
-    /// Writes on their way to each plane.
+    /// The number of writes on their way to each plane.
     coming: Vec<u32>,
-    /// The die after the one chosen last, and each die's plane after the one chosen last.
+    /// The die after the one chosen last, and below it each die's plane after the one chosen last.
     next_die: usize,
     next_plane: Vec<u32>,
-    /// The plane that takes the rest of a flash page's worth of writes, and how many.
+    /// The plane that takes the rest of a flash page's worth of writes, and their number.
     filling: (u32, u32),
     units_per_page: u32,
-    /// Pages with operations on their way: how many, and the plane to which they all go, so that
-    /// they stay in order.
+    /// The pages with operations on their way: the number of operations, and the plane to which they
+    /// all go, so that they stay in order.
     pending: HashMap<u32, (u32, u32)>,
-    /// Valid pages that a plane holds at most.
+    /// The most valid pages that a plane holds.
     most_valid: u64,
 }
 
@@ -87,7 +87,7 @@ impl Spread {
         })
     }
 
-    /// The plane that a page is on at first.
+    /// Returns the plane that a page is on at first.
     #[inline]
     pub fn home(&self, page: u32) -> u32 {
         let count = self.homes.len();
@@ -99,7 +99,7 @@ impl Spread {
         self.homes[turn]
     }
 
-    /// The plane at which a page operation is served. It is on its way there until it
+    /// Chooses the plane at which a page operation is served. It is on its way there until it
     /// [`leave`](Self::leave)s.
     #[inline(always)]
     pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp) -> u32 {
@@ -124,7 +124,7 @@ impl Spread {
         plane
     }
 
-    /// A page operation is done on its die.
+    /// Notes that a page operation is done on its die.
     #[inline]
     pub fn leave(&mut self, op: &PageOp) {
         if !self.is_dynamic || op.kind == Kind::Flush {
@@ -142,15 +142,15 @@ impl Spread {
         }
     }
 
-    /// A write on its way to `plane` becomes a TRIM.
+    /// Notes that a write on its way to `plane` becomes a TRIM.
     pub fn discard(&mut self, plane: u32) {
         if self.is_dynamic {
             self.coming[plane as usize] -= 1;
         }
     }
 
-    /// A plane with room, on the die with the least to do, in turn among equals; where a page lies
-    /// now if there is none. As many writes as fill a flash page go to one plane.
+    /// Returns a plane with room, on the die with the least to do, in turn among equals; the plane
+    /// where the page lies now if there is none. As many writes as fill a flash page go to one plane.
     fn freest_plane(&mut self, map: &dyn Stepwise, page: u32) -> u32 {
         let (filling, left) = self.filling;
         if left > 0 && self.has_room(map, filling) {
@@ -160,7 +160,7 @@ impl Spread {
         let dies = self.loads.len();
         let turn = self.next_die;
         let order = (turn..dies).chain(0..turn);
-        // With room in the first choice, which is nearly always, the others are not looked at.
+        // The first choice nearly always has room, and then the others are not looked at.
         let first = order.clone().min_by_key(|&die| self.loads[die]).unwrap_or(0);
         let chosen = self.plane_with_room(map, first).or_else(|| {
             let mut others: Vec<usize> = order.collect();

@@ -1,4 +1,4 @@
-//! Suspending an erase or a program of the cells to serve a request.
+//! The suspension of an erase or a program of the cells to serve a request.
 
 use flashgc_drive::error::DriveError;
 
@@ -49,8 +49,8 @@ impl Scheduler {
         }
     }
 
-    /// Suspends the job that the cells of a die have just begun, if one that waits is worth it;
-    /// whether it did.
+    /// Suspends the job that the cells of a die have just begun, if an operation that waits is
+    /// worth it. Returns `true` if it did.
     pub(super) fn suspend_for_those_that_wait<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -70,7 +70,7 @@ impl Scheduler {
         self.flash.die(die).suspended.is_some()
     }
 
-    /// Whether `op` could be served while `job` is suspended.
+    /// Returns `true` if `op` could be served while `job` is suspended.
     fn may_interrupt<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -85,14 +85,14 @@ impl Scheduler {
             return !self.waiting.write_before(&shared.ops, die, op);
         }
         let is_next = self.waiting.oldest_write(die) == op;
-        // One that comes into the page buffer needs no die.
+        // An operation that comes into the page buffer needs no die.
         if self.units_per_page > 1 && self.can_gather(shared, die, op) {
             return false;
         }
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
-    /// An idle die with a suspended operation serves the operations that waited, and then goes on
+    /// Lets an idle die with a suspended operation serve the operations that waited, and then go on
     /// with it. Operations that came meanwhile count as another suspend.
     pub(super) fn while_suspended<O: Observer>(
         &mut self,
@@ -118,7 +118,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Whether the program of `page` is suspended on this die: its buffer holds the data.
+    /// Returns `true` if the program of `page` is suspended on this die: its buffer holds the data.
     pub(super) fn is_in_suspended_program<O: Observer>(
         &self,
         shared: &Shared<O>,

@@ -1,7 +1,7 @@
 //! Tenants: hosts that share a drive with a clock. Each has a workload, arrivals, a queue depth, a
 //! priority and a part of the address space of its own.
 //!
-//! Parts are disjoint, so the address of a request says whose it is.
+//! Parts are disjoint, so the address of a request names its tenant.
 
 mod spec;
 mod streams;
@@ -19,17 +19,17 @@ pub use streams::{InPart, InTurn};
 /// A tenant of a drive whose size is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tenant {
-    /// As asked for.
+    /// The tenant as asked for.
     pub spec: TenantSpec,
-    /// Its part of the drive, in mapping units.
+    /// The tenant's part of the drive, in mapping units.
     pub pages: Range<u32>,
-    /// Where its requests come from in time.
+    /// The loop in which it sends its requests.
     pub host: Loop,
-    /// Requests of its own that the drive works on at a time.
+    /// The number of its requests that the drive works on at a time.
     pub queue_depth: u32,
 }
 
-/// Whose each byte of the drive is.
+/// The tenant of each byte of the drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parts {
     /// The first byte behind each part, ascending, and the number of its tenant.
@@ -41,7 +41,7 @@ impl Value for Parts {
 }
 
 impl Parts {
-    /// Those of `tenants`, with mapping units of `unit` bytes.
+    /// Returns the parts of `tenants`, with mapping units of `unit` bytes.
     pub fn of(tenants: &[Tenant], unit: u32) -> Self {
         let end = |tenant: &Tenant| u64::from(tenant.pages.end) * u64::from(unit);
         let mut ends: Vec<_> = tenants.iter().map(end).zip(0..).collect();
@@ -49,7 +49,7 @@ impl Parts {
         Self { ends }
     }
 
-    /// The number of the tenant whose part has `byte`, which one has.
+    /// Returns the number of the tenant whose part has `byte`. One of them has it.
     #[inline]
     pub fn tenant(&self, byte: u64) -> usize {
         self.ends[self.ends.partition_point(|&(end, _)| end <= byte)].1

@@ -11,15 +11,15 @@ use flashgc_workload::units::Quantity;
 /// A key of a tenant, for help and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name.
+    /// The name of the key.
     pub name: &'static str,
     /// The name of the value in help texts.
     pub metavar: &'static str,
-    /// The default, as typed or in words; empty where it must be given.
+    /// The default, as typed or in words; empty if a value must be given.
     pub default: &'static str,
-    /// A value worth showing.
+    /// An example of a value.
     pub example: &'static str,
-    /// Its meaning and unit, in plain sentences.
+    /// The meaning and unit, in plain sentences.
     pub help: &'static str,
     check: fn(&str) -> Result<(), SpecError>,
 }
@@ -105,19 +105,19 @@ pub enum Priority {
     Urgent,
     /// Weighted round robin, with the weight of high.
     High,
-    /// With that of medium.
+    /// Weighted round robin, with the weight of medium.
     #[default]
     Medium,
-    /// With that of low.
+    /// Weighted round robin, with the weight of low.
     Low,
 }
 
 impl Priority {
-    /// All of them, the first first.
+    /// All classes, in the order of priority.
     pub const ALL: [Self; 4] = [Self::Urgent, Self::High, Self::Medium, Self::Low];
     const NAMES: [&'static str; 4] = ["urgent", "high", "medium", "low"];
 
-    /// Reads a name.
+    /// Returns the class of a name.
     ///
     /// # Errors
     /// An unknown name.
@@ -131,13 +131,13 @@ impl Priority {
         })
     }
 
-    /// Its name.
+    /// Returns the name of the class.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 }
 
-/// Requests a round of the classes high, medium and low.
+/// The requests of the classes high, medium and low in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassWeights(pub [u32; 3]);
 
@@ -169,7 +169,7 @@ impl ClassWeights {
     }
 }
 
-/// How much of the drive, or up to which place.
+/// An amount of the drive, or a place in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     Share(f64),
@@ -215,9 +215,9 @@ impl fmt::Display for Measure {
 /// A part of the drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
-    /// Behind the one before it.
+    /// The part behind the one before it.
     Next(Measure),
-    /// From here to there.
+    /// The part from one place to another.
     Range(Measure, Measure),
 }
 
@@ -251,19 +251,19 @@ impl fmt::Display for Part {
 /// A tenant as asked for, checked as far as that can be done without a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantSpec {
-    /// Its name.
+    /// The name of the tenant.
     pub name: String,
     /// The spec of its workload, or the path of a trace.
     pub workload: String,
-    /// When its requests arrive; `None` for the workload's own times.
+    /// The arrivals of its requests; `None` for the workload's own times.
     pub arrivals: Option<Arrivals>,
-    /// Bytes of a request of its generator; `None` for a mapping unit.
+    /// The bytes of a request of its generator; `None` for a mapping unit.
     pub request_size: Option<u32>,
-    /// Requests of its own in the drive; `None` for as many as the drive takes.
+    /// The most requests of its own in the drive; `None` for as many as the drive takes.
     pub queue_depth: Option<u32>,
-    /// Its class.
+    /// The priority class.
     pub priority: Priority,
-    /// Requests it may send in its turn.
+    /// The number of requests that it may send in its turn.
     pub weight: u32,
     space: Option<Part>,
 }
@@ -317,14 +317,14 @@ impl TenantSpec {
         })
     }
 
-    /// The same with its workload written in full.
+    /// Replaces the workload, by one written in full.
     #[must_use]
     pub fn with_workload(self, workload: String) -> Self {
         Self { workload, ..self }
     }
 }
 
-/// As it can be typed again, without what is as by default.
+/// Shows the tenant as it can be typed again, without values that are the defaults.
 impl fmt::Display for TenantSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "name={}; workload={}", self.name, self.workload)?;
@@ -347,7 +347,7 @@ impl fmt::Display for TenantSpec {
     }
 }
 
-/// Checks a key of a tenant and its value; the key as it is declared.
+/// Checks a key of a tenant and its value. Returns the key as it is declared.
 ///
 /// # Errors
 /// An unknown key, a wrong value.
@@ -400,8 +400,8 @@ fn size(name: &str, text: &str) -> Result<u64, SpecError> {
     Ok(bytes as u64)
 }
 
-/// The part of each tenant, in pages of a drive that offers `space`. Those without one share what the
-/// others leave equally.
+/// Returns the part of each tenant, in pages of a drive that offers `space`. Tenants without one
+/// share the rest equally.
 ///
 /// # Errors
 /// Parts beyond the end, parts without a page, parts that overlap.
@@ -433,7 +433,7 @@ pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, Sp
                 "parts of at most 100% in all",
             ));
         }
-        // Rounding to whole pages: what is not used at most is half a page.
+        // Rounding to whole pages leaves at most half a page unused.
         let part = begin.round() as u32..(end.round() as u32).min(space.logical_pages);
         if part.is_empty() {
             return Err(SpecError::new(

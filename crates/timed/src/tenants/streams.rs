@@ -1,4 +1,4 @@
-//! The requests of tenants: moved to their part of the drive, and of several in turn.
+//! The requests of tenants: moved to their part of the drive, or taken from several in turn.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -16,7 +16,7 @@ pub struct InPart {
 }
 
 impl InPart {
-    /// Those of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
+    /// Returns the requests of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
     pub fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
         Self { inner, name: name.to_string(), begin, bytes }
     }
@@ -49,17 +49,18 @@ impl RequestStream for InPart {
     }
 }
 
-/// The requests of several tenants in turn, in proportion to their parts: every part is asked for as
-/// often. They bring a drive into its state before the clock starts, when nobody waits for anybody.
+/// The requests of several tenants in turn, in proportion to their parts: each byte is requested
+/// equally often. They bring a drive into its state before the clock starts, when nobody waits for
+/// anybody.
 pub struct InTurn {
     each: Vec<Turn>,
 }
 
 struct Turn {
     stream: Box<dyn RequestStream>,
-    /// Pages of its part.
+    /// The pages of its part.
     pages: u64,
-    /// Bytes asked for so far.
+    /// The bytes asked for so far.
     done: u64,
     batch: Vec<TimedRequest>,
     taken: usize,
@@ -81,7 +82,7 @@ impl State for InTurn {
     }
 }
 
-/// Requests asked of a tenant at a time.
+/// The number of requests that a tenant is asked for at a time.
 const BATCH: usize = 256;
 
 impl Turn {
@@ -103,7 +104,7 @@ impl Turn {
 }
 
 impl InTurn {
-    /// Those of `tenants`.
+    /// Returns the requests of `tenants` in turn.
     pub fn new(streams: Vec<Box<dyn RequestStream>>, tenants: &[Tenant]) -> Self {
         let turn = |(stream, tenant): (Box<dyn RequestStream>, &Tenant)| Turn {
             stream,
@@ -116,12 +117,12 @@ impl InTurn {
         Self { each: streams.into_iter().zip(tenants).map(turn).collect() }
     }
 
-    /// Those of nobody.
+    /// Returns a stream without requests.
     pub fn none() -> Self {
         Self { each: Vec::new() }
     }
 
-    /// The tenant that is behind the others.
+    /// Returns the tenant that is behind the others.
     fn turn(&mut self) -> Option<&mut Turn> {
         let running = self.each.iter_mut().filter(|turn| !turn.has_ended);
         running.reduce(|least, other| {

@@ -1,5 +1,5 @@
-//! Shared by the tests of the timed drive: small drives, requests from a list, and an observer that
-//! checks every byte that requests see.
+//! The helpers of the tests of the timed drive: small drives, requests from a list, and an observer
+//! that checks every byte that requests see.
 #![allow(dead_code)] // each test file uses its part
 
 use std::collections::HashMap;
@@ -16,7 +16,8 @@ use flashgc_workload::{Op, WorkloadError};
 pub const US: u64 = 1000;
 pub const PAGE: u32 = 4096;
 
-/// The SLC flash of the paper: 25 us, 200 us, 1.5 ms (slides, "NAND Flash Organization"), one die.
+/// Returns the SLC flash of the paper: 25 us, 200 us, 1.5 ms (slides, "NAND Flash Organization"),
+/// one die.
 pub fn paper_hardware() -> Hardware {
     Hardware {
         channels: 1,
@@ -33,13 +34,14 @@ pub fn paper_hardware() -> Hardware {
     }
 }
 
-/// One request at a time, no preemption, thresholds of the counting drive's `pool:low=2`.
+/// Returns settings with one request at a time, no preemption, and the thresholds of the counting
+/// drive's `pool:low=2`.
 pub fn settings(hardware: Hardware) -> Settings {
     let host = Loop::Closed { threads: 1, think_ns: 0 };
     Settings { host, queue_depth: 1024, ..Settings::plain(hardware) }
 }
 
-/// A map for these settings.
+/// Makes a map for these settings.
 pub fn layer(
     settings: &Settings,
     geometry: Geometry,
@@ -50,7 +52,7 @@ pub fn layer(
     sorted_layer(settings, geometry, (policy, "none"), fill, kept)
 }
 
-/// A map for these settings, with a policy and a placement.
+/// Makes a map for these settings, with a policy and a placement.
 pub fn sorted_layer(
     settings: &Settings,
     geometry: Geometry,
@@ -61,7 +63,8 @@ pub fn sorted_layer(
     unit_layer(settings, geometry, (policy, placement), fill, kept, true)
 }
 
-/// The same, with a page buffer that is protected or not where a flash page holds several units.
+/// Makes a map for these settings, with a policy, a placement, and a page buffer that gathers units
+/// and may be protected.
 pub fn unit_layer(
     settings: &Settings,
     geometry: Geometry,
@@ -117,18 +120,18 @@ impl RequestStream for Listed {
     }
 }
 
-/// A request on one whole page.
+/// Returns a request on one whole page.
 pub fn request(arrival_ns: u64, op: Op, page: u32) -> TimedRequest {
     let offset = u64::from(page) * u64::from(PAGE);
     TimedRequest { arrival_ns, offset, bytes: PAGE, op, urgent: false, stream: NO_STREAM }
 }
 
-/// Keeps everything that it hears.
+/// An observer that keeps all that it is told.
 #[derive(Default)]
 pub struct Recorder {
     pub requests: Vec<Completion>,
     pub spans: Vec<Span>,
-    /// Time, die, and whether a collection began there.
+    /// The time, the die, and `true` if a collection began there (`false` if it ended).
     pub collections: Vec<(u64, u32, bool)>,
 }
 
@@ -147,7 +150,8 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    /// When the requests were completed, in order of their numbers, in microseconds.
+    /// Returns the times at which the requests were completed, in order of their numbers, in
+    /// microseconds.
     pub fn completed_us(&self) -> Vec<u64> {
         let mut requests = self.requests.clone();
         requests.sort_by_key(|request| request.number);
@@ -155,15 +159,15 @@ impl Recorder {
     }
 }
 
-/// A dictionary of what every page and every physical page holds, against which each read is
-/// checked: it must return what was current when it was dispatched.
+/// The contents of every logical and every physical page, against which each read is checked: it
+/// must return the data that were current when it was dispatched.
 #[derive(Default)]
 pub struct Checker {
     /// The content of a physical page: page and version.
     flash: HashMap<u32, (u32, u64)>,
     /// The version of each page after all operations dispatched so far; absent without data.
     current: HashMap<u32, u64>,
-    /// Versions that writes on their way bring, and what reads on their way expect.
+    /// The versions that writes on their way bring, and those that reads on their way expect.
     writes: HashMap<u64, u64>,
     reads: HashMap<u64, Option<u64>>,
     /// The versions that the write cache holds.
@@ -178,7 +182,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Knows what `layer` holds.
+    /// Returns a checker that begins with the data of `layer`.
     pub fn new(layer: &dyn Stepwise) -> Self {
         let geometry = layer.geometry();
         let mut checker = Self {
@@ -194,7 +198,7 @@ impl Checker {
         checker
     }
 
-    /// Whether every page that the drive holds at the end is the current one.
+    /// Checks that every page that the drive holds at the end is the current one.
     pub fn check_end(&self, layer: &dyn Stepwise, requests: usize) {
         assert_eq!(self.completed.iter().filter(|&&done| done).count(), requests);
         assert!(self.reads.is_empty(), "reads that were not served: {:?}", self.reads);
@@ -270,7 +274,7 @@ impl Observer for Checker {
 
     fn completed(&mut self, request: &Completion) {
         if request.op == Op::Flush {
-            // It has the number of the request before it.
+            // A flush has the number of the request before it.
             self.flushes += 1;
             self.response_ns += u128::from(request.response_ns());
             return;
@@ -289,7 +293,7 @@ impl Observer for Checker {
     }
 }
 
-/// A drive that a recorder watches.
+/// Makes a drive that a recorder watches.
 pub fn recorded(
     settings: &Settings,
     layer: Box<dyn Stepwise>,

@@ -11,31 +11,31 @@ use super::{VERSION, frame};
 use crate::PAGE;
 use crate::front::socket::{Socket, connect};
 
-/// How long an answer may take: a flush of a slow disk does take its time.
+/// The longest wait for an answer: a flush of a slow disk takes time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of an answer at most.
+/// The largest answer, in bytes.
 const LONGEST: usize = 1 << 30;
 
-/// Why a client has no answer.
+/// The reasons why a client has no answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody serves a drive there.
     #[error("no drive is served at {} ({}); hint: flashgc device serve", path.display(), error.kind())]
     NoServer {
-        /// Where it was looked for.
+        /// The path of the socket.
         path: PathBuf,
-        /// What was found.
+        /// The error of connecting to it.
         error: io::Error,
     },
-    /// The server says no.
+    /// The server answered with a status other than done.
     #[error("{text}")]
     Failed {
-        /// How the request went.
+        /// The status of the answer.
         status: Status,
-        /// The server's line on it.
+        /// The server's line on the failure.
         text: String,
     },
-    /// The answer is none of this protocol.
+    /// The answer does not belong to this protocol.
     #[error("the answer to a request is none: {0}; hint: is this the control socket of a drive?")]
     Garbage(&'static str),
     /// The connection broke.
@@ -43,8 +43,8 @@ pub enum ClientError {
     Broken(#[from] io::Error),
 }
 
-/// A connection to the control socket of a drive. After an error other than
-/// [`ClientError::Failed`] it is of no use any more.
+/// A connection to the control socket of a drive. After an error other than [`ClientError::Failed`]
+/// it cannot be used any more.
 pub struct Client {
     socket: Socket,
     pages: u64,
@@ -54,7 +54,7 @@ impl Client {
     /// Connects to the server at `path`.
     ///
     /// # Errors
-    /// Nobody is there, or someone who speaks another protocol or version.
+    /// Fails if no server answers, or if it speaks another protocol or version.
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
         let socket =
             connect(path).map_err(|error| ClientError::NoServer { path: path.into(), error })?;
@@ -69,12 +69,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Pages of the drive.
+    /// Returns the number of pages of the drive.
     pub fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Pages that the host has written: the moment from which a hint holds that is given later.
+    /// Returns the number of pages that the host has written, as the moment of a hint that is given
+    /// later.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -83,8 +84,8 @@ impl Client {
         one_number(&answer)
     }
 
-    /// The host will write these pages soon, as it knew at `moment`; `None` is when the drive gets to
-    /// it. How many pages of them it has written since.
+    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is the moment
+    /// when the drive executes the hint. Returns how many of the pages it has written since.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -97,7 +98,7 @@ impl Client {
         Ok(late)
     }
 
-    /// The host takes hints on these pages back.
+    /// Takes hints on these pages back.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -105,7 +106,7 @@ impl Client {
         parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
     }
 
-    /// How many of these pages have data, and how many of those are hinted.
+    /// Returns how many of these pages have data, and how many of those are hinted.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -127,7 +128,7 @@ impl Client {
         parts(pages).try_for_each(|pages| self.tell(&Request::Trim(pages.into())))
     }
 
-    /// What the drive has answered before is durable.
+    /// Makes everything durable that the drive has answered before.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -135,7 +136,7 @@ impl Client {
         self.tell(&Request::Flush)
     }
 
-    /// The drive's state, JSON.
+    /// Returns the drive's state as JSON.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -144,7 +145,7 @@ impl Client {
         text(answer)
     }
 
-    /// The map of all blocks.
+    /// Returns the map of all blocks.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -152,7 +153,8 @@ impl Client {
         self.ask(&Request::Blocks)
     }
 
-    /// Records the drive's requests into `file`, or into none any more. The server's line on it.
+    /// Records the drive's requests into `file`; `None` ends the recording. Returns the server's line
+    /// on it.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -163,7 +165,7 @@ impl Client {
         text(answer)
     }
 
-    /// The drive stops soon.
+    /// Stops the drive soon after the answer.
     ///
     /// # Errors
     /// Those of [`ClientError`], as for all requests.
@@ -191,7 +193,7 @@ impl Client {
     }
 }
 
-/// The ranges in parts that a request can have.
+/// Cuts the ranges into parts that a request can have.
 fn parts(pages: &[Pages]) -> impl Iterator<Item = &[Pages]> {
     pages.chunks(2048)
 }

@@ -1,19 +1,19 @@
-//! Frames: a length, a number and a body. What has begun must end in time, however slowly the other
-//! side goes, and no length makes room for bytes that have not come.
+//! Frames: a length, a number and a body. A frame that has begun must end in time, however slowly the
+//! other side goes. Memory grows with the bytes that have come, whatever length a header says.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use crate::front::socket::{Socket, Until, timed_out};
 
-/// Bytes of a header.
+/// The size of a header in bytes.
 const HEADER: usize = 8;
 
 /// A frame: the kind of a request or the status of an answer, and its body.
 pub(super) type Frame = (u16, Vec<u8>);
 
-/// Reads a frame, of which the first byte may come after `idle` (`None`: whenever it likes) and the rest
-/// within `patience` of it. None: the other side is done.
+/// Reads a frame. Its first byte may come after `idle` (`None`: at any time), and the rest within
+/// `patience` of it. Returns `None` if the other side is done.
 pub(super) fn read(
     socket: &Socket,
     longest: usize,
@@ -47,7 +47,7 @@ pub(super) fn read(
     Ok(Some((u16::from_le_bytes([low, high]), body)))
 }
 
-/// Writes a frame, which is read within `patience`.
+/// Writes a frame, which the other side must read within `patience`.
 pub(super) fn write(
     socket: &Socket,
     number: u16,

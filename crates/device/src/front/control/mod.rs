@@ -1,5 +1,5 @@
-//! The control socket of a served drive: hints, TRIM and flushes from processes beside the file
-//! system, and what people ask of a drive that is being used.
+//! The control socket of a served drive: hints, TRIM and flushes from processes beside the file system, and people's
+//! questions to a drive in use.
 //!
 //! # Protocol, version 1
 //! A Unix socket. All numbers are little endian. The client sends requests, the server answers each
@@ -65,34 +65,34 @@ use super::socket::Listener;
 pub use client::{Client, ClientError};
 pub use request::Status;
 
-/// How long a frame may take from its first byte to its last.
+/// The longest time that a frame takes from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Version of the protocol.
+/// The version of the protocol.
 pub const VERSION: u32 = 1;
 
-/// Whoever serves a drive, as clients of its control socket reach him. Calls come from several threads,
-/// and hold up nobody but their client.
+/// The program that serves a drive, as clients of its control socket reach it. Calls come from several threads, and
+/// hold up nobody but their client.
 pub trait Keeper: Send + Sync {
-    /// The drive's state as JSON.
+    /// Returns the drive's state as JSON.
     ///
     /// # Errors
     /// A line that says why there is none.
     fn stat(&self) -> Result<String, String>;
 
-    /// The map of all blocks.
+    /// Returns the map of all blocks.
     ///
     /// # Errors
     /// A line that says why there is none.
     fn blocks(&self) -> Result<Vec<u8>, String>;
 
-    /// Records requests into `file`, an absolute path, or into none any more. A line on it.
+    /// Records requests into `file`, an absolute path; `None` ends the recording. Returns a line on it.
     ///
     /// # Errors
     /// A line that says why not.
     fn record(&self, file: Option<&Path>) -> Result<String, String>;
 
-    /// The drive is to stop. The server must be dropped in another thread.
+    /// Begins to stop the drive. The server must be dropped in another thread.
     fn stop(&self);
 }
 
@@ -112,7 +112,7 @@ impl Server {
         Self::start_with(queue, path, keeper, PATIENCE)
     }
 
-    /// [`Server::start`] with another patience, for tests.
+    /// Starts a server as [`Server::start`] does, with another patience, for tests.
     #[doc(hidden)]
     pub fn start_with(
         queue: Queue,
@@ -154,7 +154,7 @@ impl Server {
         Ok(Self { path: path.into(), _clients: clients })
     }
 
-    /// Where it listens.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Bytes of a request's body at most.
+/// The largest body of a request, in bytes.
 pub const LONGEST: usize = 64 << 10;
-/// Bytes of a path at most.
+/// The longest path, in bytes.
 const LONGEST_PATH: usize = 4096;
 
 const MAGIC: &[u8; 8] = b"flashgc\0";
@@ -18,44 +18,44 @@ const NO_MOMENT: u64 = u64::MAX;
 /// Pages that follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pages {
-    /// The first.
+    /// The first page.
     pub first: u64,
-    /// How many.
+    /// The number of pages.
     pub count: u64,
 }
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// The first request.
+    /// Opens the connection, as the first request.
     Hello {
         /// The version that the client speaks.
         version: u32,
     },
-    /// How many pages the host has written.
+    /// Asks for the number of pages that the host has written.
     Moment,
-    /// The host will write these pages soon.
+    /// Notes that the host will write these pages soon.
     Hint {
-        /// The moment from which it holds; `None` is when the drive gets to it.
+        /// The moment from which the hint holds; `None` is the moment when the drive executes it.
         moment: Option<u64>,
-        /// Which.
+        /// The pages that the hint names.
         pages: Vec<Pages>,
     },
-    /// The host takes hints on these pages back.
+    /// Takes hints on these pages back.
     Cancel(Vec<Pages>),
-    /// How many of these pages have data, and how many are hinted.
+    /// Asks how many of these pages have data, and how many are hinted.
     Hinted(Vec<Pages>),
     /// Discards pages.
     Trim(Vec<Pages>),
     /// Makes durable what was answered before.
     Flush,
-    /// The drive's state.
+    /// Asks for the drive's state.
     Stat,
-    /// The map of all blocks.
+    /// Asks for the map of all blocks.
     Blocks,
-    /// Records into a file, or none any more.
+    /// Records the drive's requests into a file; `None` ends the recording.
     Record(Option<PathBuf>),
-    /// The drive is to stop.
+    /// Stops the drive.
     Stop,
 }
 
@@ -65,26 +65,26 @@ pub enum Fault {
     /// No request has this kind.
     #[error("no request has kind {0}; hint: kinds are 1 to 11")]
     Kind(u16),
-    /// The body is not one of this kind.
+    /// The body has a length that this kind does not have.
     #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
     Length {
-        /// Kind of the request.
+        /// The kind of the request.
         kind: u16,
-        /// Bytes of its body.
+        /// The bytes of its body.
         found: usize,
-        /// What it may have.
+        /// The bytes that it may have, in words.
         expected: &'static str,
     },
     /// HELLO does not begin with the protocol's name.
     #[error("HELLO does not begin with `flashgc` and a zero")]
     Magic,
-    /// A path that a file cannot have.
+    /// The path cannot be that of a file.
     #[error("the path is not absolute, or has a zero byte")]
     Path,
 }
 
 impl Request {
-    /// The request with this kind and body.
+    /// Returns the request with this kind and body.
     ///
     /// # Errors
     /// Bytes that are no request.
@@ -121,7 +121,7 @@ impl Request {
         }
     }
 
-    /// Kind and body.
+    /// Returns the request's kind and body.
     pub fn encode(&self) -> (u16, Vec<u8>) {
         match self {
             Self::Hello { version } => (1, [&MAGIC[..], &version.to_le_bytes()].concat()),
@@ -144,7 +144,7 @@ impl Request {
     }
 }
 
-/// The number that `body` begins with, and what follows it.
+/// Returns the number that `body` begins with, and the bytes that follow it.
 pub(super) fn number(body: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = body.split_first_chunk()?;
     Some((u64::from_le_bytes(*number), rest))
@@ -163,32 +163,32 @@ fn bytes(pages: &[Pages]) -> Vec<u8> {
     pages.iter().flat_map(|p| [p.first.to_le_bytes(), p.count.to_le_bytes()]).flatten().collect()
 }
 
-/// How a request went.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Status {
-    /// It is done.
+    /// The request is done.
     Done = 0,
-    /// It is no request of this protocol.
+    /// The bytes are no request of this protocol.
     Malformed = 1,
     /// The client speaks another version.
     Version = 2,
-    /// Pages that the drive does not have.
+    /// The request names pages that the drive does not have.
     OutOfRange = 3,
     /// The drive is read-only.
     ReadOnly = 4,
     /// There is no room for the data.
     NoSpace = 5,
-    /// Damaged data, or the host's file system failed.
+    /// Data are damaged, or the host's file system failed.
     Io = 6,
     /// The drive is no longer served.
     Stopped = 7,
-    /// The drive, or whoever serves it, will not do it.
+    /// The drive refuses the request, or whoever serves it does.
     Refused = 8,
 }
 
 impl Status {
-    /// The status with this number.
+    /// Returns the status with this number.
     pub fn of(number: u16) -> Option<Self> {
         use Status::{
             Done, Io, Malformed, NoSpace, OutOfRange, ReadOnly, Refused, Stopped, Version,

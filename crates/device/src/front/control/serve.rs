@@ -1,4 +1,4 @@
-//! A connection: requests are read, checked, done and answered, one after the other.
+//! A connection: it reads requests, checks and executes them, and answers, one after the other.
 
 use std::io;
 use std::path::Path;
@@ -15,25 +15,25 @@ use crate::front::queue::{Answer, Command, Queue};
 use crate::front::socket::Socket;
 use crate::{PAGE, Served};
 
-/// Pages of one command of the drive's: between two of them it serves others.
+/// The most pages of one command: between two of them the drive serves other clients.
 const STEP: u64 = 1 << 14;
-/// Bytes of an error's text.
+/// The longest text of an error, in characters.
 const TEXT: usize = 1024;
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
-/// What connections work with.
+/// The drive and its keeper, with which all connections work.
 pub(super) struct Desk {
     pub(super) queue: Queue,
     pub(super) keeper: Arc<dyn Keeper>,
-    /// How long a frame may take from its first byte to its last.
+    /// The longest time that a frame takes from its first byte to its last.
     pub(super) patience: Duration,
 }
 
 type Refusal = (Status, String);
 
 impl Desk {
-    /// Answers a client until it goes, or sends what is no request.
+    /// Answers a client until it disconnects, or sends bytes that are no request.
     pub(super) fn serve(&self, client: &Client) -> io::Result<()> {
         let socket = &client.socket;
         let mut is_known = false;
@@ -141,7 +141,7 @@ impl Desk {
         Ok(sums.map(u64::to_le_bytes).concat())
     }
 
-    /// The ranges in bytes, in steps that the drive makes at once.
+    /// Returns the ranges in bytes, cut into steps that the drive executes at once.
     fn steps<'a>(
         &self,
         pages: &'a [Pages],
@@ -168,7 +168,7 @@ impl Desk {
         }))
     }
 
-    /// Has the drive do all commands; the sum of the pages in their answers.
+    /// Executes all commands. Returns the sum of the pages in their answers.
     fn all(&self, commands: impl Iterator<Item = Command>) -> Result<u64, Refusal> {
         let (tell, told) = channel();
         for command in commands {

@@ -47,22 +47,22 @@ pub const HINT: u32 = number(READ | WRITE, 2, size_of::<Hint>());
 pub struct Hint {
     /// [`MAGIC`].
     pub magic: u32,
-    /// 1 takes hints back.
+    /// 1 takes hints back, 0 gives one.
     pub cancel: u32,
-    /// The moment from which it holds; `u64::MAX` is when the drive gets to it.
+    /// The moment from which the hint holds; `u64::MAX` is the moment when the drive executes it.
     pub moment: u64,
-    /// First byte of the range.
+    /// The first byte of the range.
     pub first: u64,
-    /// Bytes of the range.
+    /// The number of bytes in the range.
     pub bytes: u64,
-    /// Pages written since the moment.
+    /// The number of pages written since the moment, as the answer.
     pub late: u64,
 }
 
 const WRITE: u32 = 1;
 const READ: u32 = 2;
 
-/// The number of an `ioctl`, as `<linux/ioctl.h>` makes it.
+/// Returns the number of an `ioctl`, as `<linux/ioctl.h>` makes it.
 const fn number(direction: u32, index: u32, bytes: usize) -> u32 {
     direction << 30 | (bytes as u32) << 16 | 0xfc << 8 | index
 }

@@ -43,14 +43,14 @@ const SEEK_HOLE: i32 = 4;
 
 const ROOT: INodeNo = INodeNo::ROOT;
 const DISK: INodeNo = INodeNo(2);
-/// Nothing about the files changes, so the kernel may keep what it was told.
+/// The time for which the kernel may keep what it was told: nothing about the files changes.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
-/// Bytes of a request of the kernel at most.
+/// The largest request of the kernel, in bytes.
 const LARGEST: u32 = 1 << 20;
-/// Requests that the kernel may have under way in the background: loop devices send all theirs so.
+/// The most requests that the kernel has under way in the background, as all of a loop device's are.
 const BACKGROUND: u16 = 256;
 
-/// A mount that root has made and nobody serves yet: who serves it needs no root any more.
+/// A mount that root has made, and that nobody serves yet. Its server does not need root any more.
 pub struct Prepared {
     folder: PathBuf,
     device: OwnedFd,
@@ -78,13 +78,13 @@ impl Prepared {
 pub struct Mount {
     folder: PathBuf,
     session: Option<BackgroundSession>,
-    /// Somebody else made the mount, and ends it.
+    /// `true` if somebody else made the mount, and ends it.
     is_lent: bool,
 }
 
 impl Mount {
-    /// Mounts the drive of `queue` in `folder`, for the user who runs this. What a killed server left
-    /// mounted there goes.
+    /// Mounts the drive of `queue` in `folder`, for the user who runs this. A mount that a killed
+    /// server left there is removed first.
     ///
     /// # Errors
     /// There is no such folder, no `/dev/fuse`, or no right to mount.
@@ -109,7 +109,7 @@ impl Mount {
         Ok(Self { folder, session: Some(session), is_lent: false })
     }
 
-    /// Serves a mount that root has made, and whose end is root's affair: before this is dropped.
+    /// Serves a mount that root has made. Root also unmounts it, before this value is dropped.
     ///
     /// # Errors
     /// The kernel speaks another protocol.
@@ -122,12 +122,12 @@ impl Mount {
         Ok(Self { folder, session: Some(session), is_lent: true })
     }
 
-    /// The file with the drive's bytes.
+    /// Returns the path of the file with the drive's bytes.
     pub fn disk(&self) -> PathBuf {
         self.folder.join(NAME)
     }
 
-    /// Unmounts.
+    /// Unmounts the drive.
     ///
     /// # Errors
     /// Someone still uses the file (`EBUSY`), a loop device for example; it stays mounted.
@@ -157,8 +157,8 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts a folder; `lazy`, as soon as nobody uses it. Who may not asks the helper of FUSE. False:
-/// it was not mounted.
+/// Unmounts a folder; with `lazy`, as soon as nobody uses it. A user without the right to do so asks
+/// FUSE's helper. Returns `false` if the folder was not mounted.
 fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(folder, flags) {
@@ -209,7 +209,7 @@ impl Files {
         })
     }
 
-    /// Bytes of a range that are on the drive.
+    /// Returns the number of bytes of a range that are on the drive.
     fn within(&self, at: u64, bytes: u64) -> u64 {
         bytes.min(self.queue.size().saturating_sub(at))
     }
@@ -361,7 +361,7 @@ impl Filesystem for Files {
         });
     }
 
-    /// A file is closed, which makes nothing durable.
+    /// Closes a file, which makes nothing durable.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }
@@ -396,7 +396,7 @@ impl Filesystem for Files {
         self.change(Command::Zero { at, bytes: within, keep, fua: false }, reply);
     }
 
-    /// The kernel asks for data and holes alone.
+    /// Finds the next data or hole. The kernel asks for nothing else.
     fn lseek(
         &self,
         _: &Request,

@@ -1,4 +1,4 @@
-//! How an NBD server's address is typed and shown: TCP or a Unix socket.
+//! The address of an NBD server, TCP or a Unix socket, as it is typed and shown.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// `HOST:PORT`; port 0 takes a free one.
@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// The addresses that a name stands for; none of a Unix socket.
+    /// Returns the addresses that the host's name stands for; none for a Unix socket.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
         match self {
             Self::Tcp(address) => Ok(address.to_socket_addrs()?.collect()),
@@ -35,7 +35,7 @@ impl Address {
     }
 }
 
-/// What was typed is no address.
+/// The error of a text that is no address.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:10809) or unix:PATH")]
 pub struct AddressError(String);
@@ -54,7 +54,7 @@ impl FromStr for Address {
     }
 }
 
-/// The URI that NBD clients take.
+/// Shows the URI that NBD clients take.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,7 +7,7 @@
 //!
 //! A structured reply to a read names holes instead of sending their zeros.
 //!
-//! What is refused: TLS, extended headers, resize, fast zero, and meta contexts other than
+//! It refuses TLS, extended headers, resize, fast zero, and meta contexts other than
 //! `base:allocation`.
 //!
 //! # Source
@@ -28,14 +28,14 @@ use super::queue::Queue;
 use super::socket::Listener;
 pub use address::{Address, AddressError};
 
-/// What clients see of the drive.
+/// The drive as clients see it.
 #[derive(Clone, Debug, Default)]
 pub struct Export {
-    /// Its name; clients that name none are given this one too.
+    /// The name of the export; clients that name none are given this one too.
     pub name: String,
-    /// A word on it for people.
+    /// A description for people.
     pub description: String,
-    /// Whether writes are refused.
+    /// `true` if writes are refused.
     pub read_only: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `address` and serves the drive of `queue` to who connects. A Unix socket is for
+    /// Listens at `address` and serves the drive of `queue` to all who connect. A Unix socket is for
     /// its owner alone.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Server {
         Ok(Self { address, clients: Clients::start(listener, "nbd", limits, serve)? })
     }
 
-    /// Where it listens; of TCP port 0 the port that was given.
+    /// Returns the address at which it listens. For TCP port 0 it has the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
     }

@@ -1,4 +1,4 @@
-//! The negotiation: what client and server agree on before the first request.
+//! The negotiation between client and server, before the first request.
 //!
 //! It is unbuffered, so that not a byte of the first request is lost.
 
@@ -13,19 +13,19 @@ use super::wire::{
 use crate::PAGE;
 use crate::front::socket::{Socket, Until};
 
-/// Bytes of an option's data that are read; of more, the option is refused.
+/// The longest data of an option, in bytes. An option with more is refused.
 const LONGEST: u32 = 64 << 10;
-/// Bytes of an option's data at which the connection is closed.
+/// The longest data that are skipped, in bytes. An option with more closes the connection.
 const TOO_LONG: u32 = 1 << 20;
-/// Options in one negotiation.
+/// The most options in one negotiation.
 const OPTIONS: usize = 1000;
 
-/// What was agreed on.
+/// The terms that client and server agreed on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreed {
-    /// Replies are structured.
+    /// `true` if replies are structured.
     pub structured: bool,
-    /// Block status is of `base:allocation`.
+    /// `true` if block status reports `base:allocation`.
     pub allocation: bool,
 }
 
@@ -36,7 +36,7 @@ struct Negotiation<'a> {
     agreed: Agreed,
 }
 
-/// Negotiates with a client until `deadline`. None: it wanted no transmission.
+/// Negotiates with a client until `deadline`. Returns `None` if the client wants no transmission.
 pub fn negotiate(
     socket: &Socket,
     deadline: Instant,
@@ -93,7 +93,7 @@ pub fn negotiate(
 }
 
 impl Negotiation<'_> {
-    /// Answers an option of fixed newstyle. True: transmission begins.
+    /// Answers an option of fixed newstyle. Returns `true` if transmission begins.
     fn option(&mut self, number: u32, data: &[u8]) -> io::Result<bool> {
         match number {
             option::LIST | option::STRUCTURED_REPLY if !data.is_empty() => {
@@ -117,7 +117,7 @@ impl Negotiation<'_> {
         Ok(false)
     }
 
-    /// The oldest way to begin; it knows no error but to close.
+    /// Answers the oldest way to begin, whose only error is to close the connection.
     fn export_name(&mut self, name: &[u8], no_zeroes: bool) -> io::Result<Option<Agreed>> {
         if !self.known(name) {
             return Err(garbage("no such export"));
@@ -144,7 +144,7 @@ impl Negotiation<'_> {
             |kind: u16, parts: &[&[u8]]| [&kind.to_be_bytes()[..], &parts.concat()].concat();
         let (size, flags) = (self.size.to_be_bytes(), self.flags().to_be_bytes());
         self.reply(number, reply::INFO, &piece(info::EXPORT, &[&size, &flags]))?;
-        // Sizes of blocks are told to all: smallest, best and largest.
+        // Every client gets the sizes of blocks: smallest, best and largest.
         let blocks = [1, PAGE as u32, LARGEST].map(u32::to_be_bytes).concat();
         self.reply(number, reply::INFO, &piece(info::BLOCK_SIZE, &[&blocks]))?;
         if wanted.contains(&info::NAME) {
@@ -211,7 +211,7 @@ impl Negotiation<'_> {
     }
 }
 
-/// A name with its length before it; what follows is left in `data`.
+/// Takes a name, with its length before it, from the front of `data`.
 fn take_name<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = wire::read_u32(data).ok()?;
     let (name, rest) = data.split_at_checked(length as usize)?;
@@ -219,7 +219,7 @@ fn take_name<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// The name and the pieces of information of `INFO` and `GO`.
+/// Parses the options `INFO` and `GO`: a name, and the pieces of information that are asked for.
 fn parse_go(mut data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let name = take_name(&mut data)?;
     let count = wire::read_u16(&mut data).ok()?;
@@ -230,7 +230,7 @@ fn parse_go(mut data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     Some((name, pieces.collect()))
 }
 
-/// The name and the queries of the options of meta contexts.
+/// Parses the options of meta contexts: a name, and the queries.
 fn parse_contexts(mut data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let name = take_name(&mut data)?;
     let count = wire::read_u32(&mut data).ok()?;

@@ -1,4 +1,4 @@
-//! The thread of a connection that writes replies, and how much may wait for it.
+//! The thread of a connection that writes replies.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::Receiver;
@@ -12,18 +12,18 @@ use crate::front::window::Window;
 
 /// A reply on its way.
 pub struct Reply {
-    /// What the client calls the request.
+    /// The client's name for the request.
     pub cookie: u64,
-    /// First byte that was asked for.
+    /// The first byte that was asked for.
     pub at: u64,
     /// The answer, or the number of an error with a line on it.
     pub outcome: Result<Answer, (u32, String)>,
-    /// What goes back to the window when the reply is written.
+    /// The bytes that go back to the window when the reply is written.
     pub cost: usize,
 }
 
-/// Writes replies until nobody is left to send one. A client that is gone costs nothing but the
-/// requests that are already under way.
+/// Writes replies until nobody is left to send one. Once the client is gone, the requests that are
+/// already under way are the only cost.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
     let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
     let lost = |_: &io::Error| {
@@ -35,7 +35,7 @@ pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, struct
         let reply = match replies.try_recv() {
             Ok(reply) => reply,
             Err(_) => {
-                // None waits, so what was gathered goes out.
+                // No reply waits, so the gathered bytes go out.
                 if sent.is_ok() {
                     sent = out.flush().inspect_err(lost);
                 }

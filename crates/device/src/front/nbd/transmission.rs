@@ -15,13 +15,13 @@ use crate::front::limits::PIECE;
 use crate::front::queue::{Answer, Command, Queue};
 use crate::front::socket::Requests;
 
-/// Bytes of a read or a write at most.
+/// The largest read or write, in bytes.
 pub const LARGEST: u32 = 32 << 20;
 /// Extents in the answer to one block status request; the client asks again from where they end.
 const EXTENTS: usize = 1024;
-/// Bytes that a request takes beside its data.
+/// The bytes that a request takes beside its data.
 const OVERHEAD: usize = 4096;
-/// Bytes of an error's text.
+/// The longest text of an error, in characters.
 const TEXT: usize = 1024;
 
 struct Request {
@@ -67,7 +67,7 @@ fn read(
             window.free(cost);
             return Ok(());
         }
-        // What it waited for room was not the client's time.
+        // The wait for room was not the client's time.
         input.get_mut().set_within(true);
         let payload = request.payload(&mut input).inspect_err(|_| window.free(cost))?;
         input.get_mut().set_within(false);
@@ -99,8 +99,8 @@ impl Request {
         })
     }
 
-    /// Bytes that the request and its reply take while they are under way. A read may name an extent
-    /// for each page.
+    /// Returns the bytes that the request and its reply take while they are under way. A read may
+    /// name an extent for each page.
     fn cost(&self) -> usize {
         let bytes = self.bytes as usize;
         OVERHEAD
@@ -114,7 +114,7 @@ impl Request {
             }
     }
 
-    /// The data of a write; what is too long is read and forgotten.
+    /// Reads the data of a write. Data that are too long are read and dropped.
     fn payload(&self, input: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut payload = Vec::new();
         if self.kind == command::WRITE && self.bytes > LARGEST {
@@ -126,7 +126,7 @@ impl Request {
         Ok(payload)
     }
 
-    /// The drive's command, or nothing where there is nothing to do.
+    /// Returns the drive's command, or `None` if there is nothing to do.
     fn command(
         &self,
         payload: Vec<u8>,
@@ -155,7 +155,7 @@ impl Request {
             command::READ | command::WRITE if self.bytes > LARGEST => {
                 return Err((error::EINVAL, "reads and writes have at most 32 MiB"));
             }
-            // One that may not be cut has no place for holes.
+            // The reply to a read with DF may not be cut, and so has no place for holes.
             command::READ if agreed.structured && self.flags & flag::DF == 0 => {
                 Command::ReadSparse { at, bytes: self.bytes as usize }
             }
@@ -189,7 +189,7 @@ impl Request {
     }
 }
 
-/// The protocol's number of a failure, and its text.
+/// Returns the protocol's number for a failure, and its text.
 fn number(failure: &Failure, kind: u16) -> (u32, String) {
     let number = match failure {
         Failure::OutOfRange { .. } if matches!(kind, command::WRITE | command::WRITE_ZEROES) => {

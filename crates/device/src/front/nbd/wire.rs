@@ -47,7 +47,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// The abilities of an export.
 pub mod transmission {
     pub const HAS_FLAGS: u16 = 1 << 0;
     pub const READ_ONLY: u16 = 1 << 1;
@@ -125,13 +125,13 @@ pub fn read_u64(from: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// Reads `count` bytes and forgets them.
+/// Reads `count` bytes and drops them.
 pub fn skip(from: &mut impl Read, count: u64) -> io::Result<()> {
     let skipped = io::copy(&mut from.take(count), &mut io::sink())?;
     if skipped == count { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// The client sent what no client of NBD sends.
+/// Returns the error for bytes that no client of NBD sends.
 pub fn garbage(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -1,47 +1,47 @@
-//! How late answers left, and what they took.
+//! The delays of paced answers, and the latencies that hosts saw.
 
 use hdrhistogram::Histogram;
 
 use super::Work;
 use crate::front::meter::{Kind, Latencies, histogram, latencies};
 
-/// An answer that leaves later than so many nanoseconds of the drive's time after its own is late.
+/// The delay from which on an answer is late, in nanoseconds of the drive's time.
 pub const LATE: u64 = 50_000;
 
-/// The share of late answers above which what was measured is no measurement of the drive.
+/// The share of late answers above which the figures are no measurement of the drive.
 pub const MOST_LATE: f64 = 0.001;
 
-/// How late answers left.
+/// The delays of answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lateness {
-    /// Answers that left, without those that take the drive no time.
+    /// The number of answers that left, without those to requests that take the drive no time.
     pub answers: u64,
-    /// Those of them that were late by more than [`LATE`].
+    /// The number of these answers that were late by more than [`LATE`].
     pub late: u64,
-    /// Those of the late ones that waited for their data: the disk below was slow, or the host busy.
+    /// The number of late answers that waited for their data: the disk below was slow, or the host busy.
     pub late_for_data: u64,
-    /// All of them, in microseconds.
+    /// The delays of all of these answers, in microseconds.
     pub latencies: Latencies,
 }
 
-/// What came of a drive that answers at simulated times. Microseconds are those of the wall.
+/// The figures of a drive that answers at simulated times. Microseconds are those of the wall clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paced {
-    /// How much slower the simulated drive's clock is than that of the wall.
+    /// The factor by which the simulated drive's clock is slower than the wall clock.
     pub slower: f64,
-    /// How late answers left.
+    /// The delays of answers.
     pub lateness: Lateness,
-    /// From arrival to answer of requests that take the simulated drive no time.
+    /// The latencies, from arrival to answer, of requests that take the simulated drive no time.
     pub at_once: Latencies,
-    /// Why the simulated drive does not go on, if it does not.
+    /// The reason why the simulated drive does not go on; `None` while it does.
     pub failed: Option<String>,
-    /// Whether it answered as the simulated drive would have.
+    /// `true` if the drive answered as the simulated drive would have.
     pub is_valid: bool,
-    /// From arrival to when the answer was due, by kind of request.
+    /// The latencies from arrival to the time at which the answer was due, by kind of request.
     pub simulated: [Latencies; 4],
-    /// From arrival to when the answer left.
+    /// The latencies from arrival to the time at which the answer left, by kind of request.
     pub measured: [Latencies; 4],
-    /// What the simulated drive did.
+    /// The work of the simulated drive.
     pub work: Work,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of a drive whose time passes so much slower than that of the wall.
+    /// Returns an empty tally for a drive whose clock is `slower` times slower than the wall clock.
     pub(super) fn new(slower: f64) -> Self {
         Self {
             slower,
@@ -71,8 +71,8 @@ impl Tally {
         }
     }
 
-    /// A request that came at the first of these times was due at the second, and its answer left at the
-    /// third; it waited `for_data` or for the clock.
+    /// Counts an answer. Its request arrived at the first of these times, it was due at the second, and
+    /// it left at the third. It waited for its data if `for_data`, and for the clock otherwise.
     pub(super) fn left(&mut self, for_data: bool, kind: Kind, times: [u64; 3]) {
         let [arrived_ns, due_ns, now_ns] = times;
         let by = now_ns.saturating_sub(due_ns);
@@ -84,7 +84,7 @@ impl Tally {
         self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
     }
 
-    /// A request that came and left at these times took the simulated drive no time.
+    /// Counts the answer to a request that took the simulated drive no time, with the times of both.
     pub(super) fn left_at_once(&mut self, kind: Kind, [arrived_ns, now_ns]: [u64; 2]) {
         self.at_once.saturating_record(now_ns - arrived_ns);
         self.simulated[kind as usize].saturating_record(0);

@@ -1,4 +1,4 @@
-//! What the vhost-user daemon asks of a disk: its features, its configuration, its virtqueue.
+//! The disk as the vhost-user daemon asks for it: its features, its configuration, its virtqueue.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,10 +21,10 @@ use crate::front::limits::Limits;
 use crate::front::queue::{Answer, Queue};
 use crate::front::window::{Room, Window};
 
-/// Requests that a virtqueue may hold.
+/// The most requests that a virtqueue holds.
 const DEPTH: usize = 256;
 
-/// Bits of the features.
+/// The bits of the features.
 mod feature {
     pub const SEG_MAX: u64 = 1 << 2;
     pub const RO: u64 = 1 << 5;
@@ -44,7 +44,7 @@ type Vring = VringMutex<Memory>;
 pub struct Backend {
     queue: Queue,
     disk: Disk,
-    /// Features that the machine has chosen.
+    /// The features that the machine has chosen.
     chosen: AtomicU64,
     memory: Mutex<Option<Memory>>,
     window: Arc<Window>,
@@ -53,25 +53,26 @@ pub struct Backend {
 impl Backend {
     pub fn new(queue: Queue, disk: &Disk) -> Self {
         let (chosen, memory) = (AtomicU64::new(0), Mutex::new(None));
-        // One machine at a time: what it may have under way is its own.
+        // One machine at a time: the whole window is its own.
         let limits = Limits::default();
         let room = Room::new(Limits { own: limits.window, requests: usize::MAX, ..limits });
         let window = Window::new(&room, || {});
         Self { queue, disk: disk.clone(), chosen, memory, window }
     }
 
-    /// The machine is gone: nothing more is taken from its virtqueue.
+    /// Stops taking requests from the virtqueue, as the machine is gone.
     pub fn close(&self) {
         self.window.close();
     }
 
-    /// The configuration, with its limits, as the standard lays it out.
+    /// Returns the configuration, with its limits, as the standard lays it out.
     fn config(&self) -> Vec<u8> {
         let mut bytes = (self.queue.size() / SECTOR).to_le_bytes().to_vec();
         let numbers = |bytes: &mut Vec<u8>, numbers: &[u32]| {
             bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         };
-        // Zeros are of features that are not offered: the longest piece, cylinders, the topology.
+        // Zeros stand for features that are not offered: the longest piece, cylinders, the
+        // topology.
         numbers(&mut bytes, &[0, SEGMENTS, 0, PAGE as u32, 0, 0]);
         bytes.extend([0, 0, 1, 0]); // one virtqueue
         numbers(&mut bytes, &[DISCARD, 1, SECTORS, ZEROES, 1]);
@@ -120,7 +121,7 @@ impl Backend {
     }
 }
 
-/// What waits in the virtqueue. Its lock is held for that alone: answers take it.
+/// Takes the waiting requests out of the virtqueue. Holds its lock for that alone: answers take it.
 fn pop(vring: &Vring, memory: &Memory) -> Vec<Request> {
     let mut state = vring.get_mut();
     let queue = state.get_queue_mut();
@@ -141,7 +142,7 @@ fn pop(vring: &Vring, memory: &Memory) -> Vec<Request> {
     }
 }
 
-/// Puts the answer into the machine's memory and tells it, unless it does not want to know.
+/// Puts the answer into the machine's memory, and notifies the machine unless it asked not to be.
 fn tell(vring: &Vring, request: &Request, status: Status, data: &[u8]) {
     let mut state = vring.get_mut();
     let written = request.answer(status, data).unwrap_or(0);
@@ -195,7 +196,7 @@ impl VhostUserBackend for Backend {
         VhostUserProtocolFeatures::CONFIG | VhostUserProtocolFeatures::REPLY_ACK
     }
 
-    /// The virtqueue knows by itself.
+    /// Does nothing: the virtqueue knows by itself.
     fn set_event_idx(&self, _: bool) {}
 
     fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
@@ -213,7 +214,7 @@ impl VhostUserBackend for Backend {
         new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
     }
 
-    /// The machine takes its virtqueue back: what is under way ends before.
+    /// Waits for the requests under way, as the machine takes its virtqueue back.
     fn stop_vring(&self, _: u32) -> io::Result<()> {
         self.window.wait_idle();
         Ok(())

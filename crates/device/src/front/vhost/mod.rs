@@ -1,12 +1,10 @@
 //! A disk for virtual machines: vhost-user-blk, which QEMU, Cloud Hypervisor and others attach.
 //!
-//! One machine at a time. Its thread takes requests from the virtqueue and submits commands to
-//! the drive's queue; whichever thread executes one writes the answer into the machine's memory. The disk has
-//! sectors of 4096 bytes, though requests of 512 bytes are served. What is refused: secure erase,
-//! zones, migration.
+//! One machine at a time. Its thread takes requests from the virtqueue and submits commands to the drive's
+//! queue; whichever thread executes one writes the answer into the machine's memory. The disk has sectors of
+//! 4096 bytes, though requests of 512 bytes are served. It refuses secure erase, zones and migration.
 //!
-//! Who connects shares its memory and is trusted not to shrink it: the system kills a server whose
-//! client does.
+//! A client shares its memory and is trusted not to shrink it: the system kills a server whose client does.
 //!
 //! ```sh
 //! qemu-system-x86_64 -chardev socket,id=flash,path=SOCKET -device vhost-user-blk-pci,chardev=flash \
@@ -34,12 +32,12 @@ use super::queue::Queue;
 use super::socket::Listener;
 use backend::Backend;
 
-/// What machines see of the drive.
+/// The drive as machines see it.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
-    /// Its serial number, of which machines see 20 bytes.
+    /// The serial number, of which machines see 20 bytes.
     pub serial: String,
-    /// Whether writes are refused.
+    /// `true` if writes are refused.
     pub read_only: bool,
 }
 
@@ -82,7 +80,7 @@ impl Server {
         Ok(Self { path: path.into(), shared, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -111,7 +109,7 @@ impl Shared {
         }
     }
 
-    /// Serves the next machine that connects until it goes; none where none could be.
+    /// Serves the next machine that connects until it goes. Returns `None` if none could be served.
     fn serve(&self, socket: &mut Socket, backend: Backend) -> Option<()> {
         let backend = Arc::new(backend);
         let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());

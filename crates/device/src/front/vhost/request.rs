@@ -1,4 +1,4 @@
-//! A request of a virtqueue: where it lies in the machine's memory, and what it asks for.
+//! A request of a virtqueue: its pieces in the machine's memory, and the command that it asks for.
 
 use virtio_queue::DescriptorChain;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryLoadGuard, GuestMemoryMmap};
@@ -6,25 +6,25 @@ use vm_memory::{Bytes, GuestAddress, GuestMemoryLoadGuard, GuestMemoryMmap};
 use crate::PAGE;
 use crate::front::queue::Command;
 
-/// Memory of the machine, as it is while a request is under way.
+/// The memory of the machine, as it is while a request is under way.
 pub type Memory = GuestMemoryLoadGuard<GuestMemoryMmap>;
 
-/// Bytes of a read or a write at most.
+/// The largest read or write, in bytes.
 pub const LARGEST: usize = 32 << 20;
-/// Pieces of memory of a request at most, beside header and status.
+/// The most pieces of memory of a request, beside header and status.
 pub const SEGMENTS: u32 = 126;
-/// Sectors of a discard and of a request for zeros at most.
+/// The most sectors of a discard, and of a request for zeros.
 pub const DISCARD: u32 = (1 << 30) / SECTOR as u32;
 pub const ZEROES: u32 = LARGEST as u32 / SECTOR as u32;
-/// Bytes of a sector, in which places are counted.
+/// The bytes of a sector, in which places are counted.
 pub const SECTOR: u64 = 512;
-/// Sectors of a page.
+/// The number of sectors in a page.
 pub const SECTORS: u32 = PAGE as u32 / SECTOR as u32;
 
-/// Bytes of a serial number.
+/// The bytes of a serial number.
 const SERIAL: usize = 20;
 const HEADER: usize = 16;
-/// Bytes of the range of a discard.
+/// The bytes of the range of a discard.
 const RANGE: usize = 16;
 const UNMAP: u32 = 1;
 
@@ -37,7 +37,7 @@ mod kind {
     pub const WRITE_ZEROES: u32 = 13;
 }
 
-/// How a request went.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
@@ -46,11 +46,11 @@ pub enum Status {
     Unsupported = 2,
 }
 
-/// What a request asks for.
+/// The meaning of a request.
 pub enum Asked {
-    /// Something of the drive.
+    /// A command for the drive.
     Drive(Command),
-    /// The serial number.
+    /// A question for the serial number.
     Serial,
 }
 
@@ -87,14 +87,14 @@ impl Pieces {
 /// A request, whose pieces are looked up once: the machine may change them while it is under way.
 pub struct Request {
     memory: Memory,
-    /// What the machine calls it.
+    /// The machine's name for the request.
     pub head: u16,
     readable: Pieces,
     writable: Pieces,
 }
 
 impl Request {
-    /// The request of a chain of descriptors.
+    /// Returns the request of a chain of descriptors.
     pub fn new(memory: Memory, chain: DescriptorChain<Memory>) -> Self {
         let head = chain.head_index();
         let [mut readable, mut writable] = [Pieces::default(), Pieces::default()];
@@ -105,12 +105,13 @@ impl Request {
         Self { memory, head, readable, writable }
     }
 
-    /// Bytes of data that it moves, as far as it may.
+    /// Returns the bytes that the request takes while it is under way.
     pub fn cost(&self) -> usize {
         (self.readable.bytes().saturating_add(self.writable.bytes())).min(LARGEST) + PAGE
     }
 
-    /// What it asks for. `durable`: writes are, when they are answered.
+    /// Returns the meaning of the request. With `durable`, writes must be durable when they are
+    /// answered.
     pub fn asked(&self, durable: bool, read_only: bool) -> Result<Asked, Status> {
         let header = self.read(0, HEADER).ok_or(Status::Error)?;
         let (kind, at) = (u32_at(&header, 0), u64_at(&header, 8).checked_mul(SECTOR));
@@ -153,8 +154,8 @@ impl Request {
         }))
     }
 
-    /// Writes data and status into the machine's memory; how many bytes. None: there is no place for
-    /// them.
+    /// Writes data and status into the machine's memory. Returns the number of bytes written, or
+    /// `None` if there is no place for them.
     pub fn answer(&self, status: Status, data: &[u8]) -> Option<u32> {
         let last = self.writable.bytes().checked_sub(1)?;
         let data = &data[..data.len().min(last)];
@@ -164,7 +165,7 @@ impl Request {
         Some(if status == Status::Ok { last as u32 + 1 } else { 1 })
     }
 
-    /// The serial number as the machine sees it.
+    /// Returns the serial number as the machine sees it.
     pub fn serial(&self, serial: &str) -> Vec<u8> {
         let mut bytes = serial.as_bytes().to_vec();
         bytes.resize(SERIAL, 0);
