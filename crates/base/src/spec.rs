@@ -235,8 +235,8 @@ impl Params {
             .collect()
     }
 
-    /// The same, but without those of `names` that have the default that `declared` gives them: the text
-    /// leaves them out. They can be asked for no more.
+    /// Returns the parameters without those of `names` that have the default that `declared` gives them:
+    /// the text leaves them out. They can be asked for no more.
     pub fn without_defaults(mut self, declared: &[Param], names: &[&str]) -> Self {
         let changed = self.changed(declared, names);
         self.values.retain(|(name, value)| {

@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; hint: {hint}")]
 pub struct ModelError {
-    /// What is wrong, with the parameter's name first.
+    /// The fault, with the parameter's name first.
     pub message: String,
-    /// What to try.
+    /// A remedy.
     pub hint: String,
 }
 

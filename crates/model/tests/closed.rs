@@ -38,7 +38,7 @@ fn fifo_of(spare: f64, classes: &Classes) -> f64 {
     fifo::write_amplification(spare, classes).unwrap()
 }
 
-/// Whether `found` is `known` to its last digit of 10^-`digits`.
+/// Panics unless `found` agrees with `known` to half a unit of its digit 10^-`digits`.
 fn equal(found: f64, known: f64, digits: i32) {
     let unit = 10f64.powi(-digits);
     assert!((found - known).abs() <= 0.5 * unit * (1.0 + 1e-9), "{found} is not {known}");
@@ -224,7 +224,8 @@ fn no_other_division_of_the_spare_space_writes_less() {
     }
 }
 
-/// What pools with these alpha_k - 1 write, from the models of uniform writes.
+/// Returns the page programs a host write of pools with these alpha_k - 1, from the models of uniform
+/// writes.
 fn written(classes: &Classes, excess: &[f64], cleaner: Cleaner) -> f64 {
     classes
         .iter()

@@ -51,7 +51,7 @@ pub struct Pool {
 pub struct Separation {
     /// Page programs a host write, of all classes together.
     pub write_amplification: f64,
-    /// What is left of sum f_k alpha_k = alpha, relative to alpha - 1.
+    /// The residual of sum f_k alpha_k = alpha, relative to alpha - 1.
     pub residual: f64,
     /// The pools, in the order of the classes.
     pub pools: Vec<Pool>,
@@ -214,7 +214,7 @@ impl Pools {
 
 /// The logarithm of a gain that is none.
 const LOWEST_PRICE: f64 = -700.0;
-/// What is left of all spare space by rounding alone.
+/// The share of all spare space that rounding alone may leave over.
 const ROUNDING: f64 = 1e-12;
 
 /// The v at which first-in, first-out cleaning gains exp(`gain`) a unit of alpha.

@@ -1,4 +1,4 @@
-//! Which block a collection takes, as the mean field sees it: by its count of valid pages alone.
+//! The choice of a collection's block, as the mean field sees it: by the count of valid pages alone.
 //!
 //! Let q be the share of blocks with at most i valid pages. The chance that a collection takes one
 //! of them is a function H of q and of nothing else:
@@ -42,7 +42,7 @@ pub enum Selection {
     },
     /// A block with the fewest valid pages.
     Greedy {
-        /// Which of them. Where all pages are alike it makes no difference.
+        /// The choice among equals. Where all pages are alike it makes no difference.
         ties: Ties,
     },
 }
