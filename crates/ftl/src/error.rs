@@ -62,7 +62,7 @@ pub enum FtlErrorKind {
     /// The drive is at the end of its life.
     #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]
     ReadOnly {
-        /// How many blocks are worn out.
+        /// The number of blocks that are worn out.
         bad_blocks: u32,
     },
     /// A policy broke its contract.
@@ -78,7 +78,7 @@ pub enum FtlErrorKind {
     Placement(String),
 }
 
-/// Whether every one of `pages` is a logical page of the drive.
+/// Checks that every one of `pages` is a logical page of the drive.
 pub(crate) fn check_range(geometry: &Geometry, pages: &[u32]) -> Result<(), FtlError> {
     let logical_pages = geometry.logical_pages();
     match pages.iter().copied().fold(0, u32::max) {

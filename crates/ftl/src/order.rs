@@ -32,7 +32,7 @@ impl Order {
         Self { links, len: 0 }
     }
 
-    /// Whether every block that it names is one.
+    /// Checks that the links name no block beyond the last one.
     fn check(&self) -> Result<(), Fault> {
         let ends = self.ends();
         let known = |place: u32| place <= ends || place == END;
@@ -48,12 +48,12 @@ impl Order {
         self.links.len() as u32 - 1
     }
 
-    /// How many blocks are in it.
+    /// The number of blocks in the order.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether a block is in it.
+    /// Returns `true` if `block` is in the order.
     pub(crate) fn contains(&self, block: BlockId) -> bool {
         self.links[block as usize].0 != END
     }

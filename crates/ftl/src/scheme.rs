@@ -85,7 +85,7 @@ fn state_of(class: usize) -> Option<Cached> {
     Some(Cached { dirty: class >= 3, region: Region::ALL[class % 3] })
 }
 
-/// How pages that are cached are treated.
+/// The treatment of pages that are cached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
     /// As all others.
@@ -218,17 +218,17 @@ impl Scheme {
         Ok(Self { info, rule })
     }
 
-    /// Whether log blocks are chosen by their cost.
+    /// Returns `true` if log blocks are chosen by their cost.
     pub fn is_by_cost(self) -> bool {
         self.info.by_cost
     }
 
-    /// Whether nothing is asked of the host's memory.
+    /// Returns `true` if collections ask nothing of the host's memory.
     pub fn is_unaware(self) -> bool {
         self.rule == Rule::Unaware && !self.info.by_cost
     }
 
-    /// Whether a page map has any use for the scheme: it has no log blocks to choose from.
+    /// Checks that a page map has a use for the scheme: it has no log blocks to choose from.
     pub fn check_page_map(self) -> Result<(), SpecError> {
         if !self.info.by_cost {
             return Ok(());
@@ -239,7 +239,7 @@ impl Scheme {
         ))
     }
 
-    /// Whether a mapping whose collections know nothing of memory has any use for the scheme.
+    /// Checks that a mapping whose collections know nothing of memory has a use for the scheme.
     pub fn check_unaware(self) -> Result<(), SpecError> {
         if self.is_unaware() {
             return Ok(());

@@ -16,7 +16,8 @@ use told::Told;
 struct Counting;
 
 thread_local! {
-    /// Of this thread: the test harness allocates on others whenever it likes.
+    /// The bytes that this thread has allocated and not freed. The test harness allocates on other
+    /// threads whenever it likes.
     static OUT: Cell<i64> = const { Cell::new(0) };
 }
 

@@ -62,7 +62,7 @@ impl State for MapCache {
 }
 
 impl MapCache {
-    /// Whether every slot and every page that it names is one.
+    /// Checks that every slot and every page that the cache names exists.
     fn check(&self) -> Result<(), Fault> {
         let slots = self.entries.len();
         let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
@@ -200,7 +200,7 @@ impl MapCache {
         moved
     }
 
-    /// Whether translation page `number` must be written because pages were moved.
+    /// Returns `true` if translation page `number` must be written because pages were moved.
     pub fn is_moved(&self, number: u32) -> bool {
         self.moved.contains(number)
     }

@@ -111,7 +111,7 @@ pub fn endless(most: u64) -> FtlError {
     ))
 }
 
-/// Whether DFTL can be made with this layout.
+/// Checks that DFTL can be made with this layout.
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     if layout.frontier == Frontier::Single {
         return Err(SpecError::new(

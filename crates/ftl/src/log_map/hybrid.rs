@@ -178,7 +178,7 @@ impl Hybrid {
         self.reverse[block as usize * self.b() as usize + offset as usize]
     }
 
-    /// Whether a write of this page goes to its data block: its slot there is erased.
+    /// Returns `true` if a write of this page goes to its data block: its slot there is erased.
     pub(crate) fn fits_data_block(&self, lbn: u32, offset: u32) -> bool {
         if self.log_only {
             return false;
@@ -404,7 +404,8 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Whether the scheme programs a page that is on flash.
+    /// Treats `page`, which is on flash, as the scheme has it. Returns `true` if it must be
+    /// programmed.
     fn keeps(&mut self, page: u32, table: &ClassTable, memory: &mut dyn Residency) -> bool {
         if self.scheme.is_unaware() {
             self.counters.copied_pages += 1;

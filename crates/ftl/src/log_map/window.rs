@@ -13,7 +13,7 @@ const EPOCH: u32 = 16;
 /// A change of mean cost by less than this share is small.
 const MARGIN: f64 = 0.2;
 
-/// How the window is set.
+/// The log blocks that are weighed before a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// Every log block is weighed.

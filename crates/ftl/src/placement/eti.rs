@@ -105,7 +105,7 @@ impl Eti {
         }
     }
 
-    /// Whether the extents are those of a drive.
+    /// Checks that the extents begin at page 0 and lie in the order of their pages.
     fn check(&self) -> Result<(), Fault> {
         let is_sorted = self.extents.is_sorted_by(|a, b| a.first < b.first);
         if is_sorted && self.extents.first().is_some_and(|extent| extent.first == 0) {

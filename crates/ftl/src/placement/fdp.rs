@@ -59,7 +59,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 /// Placement handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handles {
-    /// How many there are.
+    /// The number of handles.
     pub count: u16,
     /// Those below this number are persistently isolated, the others initially.
     pub persistent: u16,

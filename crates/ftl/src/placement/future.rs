@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::value;
 
-/// What the host does to a page.
+/// A write or a TRIM of one page by the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The logical page.

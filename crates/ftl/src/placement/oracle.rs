@@ -125,12 +125,12 @@ struct Oracle {
     now: u64,
     /// Writes that are in sight.
     horizon: u64,
-    /// Of each write in sight, at its number modulo the length of the table, a power of two: how many writes later its page dies; 0
-    /// if that is not in sight.
+    /// The number of writes from each write in sight to the death of its page; 0 if the death is not in sight.
+    /// The entry of a write is at its number modulo the length of the table, a power of two.
     lives: Table<u32>,
     /// The newest write of each page that is in sight.
     newest: Table<u64>,
-    /// When the data that each page has now will die.
+    /// The write at which the data that each page has now will die.
     death: Table<u64>,
     /// With errors: the last write of each page, and when its data are predicted to die.
     written: Table<u64>,
@@ -180,7 +180,7 @@ impl Oracle {
         oracle
     }
 
-    /// Whether the events that are left are events of this drive.
+    /// Checks that the events that are left are events of this drive.
     fn check(&self) -> Result<(), Fault> {
         let pages = self.newest.len();
         if self.done <= self.events.len()

@@ -86,7 +86,7 @@ fn segments(params: &Params, shape: Shape) -> usize {
 struct Segment {
     valid: u64,
     writes: u64,
-    /// Of the stamps of their last writes.
+    /// The sum of the stamps of their last writes.
     lasts: u64,
 }
 
@@ -101,7 +101,7 @@ struct Sfs {
     /// Host writes from one computation of the centres to the next.
     window: u64,
     pages_per_block: u32,
-    /// Of each page its segment, its writes, and the stamp of the last one.
+    /// The segment of each page. The two tables below have its writes and the stamp of the last one.
     segment_of: Vec<u32>,
     writes: Vec<u32>,
     lasts: Vec<u64>,

@@ -30,7 +30,7 @@ impl Active {
         Self { block, next: 0 }
     }
 
-    /// Whether there is a block.
+    /// Returns `true` if there is a block.
     pub(crate) fn is_some(self) -> bool {
         self.block != Self::NO_BLOCK
     }

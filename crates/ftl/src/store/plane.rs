@@ -51,11 +51,11 @@ pub(crate) struct UnderWay {
     pub(crate) folds: bool,
     /// Pages copied from it.
     pub(crate) copied: u32,
-    /// How far its pages have been moved one by one.
+    /// The progress of moving its pages one by one.
     pub(crate) steps: Steps,
 }
 
-/// How far a collection is that moves its pages one by one.
+/// The progress of a collection that moves its pages one by one.
 #[derive(Default)]
 pub(crate) struct Steps {
     /// Every valid page below this offset has been moved, except one on the move.
@@ -75,7 +75,7 @@ pub(crate) struct Steps {
 pub struct Move {
     /// The logical page.
     pub page: u32,
-    /// Where it lies, as a ppn of the drive.
+    /// Its place, as a ppn of the drive.
     pub from: u32,
     /// Its flash page was read for the page moved before: it need not be read again.
     pub is_at_hand: bool,

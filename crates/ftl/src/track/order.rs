@@ -38,7 +38,7 @@ impl Order {
         bytes_of::<(BlockId, BlockId)>(blocks as usize)
     }
 
-    /// Whether every block that it names is one.
+    /// Checks that every block that the order names exists.
     fn check(&self) -> Result<(), Fault> {
         let blocks = self.links.len();
         let is_block = |block: BlockId| block == NONE || (block as usize) < blocks;

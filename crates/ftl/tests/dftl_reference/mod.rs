@@ -139,8 +139,8 @@ impl NaiveDftl {
         self.settle(pick);
     }
 
-    /// Where a controller that has lost nothing finds `page`: in memory if its entry is there and
-    /// was changed, else by the map on flash.
+    /// The place where a controller that has lost nothing finds `page`: in memory if its entry is
+    /// there and was changed, else by the map on flash.
     pub fn found(&mut self, page: u32) -> Option<(usize, usize)> {
         match self.entry(page) {
             Some((_, true)) => self.flash.map.get(&page).copied(),
