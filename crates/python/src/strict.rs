@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Collected, Now, Placement};
 use flashgc_ftl::{ExternalPlacement, FtlError, FtlErrorKind};
 
-/// The same placement, watched.
+/// Returns `known` with its answers watched.
 pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
     let inner = Arc::clone(&known.make);
     let make = move |pages, pages_per_block| {
@@ -29,7 +29,7 @@ type Block = (Class, u64);
 struct Strict {
     inner: Box<dyn Placement>,
     pages: u32,
-    /// When the open block of each class was opened.
+    /// The time at which the open block of each class was opened.
     open: Vec<Now>,
     /// The block of each page that has data.
     places: BTreeMap<u32, Block>,

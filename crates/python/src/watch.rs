@@ -11,11 +11,11 @@ use flashgc_drive::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
 
-/// How often the calling thread looks for signals and reports progress.
+/// The interval at which the calling thread looks for signals and reports progress.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
-/// How long a reader of a trace may take to stop. One that takes longer waits for its file, and is
-/// left behind: it ends when the file does.
+/// The time that a reader of a trace may take to stop. One that takes longer waits for its file,
+/// and is left behind: it ends when the file does.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Stops what the engine does and tells how far it is. Safe to use from a signal handler and from
@@ -42,7 +42,7 @@ impl Control {
         self.engine.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work was told to stop.
+    /// `True` if the work was told to stop.
     #[getter]
     pub(crate) fn cancelled(&self) -> bool {
         self.engine.cancel.load(Ordering::Relaxed)

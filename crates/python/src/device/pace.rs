@@ -19,9 +19,9 @@ use crate::policy::lock;
 /// The clock as it was asked for.
 pub(super) struct Clock {
     config: RunConfig,
-    /// How much slower than the clock of the wall.
+    /// The factor by which it is slower than the wall clock.
     pub(super) slower: f64,
-    /// How often the data are written anew before it starts.
+    /// The number of times that the data are written anew before it starts.
     aged: f64,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Timed {
     done: Vec<Done>,
     /// For others to read, while the drive goes on.
     slowest: Slowest,
-    /// How often one of them had changed when they were put there.
+    /// The number of changes of the slowest requests when they were put there.
     changes: u64,
 }
 
@@ -124,7 +124,7 @@ impl Simulated for Timed {
     }
 }
 
-/// The same request with the latest operations of its die alone: the drive's state is asked for often, and
+/// Returns `worst` with the latest operations of its die alone: the drive's state is asked for often, and
 /// answers wait while this is done.
 fn cut(worst: &Worst) -> Worst {
     let many = worst.operations.len().saturating_sub(MOST_SHOWN);

@@ -1,4 +1,5 @@
-//! What is seen of a drive: its state with the names of the standards, its blocks, its recordings.
+//! The parts of a drive that others see: its state with the names of the standards, its blocks, its
+//! recordings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::pace;
 use crate::policy::lock;
 
-/// What can be seen of a drive, from this process and through its control socket.
+/// The parts of a drive that can be seen, from this process and through its control socket.
 pub(super) struct Shown {
     pub(super) path: PathBuf,
     pub(super) queue: Queue,
