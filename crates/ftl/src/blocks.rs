@@ -20,7 +20,8 @@ pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 /// The place that takes the columns of a dropped block table, if somebody still looks at them.
 pub type Keeper = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// To whom the columns of a table are lent: those of a copy are its own.
+/// The keeper that the columns of a table are lent to. A copy has columns of its own, which nobody
+/// keeps.
 #[derive(Debug)]
 struct Lent(Option<Keeper>);
 

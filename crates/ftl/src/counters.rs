@@ -102,7 +102,8 @@ counts! {
 /// The counts of all streams since the layer was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamTotals {
-    /// One a stream; the last is that of writes of no stream, and of first contents.
+    /// The counts of each stream. The last entry counts writes without a stream, and first
+    /// contents.
     pub streams: Vec<StreamCounts>,
     /// Blocks collected with valid pages in them: their data were moved.
     pub moved_blocks: u64,

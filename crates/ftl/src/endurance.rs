@@ -10,7 +10,7 @@ use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 pub struct EnduranceInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
@@ -66,7 +66,7 @@ pub fn endurance_laws() -> &'static [EnduranceInfo] {
 /// The erases that blocks bear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Endurance {
-    /// All the same.
+    /// All blocks bear the same number.
     Fixed {
         /// Erases that a block bears.
         limit: u32,

@@ -36,7 +36,7 @@ pub enum FtlErrorKind {
     /// The shape of the drive does not work.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// A policy or a frontier was asked for wrongly.
+    /// A policy or a frontier has a wrong spec.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The system has not enough memory for the map.
@@ -70,7 +70,7 @@ pub enum FtlErrorKind {
     BadPick {
         /// The block it picked.
         block: u64,
-        /// Why it may not be picked.
+        /// The reason why it may not be picked.
         why: &'static str,
     },
     /// A placement from outside failed.

@@ -37,7 +37,7 @@ pub enum Frontier {
 pub struct FrontierInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],

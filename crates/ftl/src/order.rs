@@ -25,7 +25,7 @@ impl State for Order {
 }
 
 impl Order {
-    /// No block, of `blocks` that there may be.
+    /// An order of no block yet, for numbers below `blocks`.
     pub(crate) fn new(blocks: u32) -> Self {
         let mut links = vec![(END, END); blocks as usize + 1];
         links[blocks as usize] = (blocks, blocks);
@@ -81,7 +81,7 @@ impl Order {
         Some(self.links[self.ends() as usize].0).filter(|&block| block != self.ends())
     }
 
-    /// Its blocks, the oldest first.
+    /// The blocks of the order, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = BlockId> {
         let next = |&block: &u32| Some(self.links[block as usize].1);
         std::iter::successors(Some(self.links[self.ends() as usize].1), next)

@@ -27,8 +27,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Those of the paper (section V.A); C_b, which it only says is above C_r, is 2 KiB and its
-    /// spare bytes at 25 ns a byte, rounded down.
+    /// The costs of the paper (section V.A). It only says that C_b is above C_r; here C_b is the
+    /// time of 2 KiB and its spare bytes at 25 ns a byte, rounded down.
     pub const PAPER: Self =
         Self { read: 25_000, program: 200_000, erase: 2_000_000, memory: 50_000 };
 
@@ -88,16 +88,16 @@ fn state_of(class: usize) -> Option<Cached> {
 /// The treatment of pages that are cached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
-    /// As all others.
+    /// Cached pages are copied as all others.
     Unaware,
-    /// Left out.
+    /// Cached pages are left out.
     LeftOut,
-    /// Left out, but clean pages next in line to be evicted are copied.
+    /// Cached pages are left out, but clean pages next in line to be evicted are copied.
     ByRegion,
-    /// Clean ones copied; dirty ones written from memory where they are less likely than this to
-    /// be written again.
+    /// Clean pages are copied; dirty ones are written from memory where they are less likely than
+    /// this to be written again.
     WrittenBack { below: f64 },
-    /// The action that costs least.
+    /// The action is taken that costs least.
     BreakEven,
 }
 
@@ -105,7 +105,7 @@ enum Rule {
 pub struct SchemeInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],

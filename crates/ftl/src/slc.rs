@@ -24,13 +24,13 @@ pub struct SlcRegion {
 /// The blocks of a plane that are in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlcBlocks {
-    /// So many, the last ones, always.
+    /// The last blocks of the plane, always: so many of them.
     Static(u32),
-    /// Erased blocks that are lent.
+    /// Erased blocks that the pool lends.
     Dynamic {
-        /// While more than so many are erased.
+        /// Blocks are lent while more than so many are erased.
         keep: u32,
-        /// So many at most.
+        /// The most blocks that are lent.
         most: u32,
     },
 }

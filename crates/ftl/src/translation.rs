@@ -148,7 +148,7 @@ pub trait TakesStreams {
     /// A page that the drive does not have.
     fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
 
-    /// The data that every page has now are of this stream: of a drive that has lost what it knew.
+    /// Gives a stream to the data that each page has now, on a drive that has lost what it knew.
     fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
 }
 

@@ -282,7 +282,7 @@ impl Data {
     }
 }
 
-/// One step of the collection of `plane`, if one may be taken; begins one while few blocks are
+/// Takes one step of the collection of `plane`, if one may be taken; begins one while few blocks are
 /// erased.
 fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &mut Stream) {
     if map.victim(plane).is_none() {

@@ -1,6 +1,6 @@
 //! The parameters that models share, checked once, and what is wrong with the others.
 
-/// Why a model has no answer: what was found, what was expected, and what to try.
+/// The reason why a model has no answer: what was found, what was expected, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; hint: {hint}")]
 pub struct ModelError {

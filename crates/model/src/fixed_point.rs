@@ -16,7 +16,7 @@ use crate::ModelError;
 
 /// Steps that are remembered.
 const MEMORY: usize = 12;
-/// Some eight times what the slowest of 100 000 random settings needs.
+/// The largest number of steps: some eight times what the slowest of 100 000 random settings needs.
 const MOST_STEPS: u32 = 5_000;
 /// Extrapolation ends at a residual so much worse than its best one,
 const WORSE: f64 = 10.0;

@@ -13,14 +13,14 @@ use crate::{Drive, HotCold, LARGEST_BLOCK, ModelError};
 /// The distribution of writes over pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Workload {
-    /// All alike.
+    /// All pages are written alike.
     #[default]
     Uniform,
     /// Rosenblum's hot and cold pages.
     HotCold,
-    /// In proportion to 1 / rank^theta.
+    /// Pages are written in proportion to 1 / rank^theta.
     Zipf,
-    /// These classes.
+    /// Pages are written by these classes.
     Classes(Vec<Class>),
 }
 
@@ -48,7 +48,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// All of them with the names that people type.
+    /// All numbers with the names that people type.
     pub const NAMES: [(&'static str, Number); 9] = [
         ("pages_per_block", Number::PagesPerBlock),
         ("spare", Number::Spare),

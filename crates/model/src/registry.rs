@@ -1,4 +1,4 @@
-//! Every model by its name: what it takes, what it answers, for what it holds.
+//! The models by name: their parameters, their answers, and the parameters that they hold for.
 
 pub mod mean_field;
 
@@ -43,7 +43,7 @@ pub struct Answer {
 }
 
 impl ModelInfo {
-    /// All that the model says.
+    /// Returns the whole answer of the model.
     ///
     /// # Errors
     /// What the model does not hold for.

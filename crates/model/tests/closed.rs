@@ -389,7 +389,7 @@ proptest! {
     }
 }
 
-/// By the definition of a share: above 0 of the pages, 0 to 1 of the writes, the ends included.
+/// The definition of a share allows above 0 of the pages, and 0 to 1 of the writes, the ends included.
 #[test]
 fn a_class_may_have_all_pages_and_all_or_none_of_the_writes() {
     let class = |pages, writes| Class { pages, writes };

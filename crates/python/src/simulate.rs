@@ -163,7 +163,7 @@ fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
 struct Complete<'a> {
     /// Notes on the workload of each configuration.
     notes: &'a [Vec<String>],
-    /// Its place among those asked for.
+    /// The index of each configuration in the call.
     asked: &'a [usize],
     callback: Option<Py<PyAny>>,
     results: Mutex<Vec<(usize, RunResult)>>,
@@ -205,7 +205,7 @@ struct Simulated {
 /// A configuration that cannot be.
 #[derive(serde::Serialize)]
 struct LeftOut {
-    /// Its place among those asked for.
+    /// The index of the configuration in the call.
     index: usize,
     /// The fault of it, in one line.
     reason: String,
@@ -216,12 +216,12 @@ struct LeftOut {
 struct ResolvedAll {
     resolved: Vec<Resolved>,
     notes: Vec<Vec<String>>,
-    /// Their places among those asked for.
+    /// The index of each resolved configuration in the call.
     asked: Vec<usize>,
     left_out: Vec<LeftOut>,
 }
 
-/// Said where hints change nothing.
+/// The note where hints change nothing.
 const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor the placement uses \
                         them; hint: --gc-preset zgc-gd or zgc-cb";
 

@@ -26,24 +26,24 @@ use crate::watch::Watch;
 pub(crate) struct Opened {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) notes: Vec<String>,
-    /// It is a trace of references to memory.
+    /// `true` for a trace of references to memory.
     references: bool,
-    /// It is a trace that says what is dirty in its host's cache.
+    /// `true` for a trace that says what is dirty in its host's cache.
     dirty: bool,
 }
 
-/// Said where nothing stands for the memory that references are made to.
+/// The note where nothing stands for the memory that references are made to.
 const NO_MEMORY: &str = "the trace holds a program's memory references, and without a VM page \
                          cache every one that writes is a host write; hint: --vm-page-cache 4MiB";
 
-/// Said where the cache of a host tells of what is dirty.
+/// The note where the cache of a host tells of what is dirty.
 const OWN_HINTS: &str = "the dirty events of the trace are left out, because --host-cache makes \
                          its own; hint: leave out --host-cache to use the trace's";
 
 /// The file that is read in the place of the trace that configurations name.
 pub(crate) struct Instead {
     pub(crate) file: PathBuf,
-    /// It is a volume of the trace, in our own format; else it is a copy.
+    /// `true` for a volume of the trace, in our own format; `false` for a copy.
     pub(crate) is_volume: bool,
 }
 

@@ -1,6 +1,6 @@
-//! A placement under the eyes of the conformance suite, on a drive that begins without data: a question
-//! that is asked twice has one answer, and what it is told of one page of a block that is being copied
-//! does not change its answers for the others.
+//! A placement under the eyes of the conformance suite, on a drive that begins without data. A question
+//! that is asked twice must have one answer. A report on one page of a block that is being copied must
+//! not change the answers for the others.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl Strict {
     }
 }
 
-/// It lives as long as one run of the suite.
+/// Refuses checkpoints: the object lives as long as one run of the suite.
 impl State for Strict {
     fn save(&self, to: &mut Writer<'_>) {
         to.refuse(Fault::new("a placement that is checked cannot be saved"));

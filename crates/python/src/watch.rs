@@ -131,7 +131,8 @@ impl<'a> Watch<'a> {
         self.failed.get_or_insert(error);
     }
 
-    /// To be asked between the blocks of a trace: notes how far it is; false means stop.
+    /// Notes how far a trace is read; call it between the blocks of a trace. Returns `false` if the
+    /// reader must stop.
     pub(crate) fn reading(&mut self, progress: &Progress) -> bool {
         self.control.read.store(progress.read(), Ordering::Relaxed);
         self.control.to_read.store(progress.total, Ordering::Relaxed);

@@ -193,7 +193,8 @@ impl MapCache {
         self.moved.iter().next()
     }
 
-    /// All of these translation pages; the caller writes them.
+    /// Takes all translation pages that must be written because pages were moved; the caller writes
+    /// them.
     pub fn take_moved(&mut self) -> Vec<u32> {
         let moved: Vec<u32> = self.moved.iter().collect();
         moved.iter().for_each(|&number| self.moved.remove(number));

@@ -353,7 +353,8 @@ impl Translation for Dftl {
         self.inner.locate(page)
     }
 
-    /// At the end of the drive's life its map on flash may be behind.
+    /// Checks the inner map and the cache. At the end of the drive's life the map on flash may be
+    /// behind.
     fn audit(&self) -> Result<(), String> {
         self.inner.audit()?;
         self.cache.audit(|page| place(&*self.inner, page), |_| self.has_ended())

@@ -13,11 +13,11 @@ use flashgc_base::state;
 /// The rule by which log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// As the scheme says: in turn, or by cost.
+    /// The scheme decides: in turn, or by cost.
     Scheme,
-    /// The first in order.
+    /// The first in order is taken.
     First,
-    /// The one with the least C_total; of equals the first.
+    /// The log block with the least C_total is taken; of equals the first.
     Cost,
 }
 

@@ -52,9 +52,9 @@ pub(crate) struct Hybrid {
     pub(crate) merges: Merges,
     pub(crate) duplicates: Duplicates,
     pub(crate) decisions: u64,
-    /// Every write goes to a log block, even where its data block has room.
+    /// `true` if every write goes to a log block, even where its data block has room.
     pub(crate) log_only: bool,
-    /// A block is programmed in page order.
+    /// `true` if a block is programmed in page order.
     pub(crate) strict_order: bool,
 }
 
@@ -126,7 +126,7 @@ impl Hybrid {
         })
     }
 
-    /// Every logical page in its data block, in order from block 0 on.
+    /// Puts every logical page in its data block, in order from block 0 on.
     pub(crate) fn fill(&mut self) -> Result<(), FtlError> {
         let b = self.b();
         for page in 0..self.geometry.logical_pages() {

@@ -92,7 +92,7 @@ pub(crate) trait LogBuffer: State + Send {
     /// Log blocks that there may be.
     fn most_logs(&self) -> u32;
 
-    /// Every log block and how many of its pages are programmed.
+    /// Returns every log block and the number of its programmed pages.
     fn logs(&self, hybrid: &Hybrid) -> Vec<(BlockId, u32)>;
 }
 

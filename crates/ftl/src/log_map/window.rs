@@ -18,10 +18,11 @@ const MARGIN: f64 = 0.2;
 pub enum Window {
     /// Every log block is weighed.
     All,
-    /// So many of the oldest.
+    /// So many of the oldest log blocks are weighed.
     Fixed(u32),
-    /// From `start` on by `step` up and down: larger is kept only where collections get cheaper by
-    /// more than 20%, smaller where they do not get dearer by more than that.
+    /// The number changes from `start` on by `step` up and down. A larger one is kept only where
+    /// collections get cheaper by more than 20%, a smaller one where they do not get dearer by more
+    /// than that.
     Adaptive {
         /// Log blocks at first.
         start: u32,

@@ -56,7 +56,8 @@ const HOT: Class = 0;
 const COLD: Class = 1;
 const COPIES: Class = 2;
 
-/// It ends where the next one begins, or with the logical space.
+/// A run of pages that are counted together. It ends where the next one begins, or with the logical
+/// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Extent {
     first: u32,
@@ -69,7 +70,7 @@ impl Value for Extent {
 
 /// See the module's text.
 struct Eti {
-    /// In the order of their pages; the first begins with page 0.
+    /// The extents in the order of their pages; the first begins with page 0.
     extents: Vec<Extent>,
     pages: u32,
     most_extents: usize,

@@ -24,7 +24,7 @@ pub struct ExternalPlacement {
 }
 
 impl ExternalPlacement {
-    /// Most classes: one number is left that is no class.
+    /// The largest number of classes: one number is left that stands for no class.
     pub const MOST_CLASSES: usize = Class::MAX as usize;
 
     pub(super) fn needs(&self) -> Needs {

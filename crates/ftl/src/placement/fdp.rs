@@ -61,7 +61,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 pub struct Handles {
     /// The number of handles.
     pub count: u16,
-    /// Those below this number are persistently isolated, the others initially.
+    /// The number below which handles are persistently isolated; the others are initially isolated.
     pub persistent: u16,
 }
 

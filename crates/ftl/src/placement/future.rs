@@ -11,7 +11,7 @@ use flashgc_base::value;
 pub struct Event {
     /// The logical page.
     pub page: u32,
-    /// The host discards it; else it writes it.
+    /// `true` if the host discards the page, `false` if it writes it.
     pub is_trim: bool,
 }
 
@@ -19,7 +19,7 @@ impl Value for Event {
     value!(page, is_trim);
 }
 
-/// All that the host will write and discard, from the first write of the drive on.
+/// The writes and TRIMs of the host, from the first write of the drive on.
 pub trait Future: State + Send {
     /// Replaces `events` by the next ones; leaves it empty at the end.
     fn next(&mut self, events: &mut Vec<Event>);

@@ -34,8 +34,8 @@ use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
 use flashgc_base::value;
 
-/// A class of data. Every class has an open block of its own, and a block keeps the class for which
-/// it was opened; the first contents of a drive are of class 0.
+/// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
+/// opened; the first contents of a drive belong to class 0.
 pub type Class = u8;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
@@ -235,7 +235,7 @@ pub struct PlacementSpec {
     info: &'static PlacementInfo,
     params: Params,
     future: Waiting,
-    /// In place of the registered one, which is then the default.
+    /// The placement from outside, in place of the registered one, which is then the default.
     external: Option<ExternalPlacement>,
 }
 

@@ -62,9 +62,9 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     make: Some(|params, shape, future| Box::new(Oracle::new(params, shape, future))),
 };
 
-/// The newest event of a page that is in sight is its first contents, or none.
+/// Stands for a page whose newest event in sight is its first contents, or none.
 const NOTHING: u64 = u64::MAX;
-/// It is a TRIM.
+/// Stands for a page whose newest event in sight is a TRIM.
 const DISCARDED: u64 = u64::MAX - 1;
 /// The newest write of a page is fetched this many events ahead, and its life when half are left.
 const AHEAD: usize = 16;

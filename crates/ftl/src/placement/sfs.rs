@@ -76,7 +76,7 @@ fn first_segments(shape: Shape) -> usize {
     shape.pages.div_ceil(shape.pages_per_block.max(1) as usize)
 }
 
-/// As many segments as a drive of one plane can have.
+/// Returns the largest number of segments on a drive of one plane.
 fn segments(params: &Params, shape: Shape) -> usize {
     params.integer("classes") as usize + first_segments(shape) + shape.blocks as usize
 }
@@ -107,7 +107,7 @@ struct Sfs {
     lasts: Vec<u64>,
     /// The segment that each class fills.
     open: Vec<u32>,
-    /// From hot to cold; infinite before the first computation.
+    /// The centres from hot to cold; infinite before the first computation.
     centres: Vec<f64>,
     segments: Vec<Segment>,
     /// The numbers of segments without valid pages that no class fills are the first `frees` of these.

@@ -37,9 +37,9 @@ pub struct Victim {
 pub struct Room {
     /// Pages left in the open block that it goes to; at 0 it takes an erased block.
     pub pages: u32,
-    /// The write may go: the room that it needs is not kept for copies.
+    /// `true` if the write may go: the room that it needs is not kept for copies.
     pub is_open: bool,
-    /// It waits until a block of the SLC region is folded.
+    /// `true` if it waits until a block of the SLC region is folded.
     pub folds: bool,
 }
 
@@ -115,7 +115,7 @@ pub trait Stepwise: State + Send {
     fn entries(&mut self) -> &mut [u32];
 
     /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
-    /// After an error it is of no use.
+    /// After an error the map must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.
@@ -206,7 +206,7 @@ pub trait Stepwise: State + Send {
         self.wear().is_some_and(Wear::has_ended)
     }
 
-    /// From now on every change of where a page lies is noted.
+    /// Notes every change of where a page lies from now on.
     fn follow_changes(&mut self);
 
     /// Puts the changes since the last call behind `changes`, in order.
@@ -221,8 +221,8 @@ pub trait Stepwise: State + Send {
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
-    /// From now on the host writes into the SLC regions, if there are any: what was written before lies
-    /// in normal blocks.
+    /// Makes the host write into the SLC regions from now on, if there are any. Pages written before lie in
+    /// normal blocks.
     fn use_slc(&mut self);
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
@@ -282,9 +282,9 @@ pub trait Stepwise: State + Send {
         false
     }
 
-    /// As [`Stepwise::copy`], but programs new data of that page from the host. This counts as a
-    /// host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the
-    /// new ppn.
+    /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it. This counts
+    /// as a host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the new
+    /// ppn.
     ///
     /// # Errors
     /// Those of [`Stepwise::copy`].

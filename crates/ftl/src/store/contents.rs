@@ -108,7 +108,7 @@ impl Contents<'_> {
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Takes over `contents`. The store is new, has one plane, and was made without data. After an
-    /// error the store must not be used.
+    /// error the store must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.

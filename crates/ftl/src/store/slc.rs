@@ -49,11 +49,11 @@ impl State for Region {
 /// The room that a host write finds in the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlcRoom {
-    /// So many pages.
+    /// The region has room for so many pages.
     Pages(u32),
-    /// None, and the write waits for a fold.
+    /// The region has no room, and the write waits for a fold.
     Waits,
-    /// None, or there is no region: the write goes to a normal block.
+    /// The region has no room, or there is no region: the write goes to a normal block.
     Direct,
 }
 
@@ -187,7 +187,7 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// From now on the host writes into the SLC regions, if there are any.
+    /// Makes the host write into the SLC regions from now on, if there are any.
     pub(crate) fn use_slc(&mut self) {
         let regions = self.planes.iter_mut().filter_map(|plane| plane.region.as_mut());
         regions.for_each(|region| region.is_used = true);

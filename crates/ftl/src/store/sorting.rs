@@ -28,15 +28,15 @@ pub const RESERVED_BLOCKS: u32 = 1;
 /// block. Without a placement there is one class for host writes and one for copies, or one for both.
 pub(crate) struct Sorting {
     rule: Option<Box<dyn Placement>>,
-    /// With a rule the class of each block of the drive, kept until it is opened again.
+    /// The class of each block of the drive, kept until it is opened again; empty without a rule.
     class_of: Vec<Class>,
     /// The class of copies, without a rule.
     copies: Class,
-    /// There is an SLC region: folded pages and those in the region are of classes behind that.
+    /// `true` with an SLC region: folded pages and those in the region have the classes behind that.
     has_slc: bool,
     /// The class of copies that are made to level wear; beyond all others.
     levelled: Option<Class>,
-    /// With a rule the time at which each block was opened for its class.
+    /// The time at which each block was opened for its class; empty without a rule.
     opened: Vec<Now>,
     /// The time on all planes.
     now: Now,
@@ -184,7 +184,7 @@ impl Sorting {
         }
     }
 
-    /// The time is that of a drive with these counts, and blocks are of these classes.
+    /// Sets the time to that of a drive with these counts, and the classes of its blocks.
     pub(super) fn hold(&mut self, counters: &Counters, classes: &[Class]) {
         self.now = Now { programs: counters.programs(), host: counters.host_pages };
         if self.has_rule() {

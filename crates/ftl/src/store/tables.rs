@@ -38,7 +38,8 @@ impl State for Tables {
 }
 
 impl Tables {
-    /// Those of a drive of this shape, without data; `None` where the system has not the memory.
+    /// The tables of a drive of this shape, without data; `None` where the system has not the
+    /// memory.
     pub(crate) fn new(geometry: Geometry, blocks_per_plane: u32) -> Option<Self> {
         Some(Self {
             geometry,

@@ -12,7 +12,7 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::Packing;
 use crate::table::bytes_of;
 
-/// Why a drive could not go on.
+/// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// More blocks were bad than the drive has beyond those that it promises and keeps.

@@ -30,7 +30,7 @@ pub(crate) enum Fate {
     Overwritten,
     /// The host discarded it.
     Trimmed,
-    /// It is alive at another place.
+    /// A copy of it is alive at another place.
     Copied,
 }
 

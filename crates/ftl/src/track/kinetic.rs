@@ -126,13 +126,13 @@ pub trait Score: State + Send {
     /// `true` if the tree must call [`Score::heritage`] and [`Score::inherited`].
     const FOLLOWS_ORIGINS: bool = false;
 
-    /// As [`Tracker::heritage`].
+    /// Returns the heritage of a page, as [`Tracker::heritage`] does.
     fn heritage(&self, block: BlockId, copied: bool, time: u64) -> u64 {
         let _ = (block, copied, time);
         0
     }
 
-    /// As [`Tracker::inherited`]; the block is open.
+    /// Takes over a heritage, as [`Tracker::inherited`] does. The block is open.
     fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {
         let _ = (block, heritage, copied, time);
     }
@@ -159,7 +159,7 @@ pub trait Score: State + Send {
         let _ = (blocks, block, offset, time);
     }
 
-    /// The course of a block will be asked for soon: fetch its data. Any number may come.
+    /// Fetches the data of a block whose course will soon be asked for. Any number may come.
     #[inline(always)]
     fn fetch(&self, block: usize) {
         let _ = block;
@@ -207,7 +207,7 @@ pub trait Score: State + Send {
 pub struct Kinetic<S> {
     score: S,
     closed: Vec<u64>,
-    /// From groups of blocks up to the root.
+    /// The levels of the tree, from groups of blocks up to the root.
     levels: Vec<Vec<Node>>,
     offset_bits: u32,
 }

@@ -118,8 +118,8 @@ pub struct Least<R = Valid> {
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     leaves: Vec<u64>,
-    /// Each level the least of every `FAN` keys of the one below; the last, which may be the first,
-    /// has one node in use.
+    /// The levels above: each has the least of every `FAN` keys of the one below. The last, which
+    /// may be the first, has one node in use.
     upper: Vec<Vec<u64>>,
     rank: PhantomData<R>,
 }
@@ -211,7 +211,8 @@ impl<R: Rank> Least<R> {
         }
     }
 
-    /// Those of `lost` that take part have lost a page each. `ALL`: every candidate takes part.
+    /// Counts a lost page of each block of `lost` that takes part. `ALL`: every candidate takes
+    /// part.
     pub(super) fn decrement_members<const ALL: bool>(
         &mut self,
         blocks: &BlockTable,

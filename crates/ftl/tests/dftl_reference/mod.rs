@@ -19,12 +19,12 @@ pub struct NaiveDftl {
     stored: BTreeMap<u32, (usize, usize)>,
     /// Pages as collections copy them.
     heard: Rc<RefCell<Vec<u32>>>,
-    /// Those of them that are not cached and not yet in the map on flash.
+    /// The heard pages that are not cached and not yet in the map on flash.
     moved: Vec<u32>,
 }
 
 impl NaiveDftl {
-    /// On a drive that holds `pages` pages and their map.
+    /// A map over `flash`, a drive that holds `pages` pages and their map.
     pub fn new(mut flash: Reference, pages: u32, per_page: u32, capacity: usize) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let copies = heard.clone();

@@ -24,7 +24,7 @@ pub enum Frontier {
     Double,
     Compact,
     Pool(usize),
-    /// As a pool, but copies go where the host writes.
+    /// A pool, but copies go where the host writes.
     Mixed(usize),
 }
 
@@ -115,7 +115,7 @@ pub struct Levelling {
 
 /// The view of a pick.
 pub struct View<'a> {
-    /// In closing order.
+    /// The candidates in closing order.
     pub candidates: Vec<usize>,
     /// Valid pages of every block.
     pub counts: Vec<usize>,

@@ -115,10 +115,10 @@ impl Pools {
         self.classes.iter().zip(excesses).map(|((class, _), excess)| class.pages * excess).sum()
     }
 
-    /// For greedy, whose gain falls in steps. A unit of alpha has a price, what it must gain, at
-    /// which every class takes as many whole steps as gain it. Prices are halved between one at
-    /// which too much is taken and one at which too little, until one step is left, of which a part
-    /// is taken.
+    /// Divides the spare space for greedy, whose gain falls in steps. A unit of alpha has a price,
+    /// what it must gain, at which every class takes as many whole steps as gain it. Prices are
+    /// halved between one at which too much is taken and one at which too little, until one step is
+    /// left, of which a part is taken.
     fn divide_in_steps(&self, total: f64) -> Vec<f64> {
         let taken = |log_price: f64| -> Vec<usize> {
             let level = |(class, log_rate): &(Class, f64)| {
@@ -159,7 +159,8 @@ impl Pools {
         little
     }
 
-    /// For a cleaner whose gain falls smoothly: the price at which all spare space is taken.
+    /// Divides the spare space for a cleaner whose gain falls smoothly, by the price at which all of
+    /// it is taken.
     fn divide_smoothly(&self, total: f64) -> Result<Vec<f64>, ModelError> {
         let (k, more) = match self.cleaner {
             // The slope of FIFO(k alpha) / k at alpha is FIFO's at k alpha.

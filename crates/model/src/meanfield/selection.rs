@@ -21,7 +21,7 @@ pub const MOST_CHOICES: u32 = 10_000;
 /// Most blocks that the memory stores.
 pub const MOST_STORED: u32 = 1_000;
 
-/// Among blocks that greedy could take, which one it takes.
+/// The choice of greedy among the blocks that it could take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// Any of them: what d choices become for d to infinity.

@@ -173,7 +173,7 @@ impl StoredDrive {
         self.call(py, Command::Trim { at, bytes, fua: false }).map(drop)
     }
 
-    /// All that was completed before is durable when this returns.
+    /// Makes all that was completed before durable, and returns then.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Command::Flush).map(drop)
     }

@@ -16,7 +16,7 @@ use super::shown::latency;
 use crate::errors;
 use crate::policy::lock;
 
-/// The clock as it was asked for.
+/// The clock of a drive that answers at simulated times, and its first state.
 pub(super) struct Clock {
     config: RunConfig,
     /// The factor by which it is slower than the wall clock.
@@ -76,7 +76,7 @@ pub(super) type Slowest = Arc<Mutex<Vec<Worst>>>;
 pub(super) struct Timed {
     live: Live,
     done: Vec<Done>,
-    /// For others to read, while the drive goes on.
+    /// The slowest requests, for others to read while the drive goes on.
     slowest: Slowest,
     /// The number of changes of the slowest requests when they were put there.
     changes: u64,

@@ -33,7 +33,7 @@ pub(super) struct Shown {
     pub(super) clock: Value,
     /// The slowest requests of that drive.
     pub(super) slowest: pace::Slowest,
-    /// Somebody asked for the end.
+    /// `true` if somebody asked for the end.
     pub(super) stopping: AtomicBool,
 }
 

@@ -50,7 +50,7 @@ impl PostgresFollower {
         fed.map_err(|error| DriveError::new_err(error.to_string()))
     }
 
-    /// These blocks are dirty in the server's memory.
+    /// Notes that these blocks are dirty in the server's memory.
     fn dirty(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<()> {
         let blocks = parsed(&blocks)?;
         py.detach(|| {

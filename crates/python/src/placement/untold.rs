@@ -45,7 +45,8 @@ impl Untold {
     /// Most host writes that wait: their numbers fill 100 MB.
     const MOST: u64 = 1 << 24;
 
-    /// As `owner` says in `every`; `None` if it wants to be told at once.
+    /// Reads from `owner.every` how many host writes wait; `None` if `owner` wants to be told at
+    /// once.
     ///
     /// # Errors
     /// A number that there cannot be.
@@ -105,7 +106,7 @@ impl Untold {
         self.runs.first().is_some_and(|run| run.what == What::Holds)
     }
 
-    /// All that waits, which is told then.
+    /// Takes all that waits, to be told now.
     pub(super) fn take(&mut self) -> Vec<Run> {
         std::mem::take(&mut self.runs)
     }

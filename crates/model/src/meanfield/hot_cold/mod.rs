@@ -34,9 +34,9 @@ use crate::{Drive, HotCold, ModelError, fixed_point};
 /// The blocks that host writes and copies go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frontier {
-    /// To the same block.
+    /// The same block takes both.
     Single,
-    /// To a block each.
+    /// Each has a block of its own.
     Double,
 }
 

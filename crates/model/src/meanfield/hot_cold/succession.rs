@@ -33,7 +33,7 @@ pub(super) struct Succession {
     pub(super) levels: Vec<usize>,
     /// Chance of each of them.
     pub(super) chance: Vec<f64>,
-    /// With memory: how the next depends on the last.
+    /// The dependence of the next level on the last; only with memory.
     pub(super) dependence: Option<Dependence>,
 }
 
@@ -133,7 +133,7 @@ impl Dependence {
         }
     }
 
-    /// As [`Succession::step`], but for what goes to levels that do not matter.
+    /// Adds a step as [`Succession::step`] does, but for the steps to levels that do not matter.
     fn step(&self, last: &[f64], next: &mut [f64]) {
         let total: f64 = last.iter().sum();
         let (mut at_or_below, mut first, mut second) = (0.0, 0.0, 0.0);
