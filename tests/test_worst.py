@@ -71,7 +71,7 @@ def test_what_is_kept_changes_no_digit_and_operations_are_kept_only_on_demand() 
 
 
 def one(**changed: Any) -> Worst:
-    """The hand-worked read of `crates/drive/tests/timed_worst.rs`, in the middle of an erase."""
+    """The hand-worked read of `crates/timed/tests/timed_worst.rs`, in the middle of an erase."""
     did = (
         WorstOperation(2380.0, 3880.0, "cells", "erase", None, 0),
         WorstOperation(3880.0, 3905.0, "cells", "read", 9, None),

@@ -18,6 +18,7 @@
 //! That is [`sweep`]. [`fuzz`] draws scripts in which the medium also fails, and [`replay`] cuts the
 //! commands of a real file system off.
 
+mod drives;
 pub mod fuzz;
 mod images;
 #[cfg(feature = "mutants")]

@@ -7,51 +7,15 @@ use flashgc_base::state;
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
-use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+use flashgc_workload::{Batch, Op, Workload};
 
 use crate::asked::Asked;
+use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
-use crate::swap::Swapping;
-
-/// Why a drive could not go on. One pointer, like [`FtlError`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct DriveError(Box<DriveErrorKind>);
-
-impl DriveError {
-    /// The kind of the fault.
-    pub fn kind(&self) -> &DriveErrorKind {
-        &self.0
-    }
-
-    pub(crate) fn checkpoint(why: impl Into<String>) -> Self {
-        DriveErrorKind::Checkpoint(why.into()).into()
-    }
-}
-
-impl<K: Into<DriveErrorKind>> From<K> for DriveError {
-    #[cold]
-    fn from(kind: K) -> Self {
-        Self(Box::new(kind.into()))
-    }
-}
-
-/// The faults of a drive.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DriveErrorKind {
-    /// The translation layer could not be made or could not go on.
-    #[error(transparent)]
-    Ftl(#[from] FtlError),
-    /// The workload could not go on.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A checkpoint could not be begun, or cannot be gone on from.
-    #[error("{0}")]
-    Checkpoint(String),
-}
+use crate::swapping::Swapping;
 
 /// A drive that a run steps to exact positions.
-pub(crate) trait Drive: State + Send {
+pub trait Drive: State + Send {
     /// The translation layer.
     fn layer(&self) -> &dyn Translation;
 

@@ -5,7 +5,9 @@ use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
 use crate::passes::Rule;
-use crate::run::INTERVALS;
+
+/// Intervals that the measured part is cut into.
+pub const INTERVALS: u64 = 120;
 
 /// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,12 +209,12 @@ impl Plan {
     }
 
     /// The measured part of a drive whose course is not that of a trace's passes.
-    pub(crate) fn of(warmup: Extent, measured: Extent) -> Self {
+    pub fn of(warmup: Extent, measured: Extent) -> Self {
         Self { warmup, measured, passes: None, rule: None }
     }
 
     /// Intervals that the measured part is cut into: as many to each pass.
-    pub(crate) fn intervals(&self) -> u64 {
+    pub fn intervals(&self) -> u64 {
         match (self.rule, self.passes) {
             (Some(_), _) => 1,
             (None, Some(passes)) => passes * INTERVALS.div_ceil(passes),
@@ -221,7 +223,7 @@ impl Plan {
     }
 
     /// Intervals of a pass, where the measured part is whole ones.
-    pub(crate) fn intervals_of_a_pass(&self) -> Option<usize> {
+    pub fn intervals_of_a_pass(&self) -> Option<usize> {
         self.passes.map(|passes| (self.intervals() / passes) as usize)
     }
 }

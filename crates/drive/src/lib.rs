@@ -1,37 +1,14 @@
-//! Drives: they execute the translation layer's transitions on a workload and count the cost.
+//! The counting drive, alone and under a page cache, and what all drives share: workloads to run on,
+//! lengths of runs, statistics, faults.
 //!
-//! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
-//! there. This crate parses no traces and decides nothing that a policy should decide.
+//! This crate parses no traces and decides nothing that a policy should decide.
 
-mod ahead;
 pub mod asked;
-pub mod bytes;
-pub mod checkpoint;
-pub mod compare;
-
-pub mod config;
 pub mod counting;
+pub mod error;
 pub mod extent;
-pub mod hosted;
-mod memory;
-pub mod metrics;
-pub mod options;
-pub mod page_times;
 pub mod passes;
-pub mod replayed;
-mod resolve;
-pub mod result;
-mod run;
-pub mod simulate;
 pub mod source;
 pub mod stats;
-pub mod stream_results;
-mod streams;
 pub mod swap;
-pub mod tenants;
-pub mod timed;
-pub mod times;
-pub mod wear;
-
-/// The version that every result carries.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub mod swapping;

@@ -54,7 +54,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// How far from steady it is.
-    pub(crate) fn rank(self) -> u8 {
+    pub fn rank(self) -> u8 {
         match self {
             Self::Steady => 0,
             Self::Varies(_) => 1,

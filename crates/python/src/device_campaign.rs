@@ -12,7 +12,7 @@ use flashgc_device::front::fuse::Mount;
 use flashgc_device::front::queue::Engine;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Outside, Settings, configuration};
-use flashgc_drive::simulate::Control as EngineControl;
+use flashgc_experiment::simulate::Control as EngineControl;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! engine's own one-line texts.
 
 use flashgc_base::spec::SpecError;
-use flashgc_drive::counting::{DriveError as EngineError, DriveErrorKind};
+use flashgc_drive::error::{DriveError as EngineError, DriveErrorKind};
 use flashgc_ftl::{FtlError, FtlErrorKind};
 use pyo3::PyErr;
 use pyo3::create_exception;

@@ -90,7 +90,7 @@ mod _core {
 /// The version that results carry.
 #[pyfunction]
 fn version() -> &'static str {
-    flashgc_drive::VERSION
+    flashgc_experiment::VERSION
 }
 
 /// Every policy, frontier, block allocation, generator and initial state, as JSON.

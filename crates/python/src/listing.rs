@@ -1,8 +1,7 @@
 //! Listings of all that can be chosen, from the registries of the other crates.
 
 use flashgc_base::spec::{Kind, Param};
-use flashgc_drive::options::{OptionInfo, Section, Words};
-use flashgc_drive::tenants::KEYS;
+use flashgc_experiment::options::{OptionInfo, Section, Words};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
@@ -12,6 +11,7 @@ use flashgc_ftl::{
     Fill, allocation_policies, collectors, mappings, placement_policies, schemes, victim_policies,
 };
 use flashgc_host::{hint_ways, page_caches, write_back_caches};
+use flashgc_timed::tenants::KEYS;
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
 use flashgc_workload::requests::request_generators;
@@ -70,7 +70,7 @@ pub(crate) fn options() -> Value {
             "example": key.example,
             "help": key.help,
         })).collect::<Vec<_>>(),
-        "options": flashgc_drive::options::options().into_iter().map(option).collect::<Vec<_>>(),
+        "options": flashgc_experiment::options::options().into_iter().map(option).collect::<Vec<_>>(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
+use flashgc_drive::source::is_trace;
 use flashgc_model::closed::Class;
 use flashgc_model::closed::separation::{Cleaner, Pool};
 use flashgc_model::inverse;
@@ -19,7 +20,6 @@ use serde_json::{Map, Value, json};
 use crate::errors;
 use crate::simulate::wait;
 use crate::watch::{Control, Watch};
-use flashgc_drive::source::is_trace;
 
 /// Every model: its name, documentation, the parameters that it takes and the policy that it models.
 #[pyfunction]
@@ -369,7 +369,7 @@ fn written(info: &ModelInfo, query: &Query, answer: &Answer) -> Value {
         "victim": answer.victim,
         "memory": answer.memory,
         "config": config(info, query),
-        "version": flashgc_drive::VERSION,
+        "version": flashgc_experiment::VERSION,
     });
     if let Some(pools) = &answer.pools {
         document["pools"] = pools.iter().map(pool).collect();

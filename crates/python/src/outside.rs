@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flashgc_drive::config::Outside;
+use flashgc_experiment::config::Outside;
 use pyo3::prelude::*;
 
 use crate::placement;

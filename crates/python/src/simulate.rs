@@ -8,12 +8,12 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use flashgc_drive::checkpoint::{self, Keeper, Places};
-use flashgc_drive::compare::{Rank, compare as rank};
-use flashgc_drive::config::{Outside, Resolved};
-use flashgc_drive::options::RunConfig;
-use flashgc_drive::result::RunResult;
-use flashgc_drive::simulate::simulate_each;
+use flashgc_experiment::checkpoint::{self, Keeper, Places};
+use flashgc_experiment::compare::{Rank, compare as rank};
+use flashgc_experiment::config::{Outside, Resolved};
+use flashgc_experiment::options::RunConfig;
+use flashgc_experiment::result::RunResult;
+use flashgc_experiment::simulate::simulate_each;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

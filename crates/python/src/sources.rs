@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
-use flashgc_drive::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
-use flashgc_drive::tenants::source::TenantsSource;
-use flashgc_drive::tenants::{self, TenantSpec};
+use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
+use flashgc_experiment::tenants::source::TenantsSource;
+use flashgc_experiment::tenants::specs;
+use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
@@ -138,9 +139,7 @@ fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> Py
     let timed = config.timed.as_ref().expect("tenants share a drive with a clock");
     let (mut each, mut notes) = (Vec::new(), Vec::new());
     let (mut references, mut dirty) = (false, false);
-    for TenantSpec { name, workload, arrivals, .. } in
-        tenants::specs(timed).map_err(errors::config)?
-    {
+    for TenantSpec { name, workload, arrivals, .. } in specs(timed).map_err(errors::config)? {
         let arrivals = arrivals.map(|arrivals| arrivals.to_string());
         let own = TimedConfig { arrivals, tenants: Vec::new(), ..timed.clone() };
         let alone = RunConfig { workload: workload.clone(), ..config.clone() };
@@ -290,7 +289,7 @@ pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
         Some(option) => option.check(text),
         None if key == "timed_source" => source::check_timed(text),
         None => match key.strip_prefix("tenant.") {
-            Some(key) => tenants::check_key(key, text).map(drop),
+            Some(key) => check_key(key, text).map(drop),
             None => return Err(errors::config(format!("there is no option '{key}'"))),
         },
     };

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use flashgc_drive::options::TraceConfig;
+use flashgc_experiment::options::TraceConfig;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flashgc_drive::simulate::Control as EngineControl;
+use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
 

@@ -1,87 +1,19 @@
-//! A series of commands, and the images that it leaves.
+//! A series of commands on a small drive, which is opened again now and then.
 
-use std::io::{self, Read};
+mod judge;
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
-    Victim, VictimSpec,
-};
+use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
 
-use super::images::Images;
-use super::oracle::{Contents, Effect, Oracle, Version, View};
+use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
+use super::oracle::{Contents, Effect, Oracle, Version};
 use super::{Pace, Tally};
-use crate::check::check;
-use crate::checkpoint::{self, Named};
 use crate::engine::Drive;
 use crate::front::bytes::Bytes;
-use crate::layout::{COPIES, PAGE, Zones};
+use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
-use crate::oob;
 use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
-use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
-
-/// Policies that a schedule draws from.
-pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
-pub(super) const PLACEMENTS: [&str; 2] = ["none", "dac:regions=2,threshold=900"];
-pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
-
-/// One image in so many has its recovery cut off, and one its recovered drive at work.
-const FURTHER: u32 = 48;
-/// One image in so many has its two maps compared.
-const COMPARED: u32 = 3;
-/// One image in so many has its checkpoint damaged, and one any bit flipped.
-const DAMAGED: u32 = 16;
-
-/// The shape of a small drive, 20 blocks of 8 pages of which the host has 84; or of one whose blocks have more pages
-/// than a journal block can tell of between two syncs.
-pub(super) fn shape(is_small: bool) -> Geometry {
-    let shape = if is_small { Geometry::new(20, 8, 84) } else { Geometry::new(12, 64, 420) };
-    shape.expect("a small drive")
-}
-
-/// The settings of a drive of this shape.
-pub(super) fn settings(
-    geometry: Geometry,
-    (victim, placement, allocation): (&str, &str, &str),
-    journal_blocks: u64,
-    durability: Durability,
-    lifespan: Option<Lifespan>,
-) -> Settings {
-    let layout = Layout {
-        frontier: Frontier::Pool { low: 2 },
-        allocation: Allocation::parse(allocation).expect("registered"),
-        placement: PlacementSpec::parse(placement).expect("registered"),
-        fill: Fill::Empty,
-        seed: 5,
-        lifespan,
-        ..Layout::new(geometry)
-    };
-    let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));
-    Settings { layout, victim, journal_blocks, durability, streams: None }
-}
-
-/// A life of `limit` erases a block.
-pub(super) fn lifespan(limit: u32, ends_at: EndOfLife) -> Lifespan {
-    Lifespan { endurance: Endurance::Fixed { limit }, ends_at }
-}
-
-/// Returns a bit of the file, drawn by `at`: every kind of structure comes as often.
-pub(super) fn bit_of(zones: &Zones, at: u32) -> u64 {
-    let page = PAGE as u64;
-    let parts = [
-        0..zones.config,
-        zones.config..zones.config + page,
-        zones.checkpoint(0)..zones.checkpoint(0) + page,
-        zones.checkpoint(1)..zones.checkpoint(1) + page,
-        zones.journal(0)..zones.oob(0),
-        zones.oob(0)..zones.data(0),
-        zones.data(0)..zones.len,
-    ];
-    let part = &parts[at as usize % parts.len()];
-    part.start * 8 + u64::from(at) * 7919 % ((part.end - part.start) * 8)
-}
 
 /// See the module's text.
 pub(super) struct Schedule<'a> {
@@ -127,26 +59,6 @@ struct Work {
     failed: u64,
 }
 
-/// An image of a medium, and what a drive that is opened from it has to keep.
-struct Image {
-    state: State,
-    /// The power was lost, and not only the process.
-    is_power: bool,
-    /// What was drawn.
-    kind: &'static str,
-}
-
-/// What an image must hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    /// All that the host was told.
-    Kept,
-    /// What the medium has proof of, or an error in its place.
-    Proved,
-    /// Any version that the page had, or an error in its place.
-    Known,
-}
-
 impl<'a> Schedule<'a> {
     pub(super) fn draw(rng: &mut Stream, pace: &'a Pace) -> Self {
         let mut one_of = |all: &[&'static str]| all[rng.below(all.len() as u32) as usize];
@@ -158,8 +70,8 @@ impl<'a> Schedule<'a> {
             trim: of([0, 6, 6, 20]),
             part: of([0, 0, 4, 10]),
             rest: of([0, 0, 20, 40]),
-            failure: of([0, 0, 20, 40]),
-            end: of([0, 20, 30, 50]),
+            failure: of([0, 8, 20, 40]),
+            end: of([0, 10, 20, 40]),
             lie: of([0, 0, 0, 20]),
         };
         let journal_blocks = of([8, 10, 16, 24]).into();
@@ -282,12 +194,11 @@ impl<'a> Schedule<'a> {
             media.drop_lost(rng);
         }
         let begin = media.len_of_history();
-        if rng.below(8) == 0 && self.durability != Durability::None {
-            self.durability = match self.durability {
-                Durability::Power => Durability::Process,
-                _ => Durability::Power,
-            };
-        }
+        self.durability = match (self.durability, rng.below(8)) {
+            (Durability::Power, 0) => Durability::Process,
+            (Durability::Process, 0..4) => Durability::Power,
+            (durability, _) => durability,
+        };
         loop {
             tally.of_lives += 1;
             work.failed = media.failed_syncs();
@@ -486,180 +397,6 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Cuts the work off behind every operation, in several ways.
-    fn crash(
-        &mut self,
-        work: &Work,
-        rng: &mut Stream,
-        tally: &mut Tally,
-        is_further: bool,
-    ) -> Result<(), String> {
-        let mut images = Images::new(&work.base, &work.ops);
-        loop {
-            let position = images.position();
-            self.durability = work.durability_at(position);
-            let draws = if self.durability == Durability::Power { 4 } else { 2 };
-            for draw in 0..draws {
-                let image = match draw {
-                    0 => {
-                        let state = images.state().clone();
-                        Image { state, is_power: false, kind: "the end of the process" }
-                    }
-                    _ => Image::draw(&images, rng),
-                };
-                let kind = image.kind;
-                let place = |what: String| format!("operation {position}, {kind}: {what}");
-                self.judge(work, image, position, rng, tally, is_further).map_err(place)?;
-                if is_further {
-                    tally.of_recovered += 1;
-                }
-            }
-            // A recovered drive's work is sampled.
-            let steps = if is_further { 1 + rng.below(12) } else { 1 };
-            self.pace.note(tally.images);
-            if self.pace.is_over() || !(0..steps).all(|_| images.step()) {
-                return Ok(());
-            }
-        }
-    }
-
-    fn promise(&self, image: &Image) -> Promise {
-        match self.durability {
-            Durability::Power if image.is_power && image.state.has_lied => Promise::Proved,
-            Durability::Power => Promise::Kept,
-            Durability::Process if !image.is_power => Promise::Kept,
-            Durability::Process | Durability::None => Promise::Known,
-        }
-    }
-
-    /// Opens the drive from an image and looks at every page.
-    fn judge(
-        &mut self,
-        work: &Work,
-        image: Image,
-        position: usize,
-        rng: &mut Stream,
-        tally: &mut Tally,
-        is_further: bool,
-    ) -> Result<(), String> {
-        tally.images += 1;
-        tally.of_ended += u64::from(work.ended_at.is_some_and(|ended| ended <= position));
-        let mut promise = self.promise(&image);
-        let mut state = image.state;
-        if image.is_power {
-            state = State::of(state.durable);
-        }
-        if promise == Promise::Kept && rng.below(COMPARED) == 0 {
-            tally.compared += 1;
-            let checked = check(&MemMedia::of(state.visible.clone()), &self.settings);
-            let checked = checked.map_err(|error| format!("check: {error}"))?;
-            if !checked.damaged.is_empty() || !checked.disagree.is_empty() {
-                return Err(format!("the two maps differ: {checked:?}"));
-            }
-        }
-        let damage = rng.below(DAMAGED);
-        let is_damaged = promise == Promise::Kept && damage == 0;
-        let mut falls_back = false;
-        if is_damaged {
-            let is_within = |&(begin, end): &(usize, usize)| begin <= position && position <= end;
-            falls_back =
-                self.damage(&mut state.visible, rng)? && work.fallbacks.iter().any(is_within);
-        }
-        if promise == Promise::Kept && damage == 2 {
-            // One damaged copy of a superblock hides nothing.
-            state.visible[rng.below(4 * PAGE as u32) as usize] ^= 1 << rng.below(8);
-        }
-        let mut flipped = String::new();
-        if promise == Promise::Kept && damage == 1 {
-            let zones = self.settings.zones().map_err(|error| error.to_string())?;
-            let bit = bit_of(&zones, rng.below(u32::MAX));
-            state.visible[(bit / 8) as usize] ^= 1 << (bit % 8);
-            flipped = format!("byte {} flipped: ", bit / 8);
-            promise = Promise::Proved;
-        }
-        let is_whole = promise == Promise::Kept && !is_damaged;
-        let goes_on = is_whole && !is_further && rng.below(FURTHER) == 0;
-        let crashes = is_whole && rng.below(FURTHER) == 0;
-        let media = CrashMedia::of_state(state);
-        if is_whole && work.is_power() {
-            media.drop_lost(rng);
-            media.take_history();
-        }
-        let before = if crashes { media.state() } else { State::default() };
-        let mut drive = match self.open(media.clone()) {
-            Err(_) if promise != Promise::Kept => {
-                tally.refused += 1;
-                return Ok(());
-            }
-            // The checkpoint before was gone already.
-            Err(error) if is_damaged && !falls_back && error.to_string().contains("--from-oob") => {
-                return Ok(());
-            }
-            opened => opened.map_err(|error| format!("opening: {error}"))?,
-        };
-        tally.of_fallbacks += u64::from(is_damaged);
-        tally.skipped += drive.drive().stat().recovery.map_or(0, |recovery| recovery.skipped);
-        let found = self.read_all(drive.drive(), rng)?;
-        let view = match promise {
-            Promise::Kept => work.oracle.at(position),
-            Promise::Proved | Promise::Known => work.oracle.proved_at(position),
-        };
-        for (page, version) in (0..).zip(found) {
-            match version {
-                Some(_) if promise == Promise::Known => {}
-                Some(version) => {
-                    view.judge(page, version).map_err(|what| flipped.clone() + &what)?
-                }
-                None if promise == Promise::Kept => return Err(format!("page {page} is lost")),
-                None => tally.lost += 1,
-            }
-        }
-        if promise != Promise::Known {
-            work.look_at_end(&mut drive, position)?;
-        }
-        if let Some(why) = drive.drive().why_read_only()
-            && promise == Promise::Kept
-            && self.settings.layout.lifespan.is_none()
-        {
-            return Err(format!("a drive on a medium that works takes no writes: {why}"));
-        }
-        if crashes {
-            let ops = media.take_history();
-            self.crash_recovery(&before, &ops, &work.oracle.at(position), rng, tally)?;
-        }
-        if goes_on {
-            let durability = self.durability;
-            let further = self.work(drive, &media, rng, 20, tally)?;
-            self.crash(&further, rng, tally, true).map_err(|what| format!("then {what}"))?;
-            self.durability = durability;
-        }
-        Ok(())
-    }
-
-    /// Turns a bit of the checkpoint that counts. Returns `true` if the one before is whole, and of the same epoch:
-    /// then it must do.
-    fn damage(&self, image: &mut Vec<u8>, rng: &mut Stream) -> Result<bool, String> {
-        let zones = self.settings.zones().map_err(|error| error.to_string())?;
-        let media = MemMedia::of(std::mem::take(image));
-        let superblock = Copies::read(&media).map_err(|error| error.to_string())?.now;
-        let Named { slot, bytes, journal, .. } = superblock.checkpoint;
-        let names_before = |copy: u64| {
-            let named = Superblock::read(&media, copy)?.checkpoint;
-            let is_before =
-                named.slot != slot && named.journal >> EPOCH_SHIFT == journal >> EPOCH_SHIFT;
-            let place = (&zones, superblock.tag());
-            let skip = |from: &mut dyn Read, bytes: u64| {
-                let passed = io::copy(&mut from.take(bytes), &mut io::sink());
-                passed.map(drop).map_err(|error| error.to_string())
-            };
-            is_before.then(|| checkpoint::read(&media, place, &named, |_, _| {}, skip).ok())?
-        };
-        let falls_back = (0..COPIES).any(|copy| names_before(copy).is_some());
-        *image = media.image();
-        image[zones.checkpoint(slot) as usize + rng.below(bytes as u32) as usize] ^= 1;
-        Ok(falls_back)
-    }
-
     /// Returns `true` if the blocks of a drive with an endurance have nearly reached it.
     fn is_near_its_end(&self, drive: &Drive) -> bool {
         let Some(Lifespan { endurance: Endurance::Fixed { limit }, ends_at }) =
@@ -668,114 +405,12 @@ impl<'a> Schedule<'a> {
             return false;
         };
         let blocks = drive.blocks().count();
+        let dead = drive.blocks().filter(|block| block.erases >= *limit).count();
         let worn = drive.blocks().filter(|block| block.erases + 1 >= *limit).count();
         match ends_at {
-            EndOfLife::FirstFailure => worn > 0,
-            EndOfLife::SystemFailure => worn * 4 > blocks * 3,
+            EndOfLife::FirstFailure => worn * 3 > blocks,
+            EndOfLife::SystemFailure => dead > 2,
         }
-    }
-
-    /// Cuts off the recovery that did `ops` to the medium `before`.
-    fn crash_recovery(
-        &mut self,
-        before: &State,
-        ops: &[Op],
-        view: &View<'_>,
-        rng: &mut Stream,
-        tally: &mut Tally,
-    ) -> Result<(), String> {
-        let mut images = Images::new(before, ops);
-        loop {
-            // A loss of power shows what a sync has lied about: that is another promise.
-            let is_power = self.durability == Durability::Power
-                && !images.state().has_lied
-                && rng.below(4) > 0;
-            let (kind, media) = match is_power {
-                true => {
-                    let (kind, image) = images.draw(rng);
-                    (kind, CrashMedia::of(image))
-                }
-                false => ("the end of the process", CrashMedia::of_state(images.state().clone())),
-            };
-            let at = images.position();
-            let place = |what| format!("recovery's operation {at}, {kind}: {what}");
-            let opened = self.open(media);
-            let mut drive = opened.map_err(|error| place(format!("opening: {error}")))?;
-            for (page, version) in (0..).zip(self.read(drive.drive(), rng).map_err(place)?) {
-                view.judge(page, version).map_err(place)?;
-            }
-            (tally.images, tally.of_recoveries) = (tally.images + 1, tally.of_recoveries + 1);
-            if !images.step() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The drive is closed. Then its medium has lost a write that it said was durable, or has swapped
-    /// two pages: reading must find that out.
-    fn lie(&mut self, work: &Work, rng: &mut Stream, tally: &mut Tally) -> Result<(), String> {
-        let text = |error: DeviceError| error.to_string();
-        let mut whole = work.base.visible.clone();
-        work.ops.iter().for_each(|op| op.apply(&mut whole));
-        let media = CrashMedia::of(whole);
-        let mut drive = self.open(media.clone()).map_err(text)?;
-        let held = self.read(drive.drive(), rng)?;
-        drive.into_drive().close().map_err(text)?;
-        let closing = media.take_history();
-        let closed = media.image();
-        let zones = self.settings.zones().map_err(text)?;
-        // A stripe is the data of some pages; their records follow.
-        let stripe = |op: &Op| match op {
-            Op::Write(at, bytes) if *at >= zones.data(0) => Some(bytes.len() / PAGE),
-            _ => None,
-        };
-        let stripes: Vec<(usize, usize)> = (0..work.ops.len())
-            .filter_map(|index| Some((index, stripe(&work.ops[index])?)))
-            .collect();
-        if stripes.is_empty() {
-            return Ok(()); // the drive's life was over
-        }
-        for _ in 0..8 {
-            let mut pick = || {
-                let (index, pages) = stripes[rng.below(stripes.len() as u32) as usize];
-                (index, rng.below(pages as u32) as usize)
-            };
-            let ((one, page), (other, other_page)) = (pick(), pick());
-            let mut lost = work.base.visible.clone();
-            let kept = work.ops.iter().enumerate().filter(|&(index, op)| {
-                index != one && index != one + 1 && !matches!(op, Op::Punch(..))
-            });
-            kept.map(|(_, op)| op).chain(&closing).for_each(|op| op.apply(&mut lost));
-            let mut swapped = closed.clone();
-            for (index, len) in [(0, PAGE), (1, oob::BYTES)] {
-                let (Op::Write(first, _), Op::Write(second, _)) =
-                    (&work.ops[one + index], &work.ops[other + index])
-                else {
-                    return Err("a stripe is data and their records".to_string());
-                };
-                for offset in 0..len {
-                    let (first, second) = (*first as usize, *second as usize);
-                    swapped.swap(first + page * len + offset, second + other_page * len + offset);
-                }
-            }
-            for image in [lost, swapped] {
-                let mut drive = self.open(CrashMedia::of(image)).map_err(text)?;
-                for (page, found) in self.read_all(drive.drive(), rng)?.into_iter().enumerate() {
-                    match found {
-                        Some(version) if version != held[page] => {
-                            let latest = held[page];
-                            return Err(format!(
-                                "page {page} reads as version {version}, expected {latest} or an error"
-                            ));
-                        }
-                        Some(_) => {}
-                        None => tally.lies_found += 1,
-                    }
-                }
-                (tally.images, tally.of_lies) = (tally.images + 1, tally.of_lies + 1);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -820,14 +455,5 @@ impl Work {
             true => Err("the drive's life was over, and it takes writes again".to_string()),
             false => Ok(()),
         }
-    }
-}
-
-impl Image {
-    /// One of those that a loss of power may leave.
-    fn draw(images: &Images<'_>, rng: &mut Stream) -> Self {
-        let (kind, durable) = images.draw(rng);
-        let has_lied = images.state().has_lied;
-        Self { state: State { durable, has_lied, ..State::default() }, is_power: true, kind }
     }
 }

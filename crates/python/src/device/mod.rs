@@ -19,8 +19,8 @@ use flashgc_device::{
     DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Settings, configuration,
     repeat,
 };
-use flashgc_drive::config::Resolved;
-use flashgc_drive::options::RunConfig;
+use flashgc_experiment::config::Resolved;
+use flashgc_experiment::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
 pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, StoredDrive};
 use pyo3::exceptions::{PyOSError, PyValueError};

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use flashgc_device::front::meter::{Kind, Latencies};
 use flashgc_device::front::pace::{Paced, Simulated, Work};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
-use flashgc_drive::options::RunConfig;
-use flashgc_drive::timed::{Done, Live, Worst, WorstResult};
+use flashgc_experiment::clocked::live;
+use flashgc_experiment::options::RunConfig;
 use flashgc_ftl::FtlError;
+use flashgc_timed::{Done, Live, Worst, WorstResult};
 use flashgc_workload::Op;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ impl Clock {
         let geometry = settings.layout.geometry;
         let bytes = u64::from(geometry.logical_pages()) * PAGE as u64;
         let physical = geometry.physical_pages() * PAGE as u64;
-        Live::of(&self.config, bytes, physical).map_err(errors::config)
+        live(&self.config, bytes, physical).map_err(errors::config)
     }
 }
 

@@ -11,7 +11,7 @@ use flashgc_device::front::failure::Failure;
 use flashgc_device::front::meter::{Kind, Latencies, Meter};
 use flashgc_device::front::queue::Queue;
 use flashgc_device::{Drive, PAGE, Recording, Report, Served};
-use flashgc_drive::stream_results::{FdpResult, Log, StreamResult};
+use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_ftl::{Handles, PlacementSpec};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,6 +1,6 @@
 //! A drive from its opening to its crash, on a medium that can be made to fail.
 
-use super::super::schedule::bit_of;
+use super::super::drives::bit_of;
 use super::script::Failing;
 use super::short::{ShortMedia, Shorts};
 use crate::engine::Drive;

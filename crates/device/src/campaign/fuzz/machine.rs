@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use flashgc_base::rng::Stream;
 
+use super::super::drives::bit_of;
 use super::super::images::Images;
 use super::super::oracle::{Contents, Version};
-use super::super::schedule::bit_of;
 use super::Tally;
 use super::life::{How, Life};
 use super::pages::Pages;
@@ -343,7 +343,7 @@ impl<'a> Machine<'a> {
         while images.step() {}
         let syncs = self.settings.durability == Durability::Power;
         let is_power = match end {
-            _ if syncs => rng.below(4) > 0,
+            _ if syncs => rng.below(5) > 1,
             End::Closed => rng.below(2) == 0,
             End::Crashed | End::Cut => rng.below(32) == 0,
         };
@@ -405,6 +405,9 @@ impl<'a> Machine<'a> {
         }
         let (media, opened) = match self.open(base.clone(), failing) {
             Ok(life) => (life.media.clone(), Some(life)),
+            Err((error, _)) if self.is_copy_of_superblock(failing) && promise == Promise::Kept => {
+                return Err(format!("opening with one copy of the superblock unreadable: {error}"));
+            }
             Err((_, media)) if failing.is_some() => (media, None),
             Err((error, _)) => return self.refused(promise, &error),
         };
@@ -423,6 +426,14 @@ impl<'a> Machine<'a> {
             Err((error, _)) => return self.refused(promise, &error),
         }
         self.settle(promise)
+    }
+
+    /// Returns `true` if only a read of one copy of the superblock fails.
+    fn is_copy_of_superblock(&self, failing: Option<Failing>) -> bool {
+        match failing {
+            Some(Failing::Read(at)) => bit_of(&self.zones, at) / 8 < self.zones.config,
+            _ => false,
+        }
     }
 
     /// A drive cannot be opened. The script is over where that may be.

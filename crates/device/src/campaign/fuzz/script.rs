@@ -6,8 +6,8 @@ use std::ops::Range;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::EndOfLife;
 
+use super::super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
 use super::super::oracle::Version;
-use super::super::schedule::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
 use super::short::Short;
 use crate::layout::PAGE;
 use crate::settings::{Durability, Settings};
@@ -186,6 +186,19 @@ impl Script {
             faults: of([1 << 0 | 1 << 4, 1 << 1 | 1 << 4, 1 << 2 | 1 << 3, 0b11111]),
             again: of([0, 0, 1, 1]) == 1,
             hot: of([1, 4, 10, 84]),
+        };
+        // Some scripts are of syncs that fail, ends of the process and losses of power alone.
+        let swarm = match of([0, 1, 1, 1]) {
+            0 => Swarm {
+                flush: 20,
+                crash: 10,
+                flip: 0,
+                fail: 8,
+                faults: 1 << 2,
+                again: true,
+                ..swarm
+            },
+            _ => swarm,
         };
         let durability = match (of([0, 1, 1, 1]), of([0, 1, 1, 1])) {
             (0, 0) => Durability::None,

@@ -1,0 +1,55 @@
+//! Swap traffic, counted.
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+use flashgc_ftl::Duplicates;
+
+/// The traffic between memory and flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swapping {
+    /// Pages touched by the host.
+    pub references: u64,
+    /// Those of them that it wrote.
+    pub writes: u64,
+    /// References to pages in the cache.
+    pub hits: u64,
+    /// Pages read from flash.
+    pub swap_ins: u64,
+    /// Pages that came into the cache and were not on flash.
+    pub first_touches: u64,
+    /// Dirty pages that left the cache and were written to flash.
+    pub swap_outs: u64,
+    /// Clean pages that left it.
+    pub clean_evictions: u64,
+    /// The actions of collections on pages in the cache.
+    pub duplicates: Duplicates,
+}
+
+impl Value for Swapping {
+    value!(
+        references,
+        writes,
+        hits,
+        swap_ins,
+        first_touches,
+        swap_outs,
+        clean_evictions,
+        duplicates
+    );
+}
+
+impl Swapping {
+    /// The counts since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            references: self.references - earlier.references,
+            writes: self.writes - earlier.writes,
+            hits: self.hits - earlier.hits,
+            swap_ins: self.swap_ins - earlier.swap_ins,
+            first_touches: self.first_touches - earlier.first_touches,
+            swap_outs: self.swap_outs - earlier.swap_outs,
+            clean_evictions: self.clean_evictions - earlier.clean_evictions,
+            duplicates: self.duplicates.since(&earlier.duplicates),
+        }
+    }
+}

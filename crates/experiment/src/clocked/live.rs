@@ -1,0 +1,58 @@
+//! The live drive of a configuration.
+
+use std::sync::Arc;
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::error::DriveError;
+use flashgc_drive::source::TimedSource;
+use flashgc_ftl::FtlError;
+use flashgc_timed::Live;
+use flashgc_workload::requests::{LiveRequests, Requests};
+
+use super::parts::layer;
+use crate::config::Resolved;
+use crate::options::RunConfig;
+
+/// The drive that `config` describes, in front of `bytes` bytes for its host and `physical_bytes`
+/// bytes of flash, which are rounded up to whole blocks, the same number on every plane, and to what
+/// the planes need. It is empty.
+///
+/// # Errors
+/// Options that make no such drive, in one line.
+pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live, DriveError> {
+    let refused =
+        |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());
+    let unit = u64::from(config.unit());
+    if !bytes.is_multiple_of(unit) {
+        let message =
+            format!("the drive's {bytes} bytes are not whole mapping units of {unit} bytes");
+        return refused(message, "--mapping-unit 4KiB");
+    }
+    if config.host.is_some() {
+        let message = "a host cache does not apply to a drive with a real host".to_string();
+        return refused(message, "leave it out");
+    }
+    let Ok(pages) = u32::try_from(bytes / unit) else {
+        return refused(format!("the drive has {} pages", bytes / unit), "a smaller drive");
+    };
+    let spare = 1.0 - bytes as f64 / physical_bytes as f64;
+    let config = RunConfig { blocks: None, capacity: None, spare, ..config.clone() };
+    let requests = Requests::Live(LiveRequests::new(pages));
+    let source = TimedSource::new("live".to_string(), requests);
+    let resolved = Resolved::new(&config, Arc::new(source), None)?;
+    let Some(timed) = &resolved.timed else {
+        return refused("the drive has no clock".to_string(), "--drive timed");
+    };
+    if resolved.hints().1 {
+        let message = format!(
+            "victim {} with placement {} heeds hints, which do not reach the clock",
+            resolved.config.victim, resolved.config.placement
+        );
+        return refused(message, "--victim greedy, and no placement by hints");
+    }
+    let below = layer(&resolved, timed, 0)?;
+    let live = Live::new(timed.settings.clone(), below).map_err(FtlError::from)?;
+    let locate = |page| live.layer().locate(page);
+    let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) else { return Ok(live) };
+    Ok(live.mapped(cache, resolved.geometry).map_err(FtlError::from)?)
+}

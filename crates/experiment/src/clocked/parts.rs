@@ -1,0 +1,180 @@
+//! The parts of a timed run: its map, its requests, and its progress.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::{Frontier, FtlError, Geometry, Layout, PlaneLayout, Stepwise};
+use flashgc_timed::tenants::{InPart, InTurn, Tenant};
+use flashgc_timed::{Lines, Settings};
+use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
+use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
+
+use super::resolve::Timed;
+use crate::config::Resolved;
+use crate::run::Control;
+
+/// The map of a drive.
+pub(super) fn layer(
+    resolved: &Resolved,
+    timed: &Timed,
+    index: u32,
+) -> Result<Box<dyn Stepwise>, DriveError> {
+    let below = resolved.mapping.geometry_below(&resolved.geometry);
+    let geometry = below.map_err(FtlError::from)?;
+    layer_of(resolved, timed, &timed.settings, geometry, index, 0)
+}
+
+/// The map of a drive or of one channel of it, which `settings` and `geometry` describe: `number` is how many
+/// such parts come before it.
+pub(super) fn layer_of(
+    resolved: &Resolved,
+    timed: &Timed,
+    settings: &Settings,
+    geometry: Geometry,
+    index: u32,
+    number: u32,
+) -> Result<Box<dyn Stepwise>, DriveError> {
+    let hardware = &settings.hardware;
+    let homes = settings.placement.homes(hardware);
+    let planes = hardware.all_planes();
+    let all_planes = timed.settings.hardware.all_planes();
+    let low = timed.plan.blocks_kept(resolved.geometry.blocks() / all_planes);
+    let layout = PlaneLayout {
+        layout: Layout { geometry, frontier: Frontier::Pool { low }, ..resolved.layout(index) },
+        planes,
+        first: number * planes,
+        home: &|page| homes[page as usize % homes.len()],
+    };
+    Ok(resolved.stepwise(layout)?)
+}
+
+/// The lines of tenants, until `left` requests have arrived.
+pub(super) fn open_lines(
+    resolved: &Resolved,
+    timed: &Timed,
+    seed: u64,
+    left: u64,
+) -> Result<Lines, WorkloadError> {
+    let Timed { tenants, weights, plan, .. } = timed;
+    let streams = open_tenants(resolved, tenants, plan.rate_scale, seed)?;
+    Ok(Lines::new(tenants, streams, *weights, resolved.config.unit(), left))
+}
+
+/// The requests of every tenant in one run with this seed, where they are on the drive.
+///
+/// The first tenant draws as the only host of a drive would, the others from streams of their own.
+///
+/// # Errors
+/// Those of the workloads.
+fn open_tenants(
+    resolved: &Resolved,
+    tenants: &[Tenant],
+    rate_scale: f64,
+    seed: u64,
+) -> Result<Vec<Box<dyn RequestStream>>, WorkloadError> {
+    let unit = resolved.config.unit();
+    let each = tenants.iter().zip(resolved.source.tenants()).enumerate();
+    each.map(|(number, (tenant, requests))| {
+        let Tenant { spec, pages, .. } = tenant;
+        let seed = match number {
+            0 => seed,
+            _ => Stream::new(seed, &format!("tenant {}", spec.name)).bits(),
+        };
+        let space = Space {
+            logical_pages: pages.end - pages.start,
+            page_size: unit,
+            request_size: spec.request_size.unwrap_or(unit),
+        };
+        let arrivals = spec.arrivals.as_ref();
+        let mut inner = requests.open(space, seed, arrivals, rate_scale, None)?;
+        if let Some(every) = resolved.config.flush_every {
+            inner = Box::new(FlushingRequests::new(inner, every, unit));
+        }
+        let begin = u64::from(pages.start) * u64::from(unit);
+        let stream: Box<dyn RequestStream> =
+            Box::new(InPart::new(inner, &spec.name, begin, space.bytes()));
+        Ok(match &resolved.streams {
+            Some(ranges) => Box::new(RangedRequests::new(stream, Arc::clone(ranges))),
+            None => stream,
+        })
+    })
+    .collect()
+}
+
+/// The requests of a run; of tenants those in turn, which bring the drive into its state.
+pub(super) fn open(
+    resolved: &Resolved,
+    timed: &Timed,
+    seed: u64,
+    passes: Option<u64>,
+) -> Result<Box<dyn RequestStream>, WorkloadError> {
+    if !timed.tenants.is_empty() {
+        let streams = open_tenants(resolved, &timed.tenants, timed.plan.rate_scale, seed)?;
+        return Ok(Box::new(InTurn::new(streams, &timed.tenants)));
+    }
+    let requests = resolved.source.requests().expect("a timed drive's workload has requests");
+    let arrivals = timed.plan.arrivals.as_ref();
+    let rate_scale = timed.plan.rate_scale;
+    let mut stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
+    if let Some(ranges) = &resolved.streams {
+        stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges)));
+    }
+    Ok(match resolved.config.flush_every {
+        Some(every) => Box::new(FlushingRequests::new(stream, every, resolved.config.unit())),
+        None => stream,
+    })
+}
+
+/// The first so many requests of a stream; hints and flush commands are none.
+pub(super) struct Limited {
+    pub(super) inner: Box<dyn RequestStream>,
+    pub(super) left: u64,
+}
+
+impl State for Limited {
+    state! {
+        values: left;
+        states: inner;
+    }
+}
+
+impl RequestStream for Limited {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        let limit = limit.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if limit == 0 {
+            batch.clear();
+            return Ok(());
+        }
+        self.inner.fill(batch, limit)?;
+        let requests = batch.iter().filter(|one| !one.op.is_hint() && one.op != Op::Flush);
+        self.left -= requests.count() as u64;
+        Ok(())
+    }
+}
+
+/// How far a run is, in page writes without the clock and requests: close enough for a bar.
+pub(super) struct Progress {
+    total: u64,
+    reported: u64,
+    programs: u64,
+}
+
+impl Progress {
+    /// Of a run that has completed so many requests and programmed so many pages.
+    pub(super) fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
+        let total = (timed.precondition + timed.requests).max(completed).max(1);
+        Self { total, reported: 0, programs }
+    }
+
+    pub(super) fn report(&mut self, done: u64, programs: u64, control: &Control) {
+        let share = u128::from(done.min(self.total)) * u128::from(Control::RUN);
+        let parts = (share / u128::from(self.total)) as u64;
+        control.done.fetch_add(parts.saturating_sub(self.reported), Ordering::Relaxed);
+        control.programs.fetch_add(programs - self.programs, Ordering::Relaxed);
+        (self.reported, self.programs) = (self.reported.max(parts), programs);
+    }
+}

@@ -1,0 +1,367 @@
+//! From the options of a timed drive to its [`Settings`].
+
+use flashgc_base::spec::{SpecError, count};
+use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
+use flashgc_timed::notation::{Threshold, time};
+use flashgc_timed::words::{
+    parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+};
+use flashgc_timed::{
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
+    Suspend, Unit,
+};
+use flashgc_workload::requests::{Arrivals, Disorder, Requests};
+
+use crate::options::TimedConfig;
+use crate::times::Times;
+
+/// Erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
+/// they open a block each, and one is reserved for copies.
+const LEAST_PACED: u32 = 3;
+
+/// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedPlan {
+    /// The flash.
+    pub hardware: Hardware,
+    /// Where pages go.
+    pub placement: Placement,
+    /// When requests arrive; `None` for the workload's own times.
+    pub arrivals: Option<Arrivals>,
+    /// See [`TimedConfig`].
+    pub rate_scale: f64,
+    /// Slices of the series over time.
+    pub resolution_ns: Option<u64>,
+    thresholds: [Threshold; 3],
+    idle: Option<(Threshold, u64)>,
+    slc: Option<SlcPlan>,
+    settings: Settings,
+}
+
+impl TimedPlan {
+    /// Checks `config` for flash pages of `page_size` bytes whose units `buffer` gathers; `times` are those of the flash.
+    ///
+    /// # Errors
+    /// A value or a combination that makes no sense, in one line.
+    pub fn new(
+        config: &TimedConfig,
+        page_size: u32,
+        buffer: PageBuffer,
+        times: &Times,
+    ) -> Result<Self, SpecError> {
+        let hardware = Hardware {
+            channels: config.channels,
+            ways: config.ways,
+            dies: config.dies,
+            planes: config.planes,
+            page_bytes: page_size,
+            units_per_page: buffer.units_per_page,
+            read_ns: times.read.mean(),
+            program_ns: times.program.mean(),
+            erase_ns: times.erase,
+            transfer_ns: times.transfer,
+            command_ns: times.command,
+        };
+        hardware.check()?;
+        let placement = Placement::parse(&config.striping)?;
+        let (preemption, erase, program) = parse_preemption(&config.preemption)?;
+        let suspend = Suspend { erase, program, ..parse_suspend(&config.suspend)? };
+        let low = Threshold::parse("gc_low", &config.gc_low)?;
+        let high = match &config.gc_high {
+            Some(high) => Threshold::parse("gc_high", high)?,
+            None => low,
+        };
+        let hard = Threshold::parse("gc_hard", &config.gc_hard)?;
+        let arrivals = config.arrivals.as_deref().map(Arrivals::parse).transpose()?;
+        Disorder::parse(&config.disorder)?;
+        if !(config.rate_scale > 0.0 && (1e-6..=1e6).contains(&config.rate_scale)) {
+            return Err(SpecError::new(
+                format!("rate scale: found {}, expected 1e-6 to 1e6", config.rate_scale),
+                "2 makes requests arrive twice as fast",
+            ));
+        }
+        let resolution_ns =
+            config.resolution.as_deref().map(|text| time("resolution", text)).transpose()?;
+        if resolution_ns == Some(0) {
+            return Err(SpecError::new(
+                "resolution: found 0, expected more than 0",
+                "for example 10ms",
+            ));
+        }
+        let settings = Settings {
+            hardware,
+            placement,
+            scheduling: parse_scheduling(&config.scheduling)?,
+            multi_plane: config.multi_plane,
+            cache_commands: config.cache_commands,
+            collecting: Collecting {
+                unit: parse_unit(&config.gc_domain)?,
+                low: 0,
+                high: 0,
+                hard: 0,
+                preemption,
+                holds_unit: config.gc_holds_domain,
+                search_ns: time("victim_search_time", &config.victim_search_time)?,
+                poll_ns: time("preemption_poll_time", &config.preemption_poll_time)?,
+                copy_back: config.copy_back,
+                idle: None,
+                paces_writes: config.write_pacing,
+            },
+            suspend,
+            slc: None,
+            flush_after_ns: match &config.flush_after {
+                Some(text) => time("flush_after", text)?,
+                None => u64::MAX,
+            },
+            write_cache: config.write_cache,
+            host: Loop::Open,
+            queue_depth: config.queue_depth,
+            details: Details {
+                pages: Details::kinds(times.read, times.program)?,
+                retry: config.read_retry.as_deref().map(ReadRetry::parse).transpose()?,
+                link: HostLink::parse(
+                    config.host_bandwidth.as_deref(),
+                    config.host_overhead.as_deref(),
+                )?,
+                serial_overwrites: config.serial_overwrites,
+            },
+        };
+        Ok(Self {
+            hardware,
+            placement,
+            arrivals,
+            rate_scale: config.rate_scale,
+            resolution_ns,
+            thresholds: [low, high, hard],
+            idle: config.idle.as_deref().map(parse_idle).transpose()?,
+            slc: SlcPlan::parse(
+                config.slc.as_deref(),
+                config.slc_times.as_deref(),
+                config.bits_per_cell,
+            )?,
+            settings,
+        })
+    }
+
+    /// The settings on a drive of this shape, for requests from `requests`, that is to hold `pages`
+    /// pages of data. Blocks that `placement` keeps for its copies are added to every mark at which
+    /// a collection begins or ends.
+    ///
+    /// # Errors
+    /// Blocks that the planes cannot share, thresholds out of order or above the spare blocks.
+    pub fn settings(
+        &self,
+        geometry: &Geometry,
+        pages: u64,
+        placement: &PlacementSpec,
+        requests: &Requests,
+    ) -> Result<Settings, SpecError> {
+        let planes = self.hardware.all_planes();
+        let blocks = geometry.blocks() / planes;
+        let in_unit = match self.settings.collecting.unit {
+            Unit::Plane => 1,
+            Unit::Die => self.hardware.planes,
+            Unit::Channel => self.hardware.dies_per_channel() * self.hardware.planes,
+            Unit::Drive => planes,
+        };
+        let [mut low, high, hard] = self.thresholds.map(|mark| mark.blocks(in_unit, blocks));
+        if matches!(self.thresholds[0], Threshold::Share(_)) {
+            low = low.max(in_unit); // a small share of a small plane is one block
+        }
+        if self.settings.collecting.paces_writes && low < LEAST_PACED * in_unit {
+            return Err(SpecError::new(
+                format!(
+                    "write pacing: found collections that begin at {}, expected at least {} for {}",
+                    count(low.into(), "erased block"),
+                    LEAST_PACED * in_unit,
+                    self.settings.collecting.unit.name(),
+                ),
+                "--gc-low 3: a collection and the host's writes open a block each, and one is in \
+                 reserve",
+            ));
+        }
+        let for_copies = placement.kept_for_copies() * in_unit;
+        low += for_copies;
+        let high = (high + for_copies).max(low);
+        // Data as dense as can be: what is left is all that collections can erase.
+        let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
+        let full = each.div_ceil(u64::from(geometry.pages_per_block()));
+        let slc = self.slc.map(|slc| slc.on(blocks, high));
+        let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
+        let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);
+        // A map says what is wrong with blocks that the planes cannot share, and with a low mark that
+        // leaves no room.
+        let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
+        if can_be && u64::from(high) >= spare {
+            return Err(SpecError::new(
+                format!(
+                    "gc_high: collections would go on until more than {} are erased, and the spare \
+                     space of {} is {}",
+                    count(high.into(), "block"),
+                    self.settings.collecting.unit.name(),
+                    count(spare, "block")
+                ),
+                "a lower --gc-high, or more spare space",
+            ));
+        }
+        let settings = Settings {
+            collecting: Collecting {
+                low,
+                high,
+                hard,
+                idle: self.idle.map(|(below, after_ns)| Idle {
+                    below: below.blocks(in_unit, blocks) + for_copies,
+                    after_ns,
+                }),
+                ..self.settings.collecting
+            },
+            slc,
+            host: Loop::of(self.arrivals.or(requests.default_arrivals())),
+            ..self.settings.clone()
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Blocks that each plane has for its SLC region alone, on a drive whose planes have `blocks` blocks.
+    pub(super) fn blocks_for_slc(&self, blocks: u32) -> u32 {
+        self.slc.map_or(0, |slc| slc.blocks_kept(blocks))
+    }
+
+    /// Erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.
+    pub fn blocks_kept(&self, blocks: u32) -> u32 {
+        self.thresholds[0].blocks(1, blocks).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: &str = "read=25us,program=200us,erase=1.5ms,transfer=102.4us";
+
+    fn plan(config: &TimedConfig) -> Result<TimedPlan, String> {
+        let times = Times::parse(TIMES).unwrap();
+        TimedPlan::new(config, 4096, PageBuffer::default(), &times)
+            .map_err(|error| error.to_string())
+    }
+
+    fn settings(config: &TimedConfig, blocks: u32) -> Result<Settings, String> {
+        let geometry = Geometry::with_spare(blocks, 64, 0.15).unwrap();
+        let requests = Requests::parse("uniform").unwrap();
+        let none = PlacementSpec::default();
+        plan(config)?
+            .settings(&geometry, geometry.logical_pages().into(), &none, &requests)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn thresholds_count_blocks_a_plane_or_share_those_of_the_unit() {
+        // 8 channels of 8 planes with 2048 blocks in all: 32 a plane, 256 a channel.
+        let config = |low: &str, hard: &str, unit: &str| TimedConfig {
+            channels: 8,
+            planes: 8,
+            gc_domain: unit.into(),
+            gc_low: low.into(),
+            gc_hard: hard.into(),
+            ..TimedConfig::default()
+        };
+        let of = |low, hard, unit| {
+            let made = settings(&config(low, hard, unit), 2048).unwrap().collecting;
+            (made.low, made.high, made.hard)
+        };
+        assert_eq!(of("2", "0", "plane"), (2, 2, 0));
+        assert_eq!(of("2", "1", "channel"), (16, 16, 8));
+        // 5% of 256 is 12.8, a fifth of that 2.56.
+        assert_eq!(of("5%", "1%", "channel"), (13, 13, 3));
+        assert_eq!(of("5%", "0", "drive"), (102, 102, 0));
+        // A small share of a small plane is one block still.
+        assert_eq!(of("1%", "0", "plane"), (1, 1, 0));
+        let error = settings(&config("1", "2", "plane"), 2048).unwrap_err();
+        assert!(error.contains("expected hard <= low <= high"), "{error}");
+        assert_eq!(
+            Threshold::parse("gc_low", "5 blocks").unwrap_err().to_string(),
+            "gc_low: found '5 blocks', expected a number of blocks a plane or a share; hint: write \
+             gc_low=2 or gc_low=5%"
+        );
+    }
+
+    #[test]
+    fn a_threshold_above_the_spare_space_is_refused_with_the_name_of_the_option() {
+        // 160 blocks of 64 pages with 15% spare: 8704 pages fill 136 blocks, 24 are left.
+        let config =
+            |high: &str| TimedConfig { gc_high: Some(high.into()), ..TimedConfig::default() };
+        assert_eq!(settings(&config("23"), 160).unwrap().collecting.high, 23);
+        assert_eq!(
+            settings(&config("24"), 160).unwrap_err(),
+            "gc_high: collections would go on until more than 24 blocks are erased, and the spare \
+             space of a plane is 24 blocks; hint: a lower --gc-high, or more spare space"
+        );
+        // Two planes have 12 spare blocks each.
+        let both = |high: &str| TimedConfig { planes: 2, ..config(high) };
+        assert!(settings(&both("11"), 160).is_ok());
+        let error = settings(&both("12"), 160).unwrap_err();
+        assert!(error.contains("the spare space of a plane is 12 blocks"), "{error}");
+        let die = TimedConfig { gc_domain: "die".into(), ..both("12") };
+        let error = settings(&die, 160).unwrap_err();
+        assert!(
+            error.contains("more than 24 blocks") && error.contains("of a die is 24"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn paced_writes_need_three_erased_blocks_a_plane() {
+        let config = |low: &str, unit: &str| TimedConfig {
+            planes: 2,
+            gc_low: low.into(),
+            gc_domain: unit.into(),
+            preemption: "pgc".into(),
+            write_pacing: true,
+            ..TimedConfig::default()
+        };
+        assert!(settings(&config("3", "plane"), 200).unwrap().collecting.paces_writes);
+        assert!(settings(&config("3", "die"), 200).is_ok());
+        for (low, unit, said) in [
+            ("2", "plane", "2 erased blocks, expected at least 3 for a plane"),
+            ("2", "die", "4 erased blocks, expected at least 6 for a die"),
+        ] {
+            let error = settings(&config(low, unit), 200).unwrap_err();
+            assert!(error.contains(said) && error.contains("hint: --gc-low 3"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_closes_its_loop_is_told_to_the_drive() {
+        let mut config = TimedConfig::default();
+        assert_eq!(
+            settings(&config, 100).unwrap().host,
+            Loop::Closed { threads: 1, think_ns: 0 } // what a generator has if nothing is said
+        );
+        config.arrivals = Some("closed:threads=4,think=1ms".into());
+        let host = settings(&config, 100).unwrap().host;
+        assert_eq!(host, Loop::Closed { threads: 4, think_ns: 1_000_000 });
+        config.arrivals = Some("poisson:rate=1000".into());
+        assert_eq!(settings(&config, 100).unwrap().host, Loop::Open);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let with = |change: fn(&mut TimedConfig)| {
+            let mut config = TimedConfig::default();
+            change(&mut config);
+            plan(&config).unwrap_err()
+        };
+        assert!(with(|config| config.channels = 0).contains("channels: found 0"));
+        assert!(with(|config| config.striping = "CWDX".into()).contains("'CWDX'"));
+        assert!(with(|config| config.rate_scale = 0.0).contains("rate scale: found 0"));
+        assert!(with(|config| config.scheduling = "fofi".into()).contains("did you mean 'fifo'?"));
+        assert!(with(|config| config.preemption_poll_time = "600".into()).contains("has no unit"));
+        assert!(with(|config| config.resolution = Some("0us".into())).contains("resolution"));
+        let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
+        let error = TimedPlan::new(&TimedConfig::default(), 4096, PageBuffer::default(), &zero)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("read time: found 0 ns"), "{error}");
+    }
+}

@@ -1,0 +1,308 @@
+//! From a configuration with a clock to a drive that can be made: geometry, warm-up, length.
+
+use std::sync::Arc;
+
+use flashgc_base::spec::{SpecError, count};
+use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
+use flashgc_drive::source::Source;
+use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
+use flashgc_timed::Settings;
+use flashgc_timed::metrics::timeline::Window;
+use flashgc_timed::tenants::{ClassWeights, Tenant};
+use flashgc_workload::requests::{Requests, Space};
+
+use super::plan::TimedPlan;
+use crate::options::{RunConfig, TimedConfig, TimelineConfig};
+use crate::shape::no_blocks;
+use crate::tenants;
+use crate::times::Times;
+
+/// A timed drive and its runs, with everything checked and worked out.
+#[derive(Clone)]
+pub(crate) struct Timed {
+    /// The plan as asked for.
+    pub plan: TimedPlan,
+    /// The settings of the drive.
+    pub settings: Settings,
+    /// Page writes without the clock, before the requests.
+    pub precondition: u64,
+    /// Requests that are not measured.
+    pub warmup: u64,
+    /// Requests of the run, warm-up included.
+    pub requests: u64,
+    /// Replays of a trace; `None` of generators.
+    pub passes: Option<u64>,
+    /// The tenants, where several share the drive; else none.
+    pub tenants: Arc<[Tenant]>,
+    /// Requests a round of their classes.
+    pub weights: ClassWeights,
+    /// The window of which the first run keeps a timeline.
+    pub timeline: Option<Window>,
+    /// The file of trace events of the first run, and from when to when they are, in nanoseconds.
+    pub trace_events: Option<(String, u64, u64)>,
+    /// What the die of each slowest request did is kept.
+    pub keeps_operations: bool,
+}
+
+impl Timed {
+    /// Checks the options of a configuration for the clock, for pages of its size.
+    ///
+    /// # Errors
+    /// A workload without requests, a drive without times, words that make no sense.
+    pub(crate) fn plan(
+        timed: &TimedConfig,
+        config: &RunConfig,
+        times: Option<Times>,
+    ) -> Result<TimedPlan, SpecError> {
+        let times = times.ok_or_else(|| {
+            SpecError::new(
+                "a timed drive needs the times of its flash",
+                "--times read=60us,program=800us,erase=1.5ms,transfer=20us, or --device",
+            )
+        })?;
+        TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
+    }
+
+    /// Works the runs out on a drive of this shape that is to hold `pages` pages of data.
+    ///
+    /// # Errors
+    /// Blocks that the planes cannot share, a length or warm-up of another kind of drive.
+    pub(crate) fn new(
+        plan: TimedPlan,
+        config: &RunConfig,
+        geometry: &Geometry,
+        pages: u64,
+        placement: &PlacementSpec,
+        lifespan: Option<Lifespan>,
+        source: &dyn Source,
+    ) -> Result<Self, SpecError> {
+        let requests = requests(source)?;
+        let options = config.timed.as_ref().expect("a drive with a clock");
+        let tenants = tenants(options, config, geometry, source)?;
+        let settings = plan.settings(geometry, pages, placement, requests)?;
+        let (total, passes) = match (&config.length, lifespan) {
+            (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
+            (Length::Requests(amount), _) if !tenants.is_empty() => (*amount, None),
+            (Length::Passes(_), _) if !tenants.is_empty() => {
+                return Err(SpecError::new(
+                    "passes do not apply to tenants, whose traces begin again at their end",
+                    "give --requests, for example --requests 1000000",
+                ));
+            }
+            _ => length(&config.length, requests, geometry)?,
+        };
+        let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
+        let timeline = options.timeline.as_ref();
+        let trace_events = options.trace_events.as_ref();
+        Ok(Self {
+            plan,
+            settings,
+            precondition,
+            warmup,
+            requests: total,
+            passes,
+            tenants,
+            weights: ClassWeights::parse(&options.arbitration)?,
+            timeline: timeline.map(TimelineConfig::parse).transpose()?,
+            trace_events: trace_events
+                .map(|asked| asked.parse().map(|(from, to)| (asked.file.clone(), from, to)))
+                .transpose()?,
+            keeps_operations: options.worst,
+        })
+    }
+
+    /// The warm-up and the measured part.
+    pub(crate) fn extents(&self) -> Plan {
+        let extent = |amount| Extent { unit: Unit::Requests, amount };
+        Plan::of(extent(self.warmup), extent(self.requests - self.warmup))
+    }
+
+    /// The frontier of every plane: a pool that keeps the blocks that collections need.
+    pub(crate) fn frontier(&self, geometry: &Geometry) -> Result<Frontier, SpecError> {
+        let planes = self.settings.hardware.all_planes();
+        let kept = self.plan.blocks_kept(geometry.blocks() / planes);
+        Frontier::parse(&format!("pool:low={kept}"))
+    }
+
+    /// The configuration of the clock, every spec written out in full.
+    pub(crate) fn canonical(&self, timed: &TimedConfig, source: &dyn Source) -> TimedConfig {
+        let full = |(tenant, requests): (&Tenant, &Requests)| match requests {
+            Requests::Trace(_) | Requests::Live(_) => tenant.spec.to_string(),
+            Requests::Pages(spec) => {
+                tenant.spec.clone().with_workload(spec.to_string()).to_string()
+            }
+            Requests::DiskSim(spec) => {
+                tenant.spec.clone().with_workload(spec.to_string()).to_string()
+            }
+        };
+        TimedConfig {
+            tenants: self.tenants.iter().zip(source.tenants()).map(full).collect(),
+            arrivals: self.plan.arrivals.map(|arrivals| arrivals.to_string()),
+            ..timed.clone()
+        }
+    }
+}
+
+/// The tenants of a drive of this shape; none where it has one host.
+fn tenants(
+    timed: &TimedConfig,
+    config: &RunConfig,
+    geometry: &Geometry,
+    source: &dyn Source,
+) -> Result<Arc<[Tenant]>, SpecError> {
+    if timed.tenants.is_empty() {
+        return Ok(Arc::new([]));
+    }
+    if config.host.is_some() {
+        return Err(SpecError::new(
+            "found tenants with a host's cache, which is that of one host",
+            "leave out --host-cache, or --tenant",
+        ));
+    }
+    let unit = config.unit();
+    let logical_pages = geometry.logical_pages();
+    let space = Space { logical_pages, page_size: unit, request_size: unit };
+    tenants::resolve(timed, space, config.units_per_block(), source)
+}
+
+/// The workload as requests with times.
+fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
+    source.requests().ok_or_else(|| {
+        SpecError::new("the workload has no requests with times", "use another workload")
+    })
+}
+
+/// Refuses every option that a timed drive would ignore.
+pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
+    let refuse = |what: &str, hint| {
+        let message = format!("{what} only applies to --drive counting, found --drive timed");
+        Err(SpecError::new(message, hint))
+    };
+    let mapping = Mapping::parse(&config.mapping)?;
+    if !mapping.info().has_clock {
+        let what = format!("mapping {}", mapping.info().name);
+        return refuse(&what, "choose mapping page or dftl, or the other drive");
+    }
+    if mapping.info().name != "page" && config.timed.as_ref().is_some_and(|it| it.slc.is_some()) {
+        let message = format!("slc does not go together with mapping {}", mapping.info().name);
+        return Err(SpecError::new(message, "--mapping page"));
+    }
+    if config.swap.is_some() {
+        return refuse("a VM page cache", "leave it out, or choose the other drive");
+    }
+    Ok(())
+}
+
+/// The drive's shape. If the blocks are given, a trace takes the pages that it addresses. Otherwise
+/// the drive is as large as the trace needs, in whole blocks a plane; beside it are the blocks that
+/// its pages need, however many planes there are.
+pub(crate) fn geometry(
+    config: &RunConfig,
+    blocks: Option<u32>,
+    plan: &TimedPlan,
+    mapping: &Mapping,
+    placement: &PlacementSpec,
+    levels: bool,
+    source: &dyn Source,
+) -> Result<(Geometry, Option<u32>), FtlError> {
+    let b = config.units_per_block();
+    let fixed = requests(source)?.fixed_pages(b).filter(|_| source.tenants().is_empty());
+    let Some(pages) = fixed else {
+        let blocks = blocks.ok_or_else(|| no_blocks(config, source))?;
+        return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
+    };
+    let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
+    // Each plane needs its open blocks too.
+    let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
+    let enough = || whole_planes(&wanted, plan, mapping, open);
+    let Some(blocks) = blocks else {
+        return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
+    };
+    let geometry = Geometry::with_spare(blocks, b, config.spare)?;
+    if geometry.logical_pages() < pages {
+        return Err(SpecError::new(
+            format!(
+                "the workload addresses {}, and the drive has {}",
+                count(pages.into(), "page"),
+                geometry.logical_pages()
+            ),
+            format!("--blocks {}", enough()?),
+        )
+        .into());
+    }
+    Ok((geometry, None))
+}
+
+/// The blocks of the smallest drive for the pages of `wanted`: as many on each plane, with room for
+/// its share of the pages and of the map on flash, its `open` blocks, and what its pool keeps.
+fn whole_planes(
+    wanted: &Geometry,
+    plan: &TimedPlan,
+    mapping: &Mapping,
+    open: u32,
+) -> Result<u32, SpecError> {
+    let planes = u64::from(plan.hardware.all_planes());
+    let pages = wanted.logical_pages();
+    let held = u64::from(pages) + u64::from(mapping.pages_on_flash(pages));
+    let units = u64::from(plan.hardware.units_per_page);
+    let full = (held.div_ceil(units).div_ceil(planes) * units)
+        .div_ceil(u64::from(wanted.pages_per_block()));
+    let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
+    let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
+    // A plane that must keep nearly all its blocks has no room at any size; the map says so.
+    let in_slc =
+        |blocks: u64| u64::from(plan.blocks_for_slc(u32::try_from(blocks).unwrap_or(u32::MAX)));
+    while each < full + kept(each) + in_slc(each) + u64::from(open) && each < 100 * (full + 10) {
+        each += 1;
+    }
+    u32::try_from(each * planes).map_err(|_| {
+        SpecError::new("the drive would have more than 2^32 blocks", "use larger blocks")
+    })
+}
+
+/// Requests of a run until a failure: about as many pages as the blocks bear together. More are run
+/// where that is not enough.
+fn until_failure(lifespan: Lifespan, geometry: &Geometry) -> u64 {
+    let pages = lifespan.endurance.mean() * geometry.physical_pages() as f64;
+    pages.ceil() as u64
+}
+
+/// Requests of a run, and replays of a trace.
+fn length(
+    length: &Length,
+    requests: &Requests,
+    geometry: &Geometry,
+) -> Result<(u64, Option<u64>), SpecError> {
+    let pass = match requests {
+        Requests::Trace(trace) => Some(trace.requests_on(geometry.logical_pages())),
+        _ => None,
+    };
+    match (length, pass) {
+        (Length::Requests(amount), None) => Ok((*amount, None)),
+        (Length::Requests(amount), Some(pass)) => Ok((*amount, Some(amount.div_ceil(pass.max(1))))),
+        (Length::Passes(passes), Some(pass)) => Ok((passes.saturating_mul(pass), Some(*passes))),
+        (Length::Passes(_), None) => Err(SpecError::new(
+            "passes only apply to traces, and the workload is a generator",
+            "give --requests, for example --requests 1000000",
+        )),
+        _ => Err(SpecError::new(
+            "the length of a timed run is a number of requests, or passes of a trace",
+            "give --requests, for example --requests 1000000",
+        )),
+    }
+}
+
+/// Requests that are not measured, and page writes without the clock before them.
+fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), SpecError> {
+    match Warmup::parse(text)? {
+        Warmup::Share(share) => Ok(((share * total as f64).round() as u64, 0)),
+        Warmup::DriveWrites(times) => {
+            Ok((0, (times * f64::from(geometry.logical_pages())).round() as u64))
+        }
+        Warmup::Pages(pages) => Ok((0, pages)),
+        Warmup::Auto => Err(SpecError::new(
+            "warm-up auto only applies to --drive counting, found --drive timed",
+            "write drive writes such as 2x, or a share of the requests such as 10%",
+        )),
+    }
+}

@@ -1,0 +1,551 @@
+//! One timed run: writes without the clock to bring the drive into its state, then requests, of
+//! which the first are not measured. Stoppable at any moment.
+
+use std::time::{Duration, Instant};
+
+use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+use flashgc_drive::asked::Asked;
+use flashgc_drive::error::DriveError;
+use flashgc_drive::extent::INTERVALS;
+use flashgc_drive::passes::Rule;
+use flashgc_drive::stats::Interval;
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Packing, StreamTotals, ZombieCounts};
+use flashgc_host::HostCounts;
+use flashgc_timed::{
+    CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
+};
+use flashgc_workload::requests::RequestStream;
+
+use super::make;
+use super::parts::{Progress, open};
+use super::resolve::Timed;
+use super::simulated::Simulated;
+use crate::bytes::Written;
+use crate::checkpoint::Turns;
+use crate::config::Resolved;
+use crate::finished::{Finished, Life};
+use crate::run::{Control, Lengthened, Poll};
+use crate::worn::{Erases, Worn, tally};
+
+/// After this many requests without a write of the drive none is expected before the clock: more
+/// than come between two checkpoints of a database.
+const MOST_WITHOUT_WRITE: u64 = 1 << 24;
+
+/// A run whose last request finds more than this many in the system, and more than this share of all
+/// requests, was overloaded: no burst, since it is the end of the run.
+const LEAST_BEHIND: u64 = 1000;
+const SHARE_BEHIND: u64 = 10;
+
+/// The remains of a timed run when its drive is gone.
+pub(crate) struct TimedRun {
+    /// The counts of every drive.
+    pub finished: Finished,
+    /// The measurements.
+    pub meter: Meter,
+    /// Collections of the measured part.
+    pub collecting: CollectionResult,
+    /// The counts of the SLC region in it; `None` without one.
+    pub slc: Option<SlcCounts>,
+    /// Busy times in it.
+    pub utilisation: Utilisation,
+    /// Its nanoseconds.
+    pub ns: u64,
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Sum over its time of the requests in the system.
+    pub request_ns: u128,
+    /// Whether requests came too fast.
+    pub overload: Option<Overload>,
+    /// What a reader of its trace events should know.
+    pub note: Option<String>,
+}
+
+/// A moment of a drive, of which the differences are measured.
+struct Moment {
+    now: u64,
+    counters: Counters,
+    asked: Asked,
+    packing: Option<Packing>,
+    levelled: Option<Levelled>,
+    zombies: Option<ZombieCounts>,
+    streams: Option<StreamTotals>,
+    map_traffic: Option<MapTraffic>,
+    host: Option<HostCounts>,
+    totals: Totals,
+}
+
+impl Value for Moment {
+    value!(now, counters, asked, packing, levelled, zombies, streams, host, map_traffic, totals);
+}
+
+impl Value for TimedRun {
+    value!(
+        finished,
+        meter,
+        collecting,
+        slc,
+        utilisation,
+        ns,
+        completed,
+        request_ns,
+        overload,
+        note
+    );
+}
+
+impl Moment {
+    fn of(drive: &mut Simulated) -> Self {
+        let mut moment = Self {
+            now: drive.now(),
+            counters: drive.counters(),
+            asked: drive.asked(),
+            packing: drive.packing(),
+            levelled: None,
+            zombies: None,
+            streams: None,
+            map_traffic: None,
+            host: None,
+            totals: drive.totals(),
+        };
+        if let Some(drive) = drive.whole() {
+            moment.levelled = drive.layer().levelled();
+            moment.map_traffic = drive.map_traffic();
+            // A map on flash heeds no hints.
+            moment.zombies = drive.layer().zombies().filter(|_| moment.map_traffic.is_none());
+            moment.streams = drive.layer().stream_totals().cloned();
+            moment.host = drive.host_counts();
+        }
+        moment
+    }
+}
+
+/// A timed run under way.
+pub(crate) struct ClockedRun {
+    drive: Simulated,
+    precondition: Option<Precondition>,
+    /// The writes before the clock are made.
+    is_prepared: bool,
+    start: Option<Moment>,
+    settling: Vec<Interval>,
+    measured: Vec<Interval>,
+    wearing: Vec<Worn>,
+    last: Written,
+    /// Bytes a mapping unit.
+    unit: u32,
+    /// Its number.
+    index: u32,
+    stop: Stop,
+    completed: u64,
+    /// The number of advances of the run, each to its end or to the drive's.
+    rounds: u32,
+    /// It is being advanced once more.
+    under_way: bool,
+    /// Pieces that are done of the warm-up, or of the part that is being measured.
+    pieces: u64,
+    elapsed: Duration,
+    /// The start of the time that counts.
+    since: Instant,
+}
+
+impl State for ClockedRun {
+    state! {
+        named: "timed run";
+        values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
+            under_way, pieces, elapsed;
+        states: drive, precondition;
+        fixed: since, unit, index;
+    }
+}
+
+/// The writes that come before the requests: those of the same workload, drawn anew.
+struct Precondition {
+    stream: Box<dyn RequestStream>,
+    left: u64,
+    without_write: u64,
+}
+
+impl State for Precondition {
+    state! { values: left, without_write; states: stream; }
+}
+
+/// Called between two steps of a run, with how far it is; false means stop.
+type Look<'a> = &'a mut dyn FnMut(&mut ClockedRun, u64) -> bool;
+
+impl ClockedRun {
+    /// Run number `index`, at its beginning. With `threads` its channels may be simulated one by one, by
+    /// so many threads.
+    pub(crate) fn new(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        threads: Option<usize>,
+    ) -> Result<Self, DriveError> {
+        let since = Instant::now();
+        let drive = make::drive(resolved, timed, index, threads)?;
+        Self::of(resolved, timed, index, drive, since)
+    }
+
+    /// Run number `index` of `drive`, which is new.
+    pub(super) fn of(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        drive: Simulated,
+        since: Instant,
+    ) -> Result<Self, DriveError> {
+        let precondition = match timed.precondition {
+            0 => None,
+            left => {
+                // Streams of their own: the requests that follow are those of a run without this.
+                let seed = Stream::new(resolved.seed(index), "precondition").bits();
+                let stream = open(resolved, timed, seed, None)?;
+                Some(Precondition { stream, left, without_write: 0 })
+            }
+        };
+        Ok(Self {
+            drive,
+            precondition,
+            is_prepared: false,
+            start: None,
+            settling: Vec::new(),
+            measured: Vec::new(),
+            wearing: Vec::new(),
+            last: Written::default(),
+            unit: resolved.config.unit(),
+            index,
+            stop: Stop::Reached,
+            completed: 0,
+            rounds: 0,
+            under_way: false,
+            pieces: 0,
+            elapsed: Duration::ZERO,
+            since,
+        })
+    }
+
+    /// Counts the time until now.
+    fn lap(&mut self) {
+        let now = Instant::now();
+        self.elapsed += now - std::mem::replace(&mut self.since, now);
+    }
+
+    /// Prepares the measured part if that is still to be done, then runs its requests in
+    /// [`INTERVALS`] pieces. Returns whether it was not told to stop.
+    fn advance_untimed(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        if !self.prepare(timed, look)? {
+            return Ok(false);
+        }
+        let warmup = timed.warmup;
+        if self.start.is_none() {
+            let count = if warmup > 0 { INTERVALS / 3 } else { 0 };
+            for piece in self.pieces + 1..=count {
+                if !self.interval(part(warmup, piece, count), timed, look)? {
+                    return Ok(false);
+                }
+                if self.stop != Stop::Reached {
+                    return Ok(true);
+                }
+                self.pieces = piece;
+            }
+            self.pieces = 0;
+            self.start = Some(Moment::of(&mut self.drive));
+        }
+        let amount = timed.requests - warmup;
+        let from = warmup + u64::from(self.rounds) * amount;
+        for piece in self.pieces + 1..=INTERVALS {
+            if !self.interval(from + part(amount, piece, INTERVALS), timed, look)? {
+                return Ok(false);
+            }
+            if self.stop != Stop::Reached {
+                return Ok(true);
+            }
+            self.pieces = piece;
+        }
+        Ok(true)
+    }
+
+    /// Makes the writes that come before the requests. Returns whether it was not told to stop.
+    fn prepare(&mut self, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        let mut requests = Vec::new();
+        // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+        while let Some(writes) = &mut self.precondition
+            && writes.left > 0
+            && writes.without_write < MOST_WITHOUT_WRITE
+            && !self.drive.has_ended()
+        {
+            writes.stream.fill(&mut requests, self.drive.between_looks() as usize)?;
+            if requests.is_empty() {
+                break;
+            }
+            let written = self.drive.prepare(&requests, writes.left)?;
+            writes.left -= written;
+            writes.without_write =
+                if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
+            let done = timed.precondition - writes.left;
+            if !look(self, done) {
+                return Ok(false);
+            }
+        }
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            self.last = self.written();
+        }
+        Ok(true)
+    }
+
+    fn written(&mut self) -> Written {
+        let (asked, packing) = (self.drive.asked(), self.drive.packing());
+        Written::new(&self.drive.counters(), asked, packing)
+    }
+
+    /// Goes on until so many requests are completed, and records the interval. Returns whether it was
+    /// not told to stop.
+    fn interval(&mut self, target: u64, timed: &Timed, look: Look<'_>) -> Result<bool, DriveError> {
+        let mut going = true;
+        while going && self.stop == Stop::Reached && self.completed < target {
+            let next = target.min(self.completed + self.drive.between_looks());
+            self.stop = self.drive.run(target, next)?;
+            self.completed = self.drive.completed();
+            going = look(self, timed.precondition + self.completed);
+        }
+        let now = self.written();
+        let interval = now.since(&self.last, self.unit);
+        self.last = now;
+        match self.start {
+            None => self.settling.push(interval),
+            Some(_) => self.measured.push(interval),
+        }
+        let host_pages = self.drive.counters().host_pages;
+        let wears = self.drive.whole().is_some_and(|drive| drive.layer().wear().is_some());
+        if wears && interval.host_pages > 0 {
+            self.wearing.push(Worn::of(host_pages, &erases(&mut self.drive)));
+        }
+        Ok(going)
+    }
+}
+
+impl Lengthened for ClockedRun {
+    type Done = TimedRun;
+
+    fn advance(
+        &mut self,
+        resolved: &Resolved,
+        control: &Control,
+        mut poll: Option<Poll<'_>>,
+        turns: &mut Turns<'_>,
+    ) -> Result<bool, DriveError> {
+        let timed = resolved.timed.as_ref().expect("a drive with a clock");
+        self.since = Instant::now();
+        self.under_way = true;
+        let programs = self.drive.counters().programs();
+        let mut progress = Progress::new(timed, self.completed, programs);
+        let mut told = 0;
+        let mut look = |run: &mut Self, done: u64| {
+            progress.report(done, run.drive.counters().programs(), control);
+            if let Some((changes, slowest)) = run.drive.slowest_since(told) {
+                told = changes;
+                control.tell_worst(WorstResult::of(&slowest, run.index));
+            }
+            if let Some(poll) = &mut poll {
+                poll();
+            }
+            let goes_on = !control.is_cancelled();
+            if !goes_on || turns.is_due() {
+                // Before the interval is recorded: it goes on.
+                run.lap();
+                turns.store(run.rounds + 1, run);
+                run.since = Instant::now();
+            }
+            goes_on
+        };
+        let going = self.advance_untimed(timed, &mut look);
+        self.lap();
+        let going = going?;
+        if going {
+            self.under_way = false;
+            self.rounds += 1;
+            self.pieces = 0;
+        }
+        Ok(going && self.stop == Stop::Reached)
+    }
+
+    fn is_due(&self, rounds: u32) -> bool {
+        self.under_way || self.rounds < rounds
+    }
+
+    fn store_done(&self, turns: &mut Turns<'_>) {
+        if !self.under_way {
+            turns.store(self.rounds, self);
+        }
+    }
+
+    fn measured(&self) -> &[Interval] {
+        &self.measured
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stop != Stop::Reached
+    }
+
+    fn has_erased(&self) -> bool {
+        let erases = self.drive.erases();
+        self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
+    }
+
+    /// Nothing but erases wears blocks.
+    fn may_fail(&self) -> bool {
+        self.has_erased()
+    }
+
+    /// A drive with a clock replays a trace as often as it is told.
+    fn needs_another(&self, _: &Rule) -> bool {
+        false
+    }
+
+    fn finish(self, _: &Resolved) -> TimedRun {
+        let Self { mut drive, start, stop, elapsed, .. } = self;
+        let now = drive.now();
+        let is_open = drive.has_open_loop();
+        let note = drive.whole().and_then(|drive| {
+            drive.observer_mut().finish(now);
+            drive.observer_mut().end_trace(now)
+        });
+        let end = Moment::of(&mut drive);
+        // Cancelled before anything was measured.
+        let start = start.unwrap_or_else(|| Moment::of(&mut drive));
+        let ns = end.now - start.now;
+        let erases = erases(&mut drive);
+        let (mut life, mut failures) = (None, Vec::new());
+        if let Some(drive) = drive.whole()
+            && let Some(wear) = drive.layer().wear()
+        {
+            failures = wear.failures().to_vec();
+            life = Some(Life {
+                reserve: wear.reserve(),
+                first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
+                system_failure: wear
+                    .system_failure()
+                    .map(|(moment, cause)| ((moment, end.asked), cause)),
+            });
+        }
+        let finished = Finished {
+            passes: 0,
+            counters: end.counters.since(&start.counters),
+            asked: end.asked.since(&start.asked),
+            packing: end.packing.zip(start.packing).map(|(end, start)| end.since(&start)),
+            programs: end.counters.programs(),
+            decisions: drive.decisions(),
+            erases: Erases::of(&erases),
+            tally: tally(&erases),
+            life,
+            levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
+            zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
+            streams: end
+                .streams
+                .as_ref()
+                .zip(start.streams.as_ref())
+                .map(|(end, start)| end.since(start)),
+            failures,
+            host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
+            wearing: self.wearing,
+            merges: None,
+            map_traffic: end
+                .map_traffic
+                .zip(start.map_traffic)
+                .map(|(end, start)| end.since(&start)),
+            swapping: None,
+            map_bytes: drive.map_bytes(),
+            settling: self.settling,
+            measured: self.measured,
+            elapsed,
+        };
+        TimedRun {
+            finished,
+            collecting: CollectionResult::between(&start.totals, &end.totals),
+            slc: (end.totals.slc.as_ref().zip(start.totals.slc.as_ref()))
+                .map(|(end, start)| end.joined(start, |end, start| end - start)),
+            utilisation: Utilisation::between(&start.totals, &end.totals, ns),
+            ns,
+            completed: end.totals.completed - start.totals.completed,
+            request_ns: end.totals.request_ns - start.totals.request_ns,
+            overload: match stop {
+                Stop::Overload => Some(overload(&start, &end)),
+                _ => left_behind(&end.totals, now, is_open),
+            },
+            note,
+            meter: drive.measured(),
+        }
+    }
+}
+
+/// The end of piece `piece` of `count` pieces of `amount` requests.
+fn part(amount: u64, piece: u64, count: u64) -> u64 {
+    (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
+}
+
+/// Erase counts of all blocks of the drive.
+fn erases(drive: &mut Simulated) -> Vec<u32> {
+    let mut erases = Vec::new();
+    drive.each_map(|map| {
+        let planes = (0..map.planes()).map(|plane| map.blocks(plane).erase_counts());
+        erases.extend(planes.flatten());
+    });
+    erases
+}
+
+/// The overload of the drive: arrivals a second, and requests served a second.
+fn overload(start: &Moment, end: &Moment) -> Overload {
+    let seconds = (end.now - start.now) as f64 / 1e9;
+    let rate = |from: u64, to: u64| (to - from) as f64 / seconds;
+    Overload {
+        offered_per_second: rate(start.totals.arrived, end.totals.arrived),
+        sustainable_per_second: rate(start.totals.completed, end.totals.completed),
+        outstanding: end.totals.arrived - end.totals.completed,
+        is_cut_short: true,
+    }
+}
+
+/// The overload of a run that came to its end: so many of its requests were in the system when the
+/// last one arrived that it was far behind. Rates are of the whole run.
+fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
+    let outstanding = totals.at_last_arrival;
+    let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;
+    let rate = |amount: u64, ns: u64| amount as f64 * 1e9 / ns.max(1) as f64;
+    (is_open && is_behind).then(|| Overload {
+        offered_per_second: rate(totals.arrived, totals.last_arrival_ns),
+        sustainable_per_second: rate(totals.completed, now),
+        outstanding,
+        is_cut_short: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind(outstanding: u64, arrived: u64, is_open: bool) -> Option<Overload> {
+        let totals = Totals {
+            at_last_arrival: outstanding,
+            arrived,
+            completed: arrived,
+            last_arrival_ns: 2_000_000_000,
+            ..Totals::default()
+        };
+        left_behind(&totals, 4_000_000_000, is_open)
+    }
+
+    #[test]
+    fn a_run_is_left_behind_by_more_than_a_thousand_requests_and_more_than_a_tenth() {
+        assert_eq!(behind(1000, 2000, true), None);
+        assert!(behind(1001, 2000, true).is_some());
+        assert_eq!(behind(1001, 10_010, true), None);
+        assert!(behind(1002, 10_010, true).is_some());
+        // A closed loop waits for its drive and sends no faster.
+        assert_eq!(behind(1500, 2000, false), None);
+        // 3000 come in 2 s and are served in 4 s.
+        let overload = behind(1500, 3000, true).unwrap();
+        assert_eq!((overload.offered_per_second, overload.sustainable_per_second), (1500.0, 750.0));
+        assert_eq!((overload.outstanding, overload.is_cut_short), (1500, false));
+    }
+}

@@ -1,0 +1,201 @@
+//! The drive of a run: simulated as a whole, or channel by channel. Both give the same digits.
+
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_drive::asked::Asked;
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::{Counters, Packing, Stepwise};
+use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
+use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+
+/// Requests between two looks at whether to stop.
+const BETWEEN_LOOKS: u64 = 8192;
+/// The same where threads must be made anew after a look, and requests are of few pages.
+const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
+
+/// See the module's text.
+pub(super) enum Simulated {
+    Whole(Box<TimedDrive<Meter>>),
+    ByChannel(Box<Channels>),
+}
+
+impl State for Simulated {
+    fn save(&self, to: &mut Writer<'_>) {
+        match self {
+            Self::Whole(drive) => drive.save(to),
+            Self::ByChannel(drive) => drive.save(to),
+        }
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        match self {
+            Self::Whole(drive) => drive.restore(from),
+            Self::ByChannel(drive) => drive.restore(from),
+        }
+    }
+}
+
+impl Simulated {
+    /// Requests between two looks at whether to stop.
+    pub fn between_looks(&self) -> u64 {
+        match self {
+            Self::Whole(_) => BETWEEN_LOOKS,
+            Self::ByChannel(_) => BETWEEN_LOOKS_OF_THREADS,
+        }
+    }
+
+    /// Goes on until `until` requests are completed, or to about `about` where that is less.
+    pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
+        match self {
+            Self::Whole(drive) => drive.run(Until { completed: until.min(about), ..Until::END }),
+            Self::ByChannel(drive) => drive.run(until, about),
+        }
+    }
+
+    /// Does `requests` before the clock starts, until the drive has written `most` pages, or its life has
+    /// ended. Returns how many those were.
+    pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
+        match self {
+            Self::Whole(drive) => drive.prepare(requests, most),
+            Self::ByChannel(drive) => {
+                let mut pages = Vec::new();
+                for request in requests.iter().filter(|request| request.op == Op::Write) {
+                    pages.extend(drive.shape().pages_of(request)?);
+                }
+                pages.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+                drive.precondition(&pages)?;
+                Ok(pages.len() as u64)
+            }
+        }
+    }
+
+    /// The drive where it is simulated as a whole: a drive with a cache, with hints, with streams or with
+    /// an end is.
+    pub fn whole(&mut self) -> Option<&mut TimedDrive<Meter>> {
+        match self {
+            Self::Whole(drive) => Some(drive),
+            Self::ByChannel(_) => None,
+        }
+    }
+
+    /// The maps, one behind the other: one, or one a channel.
+    pub fn each_map(&mut self, mut look: impl FnMut(&dyn Stepwise)) {
+        match self {
+            Self::Whole(drive) => look(drive.layer()),
+            Self::ByChannel(drive) => drive.each_map(look),
+        }
+    }
+
+    /// Nanoseconds since the start.
+    pub fn now(&self) -> u64 {
+        match self {
+            Self::Whole(drive) => drive.now(),
+            Self::ByChannel(drive) => drive.now(),
+        }
+    }
+
+    /// Requests completed.
+    pub fn completed(&mut self) -> u64 {
+        match self {
+            Self::Whole(drive) => drive.totals().completed,
+            Self::ByChannel(drive) => drive.completed(),
+        }
+    }
+
+    /// Whether requests arrive at times of their own.
+    pub fn has_open_loop(&self) -> bool {
+        match self {
+            Self::Whole(drive) => drive.has_open_loop(),
+            Self::ByChannel(_) => true,
+        }
+    }
+
+    /// Blocks erased.
+    pub fn erases(&self) -> u64 {
+        match self {
+            Self::Whole(drive) => drive.layer().counters().erases,
+            Self::ByChannel(drive) => drive.erases(),
+        }
+    }
+
+    /// Whether the drive's life has ended.
+    pub fn has_ended(&self) -> bool {
+        match self {
+            Self::Whole(drive) => drive.layer().has_ended(),
+            Self::ByChannel(_) => false,
+        }
+    }
+
+    /// The counts of the map.
+    pub fn counters(&mut self) -> Counters {
+        match self {
+            Self::Whole(drive) => drive.counters(),
+            Self::ByChannel(drive) => drive.counters(),
+        }
+    }
+
+    /// The counts of the page buffer.
+    pub fn packing(&mut self) -> Option<Packing> {
+        match self {
+            Self::Whole(drive) => drive.layer().packing(),
+            Self::ByChannel(drive) => drive.packing(),
+        }
+    }
+
+    /// A digest of every decision so far.
+    pub fn decisions(&mut self) -> u64 {
+        match self {
+            Self::Whole(drive) => drive.layer().decisions(),
+            Self::ByChannel(drive) => drive.decisions(),
+        }
+    }
+
+    /// Bytes of memory that the drive needs for its map.
+    pub fn map_bytes(&mut self) -> u64 {
+        match self {
+            Self::Whole(drive) => drive.map_bytes(),
+            Self::ByChannel(drive) => drive.map_bytes(),
+        }
+    }
+
+    /// What the host has asked for beside the pages that it wrote.
+    pub fn asked(&mut self) -> Asked {
+        match self {
+            Self::Whole(drive) => drive.asked(),
+            Self::ByChannel(drive) => drive.asked(),
+        }
+    }
+
+    /// The counts.
+    pub fn totals(&mut self) -> Totals {
+        match self {
+            Self::Whole(drive) => drive.totals().clone(),
+            Self::ByChannel(drive) => drive.totals(),
+        }
+    }
+
+    /// The slowest request, if the slowest of a kind has changed since there were `told` changes; and how many
+    /// there are now.
+    pub fn slowest_since(&mut self, told: u64) -> Option<(u64, Worst)> {
+        let (changes, slowest) = match self {
+            Self::Whole(drive) => {
+                let worst = drive.observer().worst();
+                let changes = worst.changes();
+                (changes, (changes > told).then(|| worst.slowest().cloned()))
+            }
+            Self::ByChannel(drive) => {
+                let changes = drive.changes();
+                (changes, (changes > told).then(|| drive.worst().slowest().cloned()))
+            }
+        };
+        Some((changes, slowest??))
+    }
+
+    /// What was measured until the last event.
+    pub fn measured(self) -> Meter {
+        match self {
+            Self::Whole(drive) => drive.into_observer(),
+            Self::ByChannel(drive) => drive.measured(),
+        }
+    }
+}

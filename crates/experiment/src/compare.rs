@@ -1,0 +1,120 @@
+//! Ranking of results that share a workload: who writes least (with a page cache: whose flash is
+//! busy for the shortest time; with a clock: whose requests are answered first), by how much, and
+//! whether the difference is more than noise.
+
+use flashgc_drive::passes::level;
+use flashgc_drive::stats::{all_equal, half_width95};
+use serde::{Deserialize, Serialize};
+
+use crate::result::RunResult;
+
+/// What the interval of a difference is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Nothing to be uncertain of: the same finite writes, and no random numbers.
+    Exact,
+    /// Differences run by run: run i of both saw the same workload.
+    Runs,
+    /// Differences pass by pass of a trace.
+    Passes,
+    /// Differences batch by batch of the same writes.
+    Batches,
+    /// The intervals of the two figures, which are independent.
+    Apart,
+    /// There is none.
+    None,
+}
+
+/// One result's place among those it was compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Index into the results compared.
+    pub index: usize,
+    /// 1 for the least figure ([`RunResult::figure`]).
+    pub place: usize,
+    /// The figure over the least one's: "1.21x more writes". NaN without a figure.
+    pub ratio: f64,
+    /// The figure minus the least one's. NaN without a figure.
+    pub difference: f64,
+    /// Half the 95% interval of the difference; `None` where it cannot be told.
+    pub difference_ci95: Option<f64>,
+    /// What that interval is of.
+    pub basis: Basis,
+    /// Whether the difference is inside its interval; never without one, or where it is exact.
+    pub inside_noise: bool,
+}
+
+/// Ranks `results`, the least figure first. Results without a figure come last.
+pub fn compare(results: &[RunResult]) -> Vec<Rank> {
+    let mut order: Vec<usize> = (0..results.len()).collect();
+    let key = |index: &usize| match results[*index].figure() {
+        value if value.is_nan() => f64::INFINITY,
+        value => value,
+    };
+    order.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let Some(best) = order.first().map(|&index| &results[index]) else {
+        return Vec::new();
+    };
+    let ranked = order.iter().enumerate().map(|(position, &index)| {
+        let result = &results[index];
+        let difference = result.figure() - best.figure();
+        let (half, basis) = match position {
+            _ if difference.is_nan() => (None, Basis::None),
+            0 => (Some(0.0), Basis::Exact),
+            _ => uncertainty(result, best),
+        };
+        Rank {
+            index,
+            place: position + 1,
+            ratio: result.figure() / best.figure(),
+            difference,
+            difference_ci95: half,
+            basis,
+            inside_noise: basis != Basis::Exact && half.is_some_and(|half| difference <= half),
+        }
+    });
+    ranked.collect()
+}
+
+/// Half the interval of the difference between two results, and what it is of.
+fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
+    let whole = !result.interrupted && !best.interrupted;
+    let same =
+        whole && result.samples.writes.is_some() && result.samples.writes == best.samples.writes;
+    if same && result.samples.exact && best.samples.exact {
+        return (Some(0.0), Basis::Exact);
+    }
+    let (values, others) = (result.figures(), best.figures());
+    let (alike, others_alike) = (all_equal(values), all_equal(others));
+    // With a clock, runs that are alike served the same requests to the end, without a draw.
+    if whole && result.timed.is_some() && alike && others_alike {
+        return (Some(0.0), Basis::Exact);
+    }
+    // Interrupted results may lack different runs; runs that are all alike are one run.
+    if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
+        return (Some(half_width95(&differences(values, others))), Basis::Runs);
+    }
+    // Samples are of the first run: they tell of figures that are of as many runs.
+    let same = same && values.len() == others.len();
+    let (values, others) = (&result.samples.values, &best.samples.values);
+    if same && values.len() == others.len() && result.samples.passes == best.samples.passes {
+        let differences = differences(values, others);
+        let (half, basis) = match result.samples.passes {
+            true => (level(&differences).map(|level| level.half), Basis::Passes),
+            false => (Some(half_width95(&differences)), Basis::Batches),
+        };
+        if let Some(half) = half.filter(|half| half.is_finite()) {
+            return (Some(half), basis);
+        }
+    }
+    // Independent intervals: the half widths add in squares.
+    match result.figure_ci95().zip(best.figure_ci95()) {
+        Some((half, other)) => (Some(half.hypot(other)), Basis::Apart),
+        None => (None, Basis::None),
+    }
+}
+
+fn differences(values: &[f64], others: &[f64]) -> Vec<f64> {
+    values.iter().zip(others).map(|(one, other)| one - other).collect()
+}

@@ -1,0 +1,250 @@
+//! The resolved configuration of a run: everything in it is checked and worked out.
+
+use std::sync::Arc;
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::error::DriveError;
+use flashgc_drive::extent::Plan;
+use flashgc_drive::source::Source;
+use flashgc_drive::swap::SwapSpec;
+use flashgc_ftl::{
+    Allocation, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling,
+    Lifespan, MakePick, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation,
+    Victim,
+};
+use flashgc_host::{HostSpec, HostWatch};
+use flashgc_workload::requests::Space;
+use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
+
+use crate::ahead::Ahead;
+use crate::clocked::Timed;
+use crate::options::RunConfig;
+use crate::times::Times;
+
+/// The policies of a drive that come from outside, in place of those that the configuration names.
+#[derive(Clone, Default)]
+pub struct Outside {
+    /// The name of the victim policy, and what makes it.
+    pub victim: Option<(String, MakePick)>,
+    /// The placement.
+    pub placement: Option<ExternalPlacement>,
+}
+
+/// A configuration with everything in it checked and worked out.
+#[derive(Clone)]
+pub struct Resolved {
+    /// The configuration, every spec written out in full.
+    pub config: RunConfig,
+    /// The drive's shape.
+    pub geometry: Geometry,
+    /// Blocks that were asked for, or that the pages of a trace need, where the planes take more.
+    pub blocks_asked: Option<u32>,
+    /// The runs' warm-up and measured part.
+    pub plan: Plan,
+    /// Whether the warm-up is found from the run itself.
+    pub auto_warmup: bool,
+    /// Where commands come from.
+    pub source: Arc<dyn Source>,
+    /// The streams of writes by address, where the workload does not say them.
+    pub streams: Option<Arc<StreamRanges>>,
+    /// How long operations keep the flash busy, where that is asked for.
+    pub times: Option<Times>,
+    /// Whether the runs go on until a failure rather than for a length.
+    pub until_failure: bool,
+    /// The host between the workload and the drive.
+    pub host: Option<HostSpec>,
+    /// The settings of a drive with a clock; `None` without one.
+    pub(crate) timed: Option<Timed>,
+    /// The page cache of a virtual memory system in front of the drive, where there is one.
+    pub swap: Option<SwapSpec>,
+    pub(crate) mapping: Mapping,
+    pub(crate) lifespan: Option<Lifespan>,
+    /// The victim policy; `None` where the mapping has a way of its own.
+    pub(crate) victim: Option<Victim>,
+    pub(crate) frontier: Frontier,
+    pub(crate) allocation: Allocation,
+    pub(crate) levelling: Option<Levelling>,
+    pub(crate) placement: PlacementSpec,
+    pub(crate) fill: Fill,
+    /// How mapping units are gathered in flash pages.
+    pub(crate) buffer: PageBuffer,
+    /// Bytes of memory of one layer.
+    pub(crate) bytes: u64,
+}
+
+impl Resolved {
+    /// Bytes of memory of one layer; also finds faults that only the making of one shows.
+    pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
+        let layout = self.layout(0);
+        match &self.victim {
+            Some(victim) => victim.bytes(&layout),
+            None => Ok(flashgc_ftl::page_map_bytes(&layout)),
+        }
+    }
+
+    /// The translation layer of run number `run`, counted from 0.
+    ///
+    /// # Errors
+    /// Those of the layer, and of the workload where the placement must know it.
+    pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
+        let mut layout = self.layout(run);
+        if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {
+            let future = Ahead::new(self.workload(run)?.0);
+            layout.placement = layout.placement.with_future(Box::new(future));
+        }
+        Ok(self.mapping.build(layout, &|layout| self.victim()?.build(layout))?)
+    }
+
+    /// What the drive is asked for in run number `run`, by the host's cache where there is one, whose
+    /// counts are watched.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn workload(
+        &self,
+        run: u32,
+    ) -> Result<(Box<dyn Workload>, Option<HostWatch>), DriveError> {
+        let workload = self.commands(run)?;
+        let Some(spec) = &self.host else { return Ok((workload, None)) };
+        let pages = self.geometry.logical_pages();
+        let host = spec.open(workload, self.config.unit(), pages, self.seed(run));
+        let host = host.map_err(FtlError::from)?;
+        let watch = host.watch();
+        Ok((Box::new(host), Some(watch)))
+    }
+
+    fn maps_pages(&self) -> bool {
+        self.mapping.info().name == Mapping::default().info().name
+    }
+
+    /// The layout and the victim policy of a drive that is not run but kept: that of the first run.
+    ///
+    /// # Errors
+    /// A mapping other than by pages; a placement that must know what the host will write.
+    pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
+        if !self.maps_pages() {
+            return Err(SpecError::new(
+                format!("the mapping is {}, expected page", self.mapping),
+                "leave --mapping out",
+            ));
+        }
+        self.placement.check_without_future()?;
+        Ok((self.layout(0), self.victim()?.clone()))
+    }
+
+    pub(crate) fn layout(&self, run: u32) -> Layout {
+        Layout {
+            geometry: self.geometry,
+            frontier: self.frontier,
+            allocation: self.allocation,
+            levelling: self.levelling,
+            placement: self.placement.clone(),
+            streams: self.has_streams(),
+            buffer: self.buffer,
+            slc: self.timed.as_ref().and_then(|it| it.settings.slc).map(|slc| slc.region),
+            lifespan: self.lifespan,
+            fill: self.fill,
+            seed: self.seed(run),
+        }
+    }
+
+    /// What the drive offers the workload, and the size of requests that generators make.
+    pub(crate) fn space(&self) -> Space {
+        let page_size = self.config.unit();
+        Space {
+            logical_pages: self.geometry.logical_pages(),
+            page_size,
+            request_size: self.config.request_size.unwrap_or(page_size),
+        }
+    }
+
+    /// The page commands of run number `run`.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
+        let mut commands = self.source.open(&self.space(), self.seed(run))?;
+        if let Some(ranges) = &self.streams {
+            commands = Box::new(Ranged::new(commands, Arc::clone(ranges), self.config.unit()));
+        }
+        Ok(match self.config.flush_every {
+            Some(every) => Box::new(Flushing::new(commands, every)),
+            None => commands,
+        })
+    }
+
+    /// A page map over planes, for a drive with a clock.
+    pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
+        self.victim()?.build_stepwise(layout)
+    }
+
+    fn victim(&self) -> Result<&Victim, SpecError> {
+        let missing = || SpecError::new("a page map needs a victim policy, found none", "");
+        self.victim.as_ref().ok_or_else(missing)
+    }
+
+    /// Whether the host tells the drive anything, and whether that heeds it.
+    pub fn hints(&self) -> (bool, bool) {
+        let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
+        let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);
+        (told, asks || self.placement.asks_for_zombies())
+    }
+
+    /// Whether writes have streams, which the drive then keeps.
+    pub(crate) fn has_streams(&self) -> bool {
+        self.streams.is_some() || self.source.has_streams()
+    }
+
+    /// The placement handles of a drive with flexible data placement; `None` of another.
+    pub(crate) fn handles(&self) -> Option<Handles> {
+        self.placement.handles()
+    }
+
+    /// The seed of run number `run`.
+    pub fn seed(&self, run: u32) -> u64 {
+        self.config.seed.wrapping_add(u64::from(run))
+    }
+
+    /// Whether a policy comes from outside and must stay on the calling thread.
+    pub fn is_external(&self) -> bool {
+        self.has_external_victim() || self.placement.is_external()
+    }
+
+    fn has_external_victim(&self) -> bool {
+        matches!(self.victim, Some(Victim::External(..)))
+    }
+
+    /// Why its runs cannot be saved; `None` if they can.
+    pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
+        if self.has_external_victim() {
+            return Some(
+                "a victim policy written in Python cannot be saved: what it knows is its own; hint: run \
+                 without a checkpoint",
+            );
+        }
+        if self.placement.is_external() {
+            return Some(
+                "a placement written in Python cannot be saved: what it knows is its own; hint: run \
+                 without a checkpoint",
+            );
+        }
+        let timed = self.timed.as_ref()?;
+        if timed.trace_events.is_some() {
+            return Some(
+                "trace events cannot be saved; hint: leave them out, or run without a checkpoint",
+            );
+        }
+        timed.timeline.is_some().then_some(
+            "a timeline cannot be saved; hint: leave out the timeline, or run without a checkpoint",
+        )
+    }
+
+    /// Finds faults that only the making of a layer shows, before any long run begins.
+    pub(crate) fn check_frontier(&self) -> Result<(), FtlError> {
+        self.mapping.check(&self.layout(0))?;
+        if !self.mapping.info().has_victims {
+            return Ok(());
+        }
+        self.layout(0).check()
+    }
+}

@@ -1,0 +1,32 @@
+//! Experiments: what is asked for, the runs, and what came of them.
+//!
+//! [`simulate`](simulate::simulate) is the entrance: configurations in, results out. Start reading
+//! there.
+
+mod ahead;
+pub mod bytes;
+pub mod checkpoint;
+pub mod clocked;
+pub mod compare;
+pub mod config;
+mod finished;
+pub mod hosted;
+mod measured;
+mod memory;
+pub mod options;
+pub mod replayed;
+mod resolve;
+pub mod result;
+mod run;
+mod shape;
+pub mod simulate;
+pub mod stream_results;
+mod streams;
+pub mod swap_results;
+pub mod tenants;
+pub mod times;
+pub mod wear;
+pub mod worn;
+
+/// The version that every result carries.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,423 @@
+//! The options of every drive: its shape, its collections, its host, and the course of the runs.
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::extent::{Length, Plan, Warmup};
+use flashgc_drive::source;
+use flashgc_ftl::{
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PageBuffer,
+    PlacementSpec, Scheme, VictimSpec, collectors,
+};
+use flashgc_host::write_back::HintsSpec;
+use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_workload::trace::{Numbering, Paging, TraceError, format, parse_devices};
+use serde::{Deserialize, Serialize};
+
+use super::info::OptionInfo;
+use super::kinds::{Case, Kind, Section};
+use super::timed::TimedConfig;
+use crate::times::Times;
+
+/// Victim policy and write frontier of a mapping that takes none.
+pub const NONE: &str = "none";
+
+const fn workload(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Workload, kind)
+}
+
+const fn drive(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Drive, kind)
+}
+
+const fn gc(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Gc, kind)
+}
+
+const fn host(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Host, kind)
+}
+
+const fn swap(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Swap, kind)
+}
+
+const fn run(kind: Kind) -> OptionInfo {
+    OptionInfo::new(Section::Run, kind)
+}
+
+super::holder! {
+    /// One configuration, as typed or as read from an experiment file.
+    ///
+    /// Later fields are not written where they have their default: digests stay.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct RunConfig: Run in RUN {
+        blocks: Option<u32> => "4096",
+            "Physical blocks N, rounded up to the same number on every plane.",
+            drive(Kind::Count).cases(&[(Case::Trace, "as many as its pages need")]);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        capacity: Option<u64> => "",
+            "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same number \
+             on every plane, and the result says by how much.",
+            drive(Kind::Size).example("960GB").needs_unit().range(1, u64::MAX);
+        pages_per_block: u32 => "256",
+            "Pages a block b, from 2 on.",
+            drive(Kind::Count);
+        page_size: u32 => "4KiB",
+            "Size of a flash page.",
+            drive(Kind::Size).example("16KiB");
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mapping_unit: Option<u32> => "the page size",
+            "Size of the pieces that are mapped one by one. Where a flash page holds several, writes are \
+             gathered in a page buffer, and a page is programmed when it is full. Counts of pages are \
+             then in mapping units.",
+            drive(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+        #[serde(skip_serializing_if = "is_true")]
+        power_protection: bool => "yes",
+            "What waits in the page buffer and in a write cache survives a loss of power. With no, a flush \
+             command programs the cache, and pages partly filled; a collection does so before its \
+             erase.",
+            drive(Kind::YesNo);
+        spare: f64 => "10%",
+            "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
+            drive(Kind::Share).example("7%").several();
+        #[serde(skip_serializing_if = "is_page")]
+        mapping: String => "page",
+            "How logical pages are found on flash: {words}. Log-block mappings (fast, bast) choose \
+             their own blocks, without a victim policy and a write frontier.",
+            gc(Kind::Spec).example("fast:log_blocks=32").several().listed("mappings")
+                .checked(|_, text| Mapping::parse(text).map(drop));
+        victim: String => "d-choices:d=10",
+            "Victim policy, which picks the block to collect: greedy, d-choices:d=10,c=1, \
+             python:FILE.py:NAME and others; see flashgc policies.",
+            gc(Kind::Spec).example("greedy").several().listed("policies")
+                .cases(&[(Case::Compare, "every built-in policy")])
+                .checked(|_, text| VictimSpec::parse(text).map(drop));
+        frontier: String => "single",
+            "Write frontier, the open blocks that pages are written to: {words}.",
+            gc(Kind::Spec).example("pool:low=2").several().listed("frontiers")
+                .counting("every plane has a pool; {gc_low} says how many blocks it keeps")
+                .checked(|_, text| Frontier::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_fifo")]
+        allocation: String => "fifo",
+            "Erased block of the pool that is used next: {words}.",
+            gc(Kind::Word).example("sfl").several().listed("allocations")
+                .checked(|_, text| Allocation::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wear_levelling: Option<String> => "none",
+            "How cold data are moved to level wear, with the pool or mixed frontier: {words}.",
+            gc(Kind::Spec).example("static:threshold=50,interval=10").several()
+                .listed("wear_levellings")
+                .checked(|_, text| Levelling::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_none")]
+        placement: String => "none",
+            "Open block that a page goes to, with the pool frontier: {words}, or \
+             python:FILE.py:NAME.",
+            gc(Kind::Spec).example("dac:regions=3,zombie-block=yes").several().listed("placements")
+                .checked(|_, text| PlacementSpec::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endurance: Option<String> => "any number",
+            "Erases that a block withstands before it is bad: a number, or one of {words}; with \
+             the pool or mixed frontier.",
+            drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
+                .listed("endurances")
+                .checked(|_, text| Endurance::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        times: Option<String> => "",
+            "Times of flash operations: read, program, erase; transfer (a page over the bus) and command \
+             (command and address, before each operation). Of read and program also one time for each \
+             kind of page: read=48us/76us. A counting drive reports how long the flash was busy; a \
+             timed drive needs them.",
+            drive(Kind::Text).metavar("TIMES")
+                .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
+                .checked(|_, text| Times::parse(text).map(drop));
+        /// The clock, channels and queues of a timed drive; `None` for one that only counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timed: Option<TimedConfig> = None;
+        /// The page cache of a virtual memory system, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        swap: Option<SwapConfig> = None;
+        fill: String => "sequential",
+            "State of the drive at first: {words}.",
+            drive(Kind::Word).listed("fills").checked(|_, text| Fill::parse(text).map(drop));
+        /// The cache of a host, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<HostConfig> = None;
+        workload: String => "uniform",
+            "Generator (hotcold:f=0.2,r=0.8), mixture (0.7*zipf + 0.3*sequential) or trace file.",
+            workload(Kind::Spec).key("source").flag("workload").metavar("SPEC|PATH")
+                .example("hotcold:f=0.2,r=0.8").listed("generators")
+                .checked(|_, text| source::check(text));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request_size: Option<u32> => "the mapping unit",
+            "Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a \
+             multiple of {mapping_unit}. A smaller write reads its unit, merges and programs the whole \
+             unit.",
+            workload(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flush_every: Option<u64> => "",
+            "Flush command of the host behind every so many writes of a mapping unit. Needs \
+             {power_protection} no: a protected buffer is never flushed.",
+            workload(Kind::Count).range(1, 1 << 63);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        streams: Option<String> => "",
+            "File with the streams of writes by address, in the form of a dp_scheme file of fio: lines \
+             of START, END, STREAM in bytes. The first line that holds the first byte of a write decides, \
+             on a counting drive the first byte of each page. Other writes keep the stream that the \
+             workload gives them, if any.",
+            workload(Kind::Text).metavar("PATH").example("streams.csv");
+        /// How a trace is read; generators ignore it.
+        trace: TraceConfig = TraceConfig::default();
+        warmup: String => "1/3",
+            "Share of the run that is not measured (1/3, 30%); or writes before the run, as drive \
+             writes (10x) or page writes (1000000); or auto. With a clock, writes before the run \
+             take no time.",
+            run(Kind::Amount).metavar("PART").example("10x")
+                .cases(&[
+                    (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
+                ])
+                .checked(|_, text| Warmup::parse(text).map(drop));
+        /// How long the run is.
+        length: Length = Length::Writes("20x".into());
+        /// Go on until the 95% half width is within this share of the mean.
+        precision: Option<f64> = None;
+        runs: u32 => "1",
+            "Runs, each with a seed of its own.",
+            run(Kind::Count)
+                .cases(&[(Case::Compare, "5"), (Case::Trace, "1"), (Case::SwapTrace, "1")])
+                .range(1, u32::MAX as u64);
+        seed: u64 => "1",
+            "Seed of the first run.",
+            run(Kind::Count).range(0, u64::MAX);
+    }
+}
+
+fn is_true(yes: &bool) -> bool {
+    *yes
+}
+
+fn is_page(mapping: &str) -> bool {
+    mapping == Mapping::default().to_string()
+}
+
+fn is_fifo(allocation: &str) -> bool {
+    allocation == Allocation::default().to_string()
+}
+
+fn is_none(placement: &str) -> bool {
+    placement == PlacementSpec::default().to_string()
+}
+
+impl RunConfig {
+    /// Bytes of a mapping unit.
+    pub fn unit(&self) -> u32 {
+        self.mapping_unit.unwrap_or(self.page_size)
+    }
+
+    /// How mapping units are gathered in flash pages.
+    ///
+    /// # Errors
+    /// A mapping unit that does not divide the flash page.
+    pub fn page_buffer(&self) -> Result<PageBuffer, SpecError> {
+        let (page, unit) = (self.page_size, self.unit());
+        if unit == 0 || !page.is_multiple_of(unit) {
+            return Err(SpecError::new(
+                format!(
+                    "mapping unit: found {unit} bytes, expected a divisor of the page of {page} bytes"
+                ),
+                "for example --page-size 16KiB --mapping-unit 4KiB",
+            ));
+        }
+        Ok(PageBuffer { units_per_page: page / unit, is_protected: self.power_protection })
+    }
+
+    /// Mapping units of a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.pages_per_block.saturating_mul((self.page_size / self.unit().max(1)).max(1))
+    }
+}
+
+super::holder! {
+    /// How a trace is read.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct TraceConfig: Trace in TRACE {
+        format: Option<String> => "found from the file",
+            "Format of the trace; see flashgc trace formats.",
+            workload(Kind::Text).metavar("NAME").example("msr").listed("trace_formats")
+                .checked(check_format);
+        alignment_offset: u64 => "0B",
+            "Added to every offset of the trace before it is cut into pages.",
+            workload(Kind::Size).example("512B").range(0, u32::MAX as u64);
+        on_bad_line: Option<String> => "stop",
+            "Bad lines of the trace: {words} (and count them).",
+            workload(Kind::Word).words(|| vec!["stop", "skip"]);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        devices: Option<String> => "all of them",
+            "Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of \
+             Linux.",
+            workload(Kind::Text).metavar("N,N").example("0,3")
+                .checked(|_, text| parse_devices(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blkparse_action: Option<String> => "D, else Q, else C",
+            "Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q \
+             (queued), C (completed), I (inserted) or G (request made).",
+            workload(Kind::Word).words(|| format::ACTIONS.to_vec());
+        #[serde(skip_serializing_if = "Option::is_none")]
+        relations: Option<String> => "",
+            "File that maps the relations of a database to its disk, for a log of pg_waldump.",
+            workload(Kind::Text).metavar("PATH").example("relations.txt");
+        #[serde(skip_serializing_if = "is_covered")]
+        paging: String => "covered",
+            "Pages of a trace's request off the page boundaries: all that it touches (covered), or as \
+             many as its size needs (rounded). The drive has room for every page of the trace; with \
+             floor it has U = b floor(x/b) of the x pages, and what lies on the others is left out.",
+            workload(Kind::Word).words(|| Paging::NAMES.to_vec())
+                .checked(|_, text| Paging::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        numbering: Option<String> => "given of a recorded drive, else address",
+            "Logical pages of a trace's pages: by device and address, so that neighbours stay \
+             neighbours and a request stays one; in the order in which they are first read or written, \
+             where a timed drive splits requests whose pages do not follow each other; or given, where \
+             page i of the only device is logical page i, and {blocks} says how many the drive has.",
+            workload(Kind::Word).words(|| Numbering::NAMES.to_vec())
+                .checked(|_, text| Numbering::parse(text).map(drop));
+    }
+}
+
+fn is_covered(paging: &str) -> bool {
+    paging == Paging::NAMES[0]
+}
+
+fn check_format(_: &str, text: &str) -> Result<(), SpecError> {
+    // The message names the option itself; here the caller knows the place better.
+    let checked = format::find(text).map(drop);
+    checked.map_err(|TraceError { message, hint, .. }| SpecError { message, hint })
+}
+
+super::holder! {
+    /// A host: its cache, and what it tells the drive.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct HostConfig: Host in HOST {
+        cache: String => "none",
+            "Write-back cache of the host: {words}. The workload is then an application's requests \
+             to the cache.",
+            host(Kind::Spec).key("host_cache").example("page-cache:size=4GiB").several()
+                .listed("caches").checked(|_, text| HostSpec::parse(text, NONE).map(drop));
+        hints: String => "none",
+            "How the host tells the drive which pages are dirty in {host_cache}: {words}.",
+            host(Kind::Spec).example("piggyback").several().listed("hints")
+                .checked(|_, text| HintsSpec::parse(text).map(drop));
+    }
+}
+
+super::holder! {
+    /// The memory of a virtual memory system.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct SwapConfig: Swap in SWAP {
+        /// Pages that the page cache holds.
+        cache_pages: u32 = 0;
+        policy: String => "3-region",
+            "Replacement policy of {vm_page_cache}: {words}.",
+            swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches").counting("")
+                .checked(|_, text| PageCacheSpec::parse(text).map(drop));
+        scheme: String => "du-gc",
+            "How collections treat valid pages that are also in memory: {words}.",
+            swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
+                .checked(|_, text| Scheme::parse(text).map(drop));
+    }
+}
+
+/// Options that become part of other values; listed before the others of their section.
+static FIRST: &[OptionInfo] = &[
+    drive(Kind::Word).flag("drive").words(|| vec!["counting", "timed"]).named(
+        "kind",
+        "counting",
+        "Drive to simulate: counting (page programs only) or timed (with a clock, channels and \
+         queues).",
+    ),
+    swap(Kind::Size).example("4MiB").counting("").range(0, u64::MAX).named(
+        "vm_page_cache",
+        "none",
+        "Page cache of a virtual memory system that swaps to the drive. The workload is then a \
+         program's memory references.",
+    ),
+    run(Kind::Amount)
+        .metavar("N|Nx")
+        .example("20x")
+        .counting("give {requests}, or {passes} of a trace")
+        .checked(check_writes)
+        .named("writes", "20x", "Length of a run in page writes (1000000) or drive writes (20x)."),
+    run(Kind::Count)
+        .counting("give {requests}, or {passes} of a trace")
+        .range(1, 1 << 63)
+        .named("collections", "", "Length of a run in collections, instead of {writes}."),
+    run(Kind::Count)
+        .cases(&[(Case::Timed, "1000000"), (Case::Swap, "5000000")])
+        .range(1, 1 << 63)
+        .named(
+            "requests",
+            "",
+            "Length of a run in page requests, reads included, instead of {writes}; a trace is \
+             replayed whole.",
+        ),
+    run(Kind::Count)
+        .cases(&[
+            (Case::Trace, "as many as it takes until write amplification has settled, at most 100"),
+            (Case::TimedTrace, "1"),
+            (Case::SwapTrace, "1"),
+        ])
+        .range(1, 1 << 63)
+        .named("passes", "", "Length of a run in replays of a trace, instead of {writes}."),
+    run(Kind::Text)
+        .metavar("END")
+        .example("precision=0.1%")
+        .words(|| vec!["precision=", "first-failure", "system-failure"])
+        .checked(check_until)
+        .named(
+            "until",
+            "",
+            "Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a \
+             drive with {endurance} fails: first-failure, system-failure.",
+        ),
+];
+
+/// Options that become part of other values; listed after the others of their section.
+static LAST: &[OptionInfo] = &[
+    drive(Kind::Share).example("28%").several().named(
+        "overprovision",
+        "",
+        "Over-provisioning (N - U)/U, instead of {spare}.",
+    ),
+    gc(Kind::Word).example("zgc-gd").several().words(gc_presets).named(
+        "gc_preset",
+        "",
+        "Victim policy and placement under one name, instead of {victim} and {placement}: {words}.",
+    ),
+    run(Kind::Count).range(0, 4096).named(
+        "jobs",
+        "0",
+        "Cores to use, for runs and for channels of timed drives; 0 for all.",
+    ),
+];
+
+fn gc_presets() -> Vec<&'static str> {
+    collectors().iter().map(|preset| preset.name).collect()
+}
+
+fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
+    // On a drive of any size: only what the text says is checked.
+    Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
+}
+
+fn check_until(_: &str, text: &str) -> Result<(), SpecError> {
+    // A share is read where the value is used.
+    let share = text.contains('=') || text.trim() == "precision";
+    if share { Ok(()) } else { EndOfLife::parse(text).map(drop) }
+}
+
+/// The tables of this file, in the order in which help lists them.
+pub(super) fn tables() -> [&'static [OptionInfo]; 6] {
+    [FIRST, RUN, TRACE, HOST, SWAP, LAST]
+}

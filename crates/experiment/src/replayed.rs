@@ -1,0 +1,155 @@
+//! What a result says of the trace that was replayed, and what comparisons pair.
+
+use std::path::Path;
+
+use flashgc_drive::extent::Unit;
+use flashgc_drive::stats::{Interval, batch_means};
+use flashgc_ftl::{Fill, Victim};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::Resolved;
+use crate::finished::Finished;
+use crate::measured::BATCHES;
+
+/// A trace, and how often it was replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// Distinct pages read or written.
+    pub pages: u64,
+    /// Distinct pages written.
+    pub pages_written: u64,
+    /// Page writes of a pass.
+    pub page_writes: u64,
+    /// The trace's own overwrite factor: page writes over distinct pages written.
+    pub overwrite: f64,
+    /// Page writes of a pass over the pages of flash. Up to 1, a drive that begins empty takes the
+    /// trace without a collection.
+    pub flash_writes: f64,
+    /// Passes measured in the first run, where they are whole.
+    pub passes: Option<u64>,
+    /// Passes of its warm-up, where they are whole.
+    pub warmup_passes: Option<u64>,
+}
+
+impl Replayed {
+    pub(crate) fn new(resolved: &Resolved, runs: &[Finished]) -> Option<Self> {
+        let stat = resolved.source.stat()?;
+        let plan = &resolved.plan;
+        let (passes, warmup_passes) = match (plan.rule, plan.passes, resolved.source.pass()) {
+            (Some(rule), ..) => {
+                let done = runs.first().map_or(0, |run| run.passes);
+                let warmup = rule.warmup_of(done as usize) as u64;
+                (Some(done - warmup), Some(warmup))
+            }
+            (None, Some(passes), Some(pass)) => {
+                let warmup = plan.warmup.amount;
+                let is_whole =
+                    plan.warmup.unit == Unit::Requests && warmup.is_multiple_of(pass.commands);
+                (Some(passes), is_whole.then(|| warmup / pass.commands))
+            }
+            _ => (None, None),
+        };
+        Some(Self {
+            pages: stat.pages,
+            pages_written: stat.pages_written,
+            page_writes: stat.page_writes,
+            overwrite: stat.overwrite,
+            flash_writes: stat.page_writes as f64 / resolved.geometry.physical_pages() as f64,
+            passes,
+            warmup_passes,
+        })
+    }
+
+    /// What to say of a trace that a drive of this size takes once without a collection.
+    pub(crate) fn only_by_replays(&self) -> Option<String> {
+        (self.flash_writes <= 1.0).then(|| {
+            format!(
+                "write amplification comes from replaying alone: a pass writes {:.2} of the flash \
+                 and overwrites {:.2} times; hint: a longer trace",
+                self.flash_writes, self.overwrite
+            )
+        })
+    }
+}
+
+/// Amplification of parts of the first run that another run on the same writes has too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// Digest of what was written: results that agree in it were measured on the same writes. `None`
+    /// where other runs do not write the same.
+    pub(crate) writes: Option<String>,
+    /// Amplification of each pass of a trace, or of each of 20 batches.
+    pub(crate) values: Vec<f64>,
+    /// Whether they are passes.
+    pub(crate) passes: bool,
+    /// Whether the run is one of a kind: a trace replayed so often as was asked for, by policies that
+    /// draw no random numbers.
+    pub(crate) exact: bool,
+}
+
+impl Samples {
+    pub(crate) fn new(resolved: &Resolved, measured: &[Vec<Interval>], interrupted: bool) -> Self {
+        let plan = resolved.plan;
+        let same = !interrupted
+            && resolved.timed.is_none()
+            && resolved.swap.is_none()
+            && plan.measured.unit != Unit::Collections
+            && plan.warmup.unit != Unit::Collections;
+        let Some(first) = measured.first().filter(|_| same) else { return Self::default() };
+        let passes = resolved.passes_of(first);
+        Self {
+            writes: Some(resolved.writes()),
+            passes: passes.is_some(),
+            values: passes.unwrap_or_else(|| batch_means(first, BATCHES)),
+            exact: resolved.source.pass().is_some()
+                && plan.rule.is_none()
+                && resolved.config.precision.is_none()
+                && !resolved.draws(),
+        }
+    }
+}
+
+impl Resolved {
+    /// Digest of what a run writes. A trace is known by its file's name and its statistics, wherever
+    /// it lies; of one that is replayed until it has settled, every pass has the same writes.
+    fn writes(&self) -> String {
+        let (config, pages) = (&self.config, self.geometry.logical_pages());
+        let what = match self.source.stat() {
+            Some(stat) => format!("{:?} {stat:?}", Path::new(&config.workload).file_name()),
+            None => config.workload.clone(),
+        };
+        let text = format!("{what}|{:?}|{pages}|{}|{:?}", config.trace, config.seed, self.plan);
+        format!("{:016x}", xxh3_64(text.as_bytes()))
+    }
+
+    /// Whether passes of a trace tell how settled the drive is: not under a page cache, where a trace
+    /// is a program's run, nor until a failure.
+    pub(crate) fn is_trace_in_passes(&self) -> bool {
+        self.source.pass().is_some() && self.swap.is_none() && !self.until_failure
+    }
+
+    /// Amplification of each pass of what was measured; `None` where that is not whole passes.
+    pub(crate) fn passes_of(&self, measured: &[Interval]) -> Option<Vec<f64>> {
+        let size = self.plan.intervals_of_a_pass().filter(|_| self.is_trace_in_passes())?;
+        Some(measured.chunks_exact(size).map(Interval::amplification).collect())
+    }
+
+    /// Whether each of [`BATCHES`] batches holds all that a trace is: smaller ones are of its parts.
+    pub(crate) fn has_whole_batches(&self, measured: &[Interval]) -> bool {
+        let Some(pass) = self.source.pass().filter(|_| self.is_trace_in_passes()) else {
+            return true;
+        };
+        let written: u64 = measured.iter().map(|interval| interval.host_pages).sum();
+        written >= BATCHES as u64 * pass.writes
+    }
+
+    /// Whether anything between the workload and the flash draws random numbers.
+    fn draws(&self) -> bool {
+        self.victim.as_ref().is_some_and(Victim::draws)
+            || self.allocation.draws()
+            || self.fill == Fill::Random
+            || self.lifespan.is_some()
+            || self.host.is_some()
+    }
+}

@@ -1,0 +1,440 @@
+//! From a configuration to runs that can be made: every spec read, the drive's shape, the course.
+//!
+//! One path for drives with and without a clock. What only a clock needs is in
+//! [`clocked::resolve`](crate::clocked::resolve).
+
+use std::sync::Arc;
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::extent::{Length, Plan, Warmup};
+use flashgc_drive::source::Source;
+use flashgc_drive::swap::SwapSpec;
+use flashgc_ftl::{
+    Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
+    Lifespan, Mapping, PageBuffer, PlacementSpec, Scheme, Victim, VictimSpec,
+};
+use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_timed::Preemption;
+use flashgc_timed::words::parse_preemption;
+use flashgc_workload::requests::Space;
+
+use crate::clocked::{Timed, resolve as clock};
+use crate::config::{Outside, Resolved};
+use crate::options::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
+use crate::shape::{blocks, geometry};
+use crate::streams;
+use crate::times::Times;
+
+impl Resolved {
+    /// Checks `config`; what comes from `outside` replaces the policies that it names.
+    ///
+    /// # Errors
+    /// An option or a combination that makes no sense, in one line.
+    pub fn new(
+        config: &RunConfig,
+        source: Arc<dyn Source>,
+        outside: Option<Outside>,
+    ) -> Result<Self, FtlError> {
+        if config.timed.is_some() {
+            clock::refuse_what_only_counts(config)?;
+        }
+        check_numbers(config)?;
+        let buffer = config.page_buffer()?;
+        source.check_page_size(config.unit())?;
+        let specs = Specs::read(config, outside.unwrap_or_default())?;
+        check_buffer(config, buffer, &specs.mapping, &specs.placement)?;
+        let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
+        let plan = plan.transpose()?;
+        let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
+        let (geometry, needed) = match &plan {
+            Some(plan) => {
+                let levels = specs.levelling.is_some();
+                let Specs { mapping, placement, .. } = &specs;
+                clock::geometry(config, blocks, plan, mapping, placement, levels, &*source)?
+            }
+            None => (geometry(config, blocks, &*source)?, None),
+        };
+        let blocks_asked = config.blocks.or(needed).filter(|&blocks| blocks < geometry.blocks());
+        if plan.is_some() {
+            specs.mapping.geometry_below(&geometry)?;
+        }
+        if let Some(given) = source.given() {
+            given.check(geometry.logical_pages())?;
+        }
+        check_requests(config, buffer, &geometry, &*source)?;
+        let host = host(config, &specs.mapping, &geometry)?;
+        let streams = streams::read(config, &specs.mapping, &specs.placement, &*source)?;
+        let timed = plan.map(|plan| {
+            let Specs { mapping, placement, lifespan, fill, .. } = &specs;
+            let pages = geometry.logical_pages();
+            // A drive that begins empty may never be full.
+            let held = match fill {
+                Fill::Empty => 0,
+                _ => u64::from(pages) + u64::from(mapping.pages_on_flash(pages)),
+            };
+            Timed::new(plan, config, &geometry, held, placement, *lifespan, &*source)
+        });
+        let timed = timed.transpose()?;
+        let course = match &timed {
+            Some(timed) => Course {
+                plan: timed.extents(),
+                auto_warmup: false,
+                until_failure: matches!(config.length, Length::Until(_)),
+            },
+            None => Course::new(config, specs.lifespan, &geometry, &*source)?,
+        };
+        let swap = swap(config, &specs, host.is_some(), &geometry, &course.plan)?;
+        let frontier = match &timed {
+            Some(timed) => timed.frontier(&geometry)?,
+            None => specs.frontier,
+        };
+        let mut resolved = Self {
+            config: config.clone(),
+            geometry,
+            blocks_asked,
+            plan: course.plan,
+            auto_warmup: course.auto_warmup,
+            source,
+            streams,
+            times: specs.times,
+            until_failure: course.until_failure,
+            host,
+            timed,
+            swap,
+            mapping: specs.mapping,
+            lifespan: specs.lifespan,
+            victim: specs.victim,
+            frontier,
+            allocation: specs.allocation,
+            levelling: specs.levelling,
+            placement: specs.placement,
+            fill: specs.fill,
+            buffer,
+            bytes: 0,
+        };
+        resolved.config = resolved.canonical();
+        if resolved.timed.is_none() {
+            resolved.check_frontier()?;
+        }
+        resolved.bytes = resolved.layer_bytes()?;
+        Ok(resolved)
+    }
+
+    /// The configuration, every spec written out in full.
+    fn canonical(&self) -> RunConfig {
+        let config = &self.config;
+        let physical = self.geometry.physical_pages() * u64::from(config.unit());
+        let has_victims = self.mapping.info().has_victims;
+        RunConfig {
+            blocks: Some(self.geometry.blocks()),
+            capacity: config.capacity.filter(|&bytes| bytes != physical),
+            mapping_unit: config.mapping_unit.filter(|&unit| unit != config.page_size),
+            request_size: config.request_size.filter(|&size| size != config.unit()),
+            victim: self.victim.as_ref().map_or(NONE.to_string(), Victim::to_string),
+            frontier: if has_victims { self.frontier.to_string() } else { NONE.to_string() },
+            mapping: self.mapping.to_string(),
+            swap: self.swap.as_ref().map(|swap| SwapConfig {
+                cache_pages: swap.cache_pages,
+                policy: swap.cache.to_string(),
+                scheme: swap.scheme.to_string(),
+            }),
+            timed: self
+                .timed
+                .as_ref()
+                .zip(config.timed.as_ref())
+                .map(|(timed, config)| timed.canonical(config, &*self.source)),
+            allocation: self.allocation.to_string(),
+            wear_levelling: self.levelling.map(|levelling| levelling.to_string()),
+            placement: self.placement.to_string(),
+            endurance: self.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+            times: self.times.map(|times| times.to_string()),
+            host: self
+                .host
+                .as_ref()
+                .map(|host| HostConfig { cache: host.cache(), hints: host.hints().to_string() }),
+            workload: self.source.canonical(),
+            trace: TraceConfig {
+                numbering: self.source.numbering().map(|numbering| numbering.name().to_string()),
+                ..config.trace.clone()
+            },
+            ..config.clone()
+        }
+    }
+}
+
+/// The specs that can be read without a drive.
+struct Specs {
+    mapping: Mapping,
+    victim: Option<Victim>,
+    frontier: Frontier,
+    allocation: Allocation,
+    levelling: Option<Levelling>,
+    placement: PlacementSpec,
+    fill: Fill,
+    lifespan: Option<Lifespan>,
+    times: Option<Times>,
+}
+
+impl Specs {
+    fn read(config: &RunConfig, outside: Outside) -> Result<Self, SpecError> {
+        let mapping = Mapping::parse(&config.mapping)?;
+        let has_victims = mapping.info().has_victims;
+        Ok(Self {
+            victim: match outside.victim {
+                Some((name, make)) => Some(Victim::External(name, make)),
+                None if has_victims => Some(Victim::Registered(VictimSpec::parse(&config.victim)?)),
+                None => None,
+            },
+            frontier: match has_victims {
+                true => Frontier::parse(&config.frontier)?,
+                false => Frontier::Single,
+            },
+            mapping,
+            allocation: Allocation::parse(&config.allocation)?,
+            levelling: match &config.wear_levelling {
+                Some(text) => Levelling::parse(text)?,
+                None => None,
+            },
+            placement: match outside.placement {
+                Some(placement) => PlacementSpec::from_outside(placement),
+                None => PlacementSpec::parse(&config.placement)?,
+            },
+            fill: Fill::parse(&config.fill)?,
+            lifespan: lifespan(config)?,
+            times: config.times.as_deref().map(Times::parse).transpose()?,
+        })
+    }
+}
+
+/// How long the runs are, and which part of them is measured.
+struct Course {
+    plan: Plan,
+    auto_warmup: bool,
+    until_failure: bool,
+}
+
+impl Course {
+    /// Of a drive without a clock.
+    fn new(
+        config: &RunConfig,
+        lifespan: Option<Lifespan>,
+        geometry: &Geometry,
+        source: &dyn Source,
+    ) -> Result<Self, SpecError> {
+        let warmup = Warmup::parse(&config.warmup)?;
+        let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
+        let length = match lifespan {
+            Some(lifespan) if until_failure => until_failure_of(lifespan, warmup, geometry)?,
+            _ => config.length.clone(),
+        };
+        Ok(Self {
+            plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
+            // The rule finds it otherwise.
+            auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
+            until_failure,
+        })
+    }
+}
+
+fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
+    if config.runs == 0 {
+        return Err(SpecError::new("runs is 0, expected at least 1", ""));
+    }
+    match config.precision {
+        Some(share) if !(share > 0.0 && share < 1.0) => Err(SpecError::new(
+            format!("precision is {share}, expected a share between 0 and 1"),
+            "write --until precision=0.1%",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the page buffer goes with the rest of the drive.
+fn check_buffer(
+    config: &RunConfig,
+    buffer: PageBuffer,
+    mapping: &Mapping,
+    placement: &PlacementSpec,
+) -> Result<(), SpecError> {
+    let whole = format!("--mapping-unit {}B, the page size", config.page_size);
+    if !buffer.gathers() {
+        if config.timed.as_ref().is_some_and(|timed| timed.flush_after.is_some()) {
+            return Err(SpecError::new(
+                "flush after only applies where a flash page holds several mapping units: else no page \
+                 waits for others",
+                "give a --mapping-unit below the page size, or leave it out",
+            ));
+        }
+        let has_cache = config.timed.as_ref().is_some_and(|timed| timed.write_cache > 0);
+        return match buffer.is_protected || has_cache {
+            true => Ok(()),
+            false => Err(SpecError::new(
+                "power protection no only applies where a flash page holds several mapping units, or to \
+                 a write cache: else no page waits",
+                "give a --mapping-unit below the page size, or --power-protection yes",
+            )),
+        };
+    }
+    if !mapping.info().has_victims {
+        return Err(SpecError::new(
+            format!(
+                "mapping {} maps whole flash pages, found a smaller mapping unit",
+                mapping.info().name
+            ),
+            format!("{whole}, or --mapping page"),
+        ));
+    }
+    if let Some(timed) = &config.timed {
+        if timed.copy_back {
+            return Err(SpecError::new(
+                "copy back moves whole flash pages inside their die, found smaller mapping units",
+                format!("{whole}, or --copy-back no"),
+            ));
+        }
+        let (preemption, ..) = parse_preemption(&timed.preemption)?;
+        let flushes = timed.flush_after.is_some() || !buffer.is_protected;
+        if flushes && matches!(preemption, Preemption::Semi { merge: true, .. }) {
+            return Err(SpecError::new(
+                "preemption with merge puts data of the host among copies, where padding would take the \
+                 room that copies need",
+                "leave out +merge, or --flush-after and --power-protection no",
+            ));
+        }
+        if timed.flush_after.is_some() && !placement.is_none() {
+            return Err(SpecError::new(
+                format!(
+                    "flush after cannot be combined with a placement, found {placement}: padding would \
+                     take the room that its copies need"
+                ),
+                "--placement none, or leave out --flush-after",
+            ));
+        }
+    }
+    if config.swap.is_some() {
+        return Err(SpecError::new(
+            "a VM page cache needs mapping units of a whole flash page, found smaller ones",
+            whole,
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the sizes of requests and the flush commands that are asked for go with the workload.
+fn check_requests(
+    config: &RunConfig,
+    buffer: PageBuffer,
+    geometry: &Geometry,
+    source: &dyn Source,
+) -> Result<(), SpecError> {
+    let behind_cache = config.host.is_some() || config.swap.is_some();
+    if let Some(size) = config.request_size.filter(|&size| size != config.unit()) {
+        let page_size = config.unit();
+        let logical_pages = geometry.logical_pages();
+        source.check_request_size(&Space { logical_pages, page_size, request_size: size })?;
+        if behind_cache && size < page_size {
+            return Err(SpecError::new(
+                "a host's cache writes whole mapping units, found a smaller request size",
+                format!("--request-size {page_size}B, or no cache"),
+            ));
+        }
+    }
+    if config.flush_every.is_some() && (buffer.is_protected || behind_cache) {
+        let (what, hint) = match behind_cache {
+            true => {
+                ("a host's cache takes no flush commands", "leave out --flush-every, or the cache")
+            }
+            false => (
+                "flush commands change nothing where the page buffer is protected against power loss",
+                "--power-protection no, or leave out --flush-every",
+            ),
+        };
+        return Err(SpecError::new(what, hint));
+    }
+    Ok(())
+}
+
+/// The cache of the host, if there is one.
+fn host(
+    config: &RunConfig,
+    mapping: &Mapping,
+    geometry: &Geometry,
+) -> Result<Option<HostSpec>, FtlError> {
+    let Some(host) = &config.host else { return Ok(None) };
+    let host = HostSpec::parse(&host.cache, &host.hints)?;
+    host.check(config.unit(), geometry.logical_pages())?;
+    if config.timed.is_some() && host.hints().is_oracle() {
+        return Err(SpecError::new(
+            "hints oracle only applies to --drive counting, found --drive timed: the order of \
+             later writes depends on response times",
+            "--hints perfect",
+        )
+        .into());
+    }
+    if !host.hints().is_none() && !mapping.info().heeds_hints {
+        return Err(SpecError::new(
+            format!("mapping {} uses no hints, found {}", mapping.info().name, host.hints()),
+            "--hints none, or --mapping page",
+        )
+        .into());
+    }
+    Ok(Some(host))
+}
+
+/// The wear in `config`: a drive lives until it fails, or until the failure it is run to.
+fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
+    let ends_at = match &config.length {
+        Length::Until(end) => EndOfLife::parse(end)?,
+        _ => EndOfLife::SystemFailure,
+    };
+    let endurance = config.endurance.as_deref().map(Endurance::parse).transpose()?;
+    Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
+}
+
+/// The length of a run until a failure, in collections: as many as the blocks bear together. More
+/// are run where that is not enough.
+fn until_failure_of(
+    lifespan: Lifespan,
+    warmup: Warmup,
+    geometry: &Geometry,
+) -> Result<Length, SpecError> {
+    if matches!(warmup, Warmup::Share(share) if share > 0.0) {
+        return Err(SpecError::new(
+            "the warm-up is a share of the run, but a run until a failure has no fixed length",
+            "write drive writes such as 2x, or leave it out",
+        ));
+    }
+    let erases = lifespan.endurance.mean() * f64::from(geometry.blocks());
+    Ok(Length::Collections(erases.ceil() as u64))
+}
+
+/// The page cache of a virtual memory system, if there is one.
+fn swap(
+    config: &RunConfig,
+    specs: &Specs,
+    hosted: bool,
+    geometry: &Geometry,
+    plan: &Plan,
+) -> Result<Option<SwapSpec>, SpecError> {
+    let Some(swap) = &config.swap else { return Ok(None) };
+    if hosted {
+        return Err(SpecError::new(
+            "a VM page cache and a host cache cannot be combined",
+            "leave one of them out",
+        ));
+    }
+    if specs.lifespan.is_some() {
+        return Err(SpecError::new(
+            "a VM page cache and an endurance cannot be combined",
+            "leave one of them out",
+        ));
+    }
+    let costs = specs.times.map_or(Costs::PAPER, |times| times.costs());
+    let spec = SwapSpec {
+        cache: PageCacheSpec::parse(&swap.policy)?,
+        cache_pages: swap.cache_pages,
+        scheme: Scheme::parse(&swap.scheme)?,
+        costs,
+    };
+    spec.check(geometry.logical_pages(), &specs.mapping, plan)?;
+    Ok(Some(spec))
+}

@@ -1,0 +1,531 @@
+//! The result of a run: write amplification with its interval, counts, and everything needed to
+//! make it again.
+
+use flashgc_base::spec::count;
+use flashgc_drive::asked::Asked;
+use flashgc_drive::extent::{Length, Warmup};
+use flashgc_drive::passes::{Rule, Verdict, level, verdict};
+use flashgc_drive::stats::{
+    Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
+};
+use flashgc_ftl::Counters;
+use flashgc_timed::TimedResult;
+use flashgc_timed::metrics::timeline::Timeline;
+use serde::{Deserialize, Deserializer, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::bytes::Bytes;
+use crate::config::Resolved;
+use crate::finished::Finished;
+use crate::hosted::{HostResult, ZombieResult};
+use crate::measured::{BATCHES, cut, kept};
+use crate::options::RunConfig;
+use crate::replayed::{Replayed, Samples};
+use crate::stream_results::{self, FdpResult, StreamResult};
+use crate::swap_results::{MapCounts, MergeCounts, Swap};
+use crate::times::{Busy, Work};
+use crate::wear::{Levelling, Lifetime, Wear};
+
+/// A measured part below this share of a drive write says nothing of a steady state.
+const SHORTEST_MEASURED: f64 = 0.1;
+
+/// A warm-up given as a number of pages below this share of a drive write is likely a slip.
+const SHORTEST_WARMUP: f64 = 0.01;
+
+/// The result of all runs of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Bytes programmed per byte written by the host, mean over the runs.
+    #[serde(deserialize_with = "number")]
+    pub write_amplification: f64,
+    /// Half the width of its 95% confidence interval: over the runs (Student's t); where there is one
+    /// or all are alike, over the passes of a trace, or 20 batches of another workload. `None` where
+    /// it cannot be told.
+    pub write_amplification_ci95: Option<f64>,
+    /// The interval itself, from least to most. It begins at 1 where half its width would reach
+    /// further, as amplification is never below; at 0 where a write cache merges writes.
+    #[serde(default)]
+    pub write_amplification_interval: Option<(f64, f64)>,
+    /// Write amplification of each run that came to its measured part.
+    pub run_values: Vec<f64>,
+    /// The bytes written in the measured parts of all runs, by cause.
+    #[serde(default)]
+    pub bytes: Bytes,
+    /// Writes of less than a mapping unit, likewise.
+    #[serde(default)]
+    pub short_writes: u64,
+    /// Mapping units written by the host in the measured parts of all runs. All counts of pages are in
+    /// mapping units.
+    pub host_pages: u64,
+    /// Pages copied by collections, likewise.
+    pub copied_pages: u64,
+    /// Blocks erased, likewise.
+    pub erases: u64,
+    /// Blocks collected, likewise: picked by the victim policy, or to level wear.
+    pub collections: u64,
+    /// Pages that a TRIM found mapped, likewise.
+    pub trimmed_pages: u64,
+    /// Pages read by the host, likewise.
+    pub reads: u64,
+    /// The cost of wear levelling, likewise; the counts above include it. `None` without it.
+    #[serde(default)]
+    pub levelling: Option<Levelling>,
+    /// How often blocks were erased since the drives were made, and how evenly; `None` if no run
+    /// began.
+    pub wear: Option<Wear>,
+    /// How long the drives lived; `None` where blocks bear any number of erases.
+    #[serde(default)]
+    pub lifetime: Option<Lifetime>,
+    /// The counts of the host; `None` without one.
+    #[serde(default)]
+    pub host: Option<HostResult>,
+    /// The counts of zombies; `None` where neither policy nor placement asks.
+    #[serde(default)]
+    pub zombies: Option<ZombieResult>,
+    /// What each stream cost; `None` where writes name none.
+    #[serde(default)]
+    pub streams: Option<Vec<StreamResult>>,
+    /// The log of flexible data placement; `None` without it.
+    #[serde(default)]
+    pub fdp: Option<FdpResult>,
+    /// How the trace was replayed; `None` of generators.
+    #[serde(default)]
+    pub trace: Option<Replayed>,
+    /// How long the flash was busy; `None` without times.
+    #[serde(default)]
+    pub busy: Option<Busy>,
+    /// Response times and all else that only a drive with a clock has; `None` without one.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedResult>,
+    /// Single operations, where they were asked for; the document has them not.
+    #[serde(skip)]
+    pub timeline: Option<Timeline>,
+    /// What comparisons pair.
+    #[serde(default)]
+    pub samples: Samples,
+    /// Bytes that a controller needs in its memory for the map; 0 if no run began.
+    #[serde(default)]
+    pub map_bytes: u64,
+    /// How log blocks were merged; `None` for a mapping that has none.
+    #[serde(default)]
+    pub merges: Option<MergeCounts>,
+    /// The traffic of a map on flash; `None` for a map in memory.
+    #[serde(default)]
+    pub map_traffic: Option<MapCounts>,
+    /// The swap traffic; `None` without a page cache.
+    #[serde(default)]
+    pub swap: Option<Swap>,
+    /// Pages programmed a second of one core, warm-up included: the one figure here that differs
+    /// from machine to machine.
+    pub page_programs_per_second: f64,
+    /// Whether write amplification had stopped moving in the measured part.
+    pub steady: bool,
+    /// Whether the runs were stopped before their end.
+    pub interrupted: bool,
+    /// Warnings that a reader should know before using the figure.
+    pub warnings: Vec<String>,
+    /// How the first run went: drive writes done, and write amplification of the interval.
+    pub series: Vec<(f64, f64)>,
+    /// Drive writes of the first run before its measured part.
+    #[serde(default)]
+    pub measured_from: f64,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Digest of the configuration as it is recorded here, every decision and every count: equal
+    /// digests, equal runs. Names count: a trace under another path or in another compression, and a
+    /// policy in Python beside its built-in twin, decide alike and have other digests.
+    pub digest: String,
+    /// Blocks that were asked for, or that the pages of a trace need, where the drive has more: it has
+    /// as many on every plane.
+    #[serde(default)]
+    pub blocks_asked: Option<u32>,
+    /// The configuration in full.
+    pub config: FullConfig,
+    /// Version of flashgc.
+    pub version: String,
+}
+
+/// A number of a document, where null stands for one that is none.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+impl RunResult {
+    /// The figure that ranks results; less is better. It is write amplification; with a page cache
+    /// the time that flash spends on I/O; with a clock the mean response time in microseconds. NaN
+    /// where there is no figure.
+    pub fn figure(&self) -> f64 {
+        if let Some(timed) = &self.timed {
+            return timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
+        }
+        match &self.swap {
+            Some(swap) if swap.run_values.is_empty() => f64::NAN,
+            Some(swap) => swap.io_seconds,
+            None => self.write_amplification,
+        }
+    }
+
+    /// The figure of each run.
+    pub fn figures(&self) -> &[f64] {
+        match (&self.timed, &self.swap) {
+            (Some(timed), _) => &timed.mean_us_runs,
+            (None, Some(swap)) => &swap.run_values,
+            (None, None) => &self.run_values,
+        }
+    }
+
+    /// Half the 95% interval of the figure; `None` where it cannot be told.
+    pub fn figure_ci95(&self) -> Option<f64> {
+        match (&self.timed, &self.swap) {
+            (Some(timed), _) => timed.mean_us_ci95,
+            (None, Some(_)) => None,
+            (None, None) => self.write_amplification_ci95,
+        }
+    }
+}
+
+/// The whole resolved configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FullConfig {
+    /// As typed, specs written out in full.
+    #[serde(flatten)]
+    pub run: RunConfig,
+    /// Logical capacity in pages.
+    pub logical_pages: u64,
+    /// Pages of flash.
+    pub physical_pages: u64,
+    /// 1 - U/N, exactly.
+    pub spare_factor: f64,
+    /// (N - U)/U, exactly.
+    pub overprovision: f64,
+}
+
+/// Puts the runs of one configuration together.
+pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
+    // A run stopped in its warm-up has no figure and is part of no mean.
+    let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
+        .iter()
+        .map(|run| kept(resolved, &run.measured))
+        .map(|intervals| (Interval::amplification(&intervals), intervals))
+        .filter(|(value, _)| value.is_finite())
+        .map(|(value, intervals)| (intervals, value))
+        .unzip();
+    let mut warnings = Vec::new();
+    // Under a page cache a run is a program's, from its beginning, and may write nothing at all.
+    let in_steady_state = resolved.swap.is_none() && !resolved.until_failure;
+    if values.is_empty() && (interrupted || resolved.swap.is_none()) {
+        warnings.push(if interrupted {
+            "interrupted in the warm-up: nothing was measured".to_string()
+        } else {
+            "the host wrote nothing in the measured part".to_string()
+        });
+    }
+    if interrupted && !values.is_empty() && values.len() < runs.len() {
+        warnings.push(format!(
+            "interrupted: {} of the runs were still in the warm-up and do not count",
+            runs.len() - values.len()
+        ));
+    }
+    let unsettled = |run: &Finished| !run.measured.is_empty() && mser(&run.measured).is_none();
+    if resolved.auto_warmup && !values.is_empty() && runs.iter().any(unsettled) {
+        warnings.push(
+            "no end of the warm-up was found; the result covers the second half of the run; hint: \
+             a longer run"
+                .to_string(),
+        );
+    }
+    let alike = all_equal(&values);
+    let is_trace = resolved.is_trace_in_passes();
+    if alike {
+        let parts = if is_trace { "the passes".to_string() } else { format!("{BATCHES} batches") };
+        warnings.push(format!(
+            "all {} runs are identical: the policy and the workload use no random numbers; the \
+             interval is over {parts} of one run",
+            values.len()
+        ));
+    }
+    let drift = drift(if alike { &measured[..1] } else { &measured }).filter(|_| !is_trace);
+    let drifting = drift.filter(|&drift| exceeds_chance(drift));
+    // A dying drive settles at nothing.
+    if let Some((drift, half)) = drifting.filter(|_| in_steady_state) {
+        warnings.push(format!(
+            "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half \
+             of the measured part; lengthen the warm-up, or use --warmup auto",
+            drift * 100.0,
+            half * 100.0
+        ));
+    }
+    // A drive with a clock is in its state before, and measured in requests.
+    let has_length = resolved.timed.is_none() && !interrupted;
+    let short = too_short(resolved, runs, &measured).filter(|_| has_length);
+    warnings.extend(short.iter().filter(|_| in_steady_state).cloned());
+    let passes = verdict_of_passes(resolved, runs);
+    if let Some(text) = passes.and_then(|verdict| doubt(resolved, verdict))
+        && in_steady_state
+        && !interrupted
+        && short.is_none()
+        && !values.is_empty()
+    {
+        warnings.push(text);
+    }
+    let trace = Replayed::new(resolved, runs);
+    let only_replays = trace.as_ref().and_then(Replayed::only_by_replays);
+    warnings.extend(only_replays.filter(|_| in_steady_state && resolved.timed.is_none()));
+    warnings.extend(died_early(resolved, runs));
+    warnings.extend(short_warmup(resolved));
+    if let Some(host) = &resolved.host {
+        warnings.extend(host.warnings(true, false).unwrap_or_default());
+    }
+    let totals = stream_results::totals(runs);
+    warnings.extend(totals.iter().flat_map(|totals| stream_results::warnings(resolved, totals)));
+    let asked = runs.iter().fold(Asked::default(), |sum, run| sum.plus(&run.asked));
+    // Without an erase the figure is 1 whatever it would become: that it does not vary says nothing.
+    let half = half_width(resolved, &measured, &values)
+        .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
+    // A write cache may keep more from the flash than collections add.
+    let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
+    let samples = Samples::new(resolved, &measured, interrupted);
+    let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
+    let packing = runs.iter().filter_map(|run| run.packing).reduce(|sum, one| sum.plus(&one));
+    let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
+    let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
+    let programs: u64 = runs.iter().map(|run| run.programs).sum();
+    let geometry = &resolved.geometry;
+    let config = FullConfig {
+        run: resolved.config.clone(),
+        logical_pages: geometry.logical_pages().into(),
+        physical_pages: geometry.physical_pages(),
+        spare_factor: geometry.spare_factor(),
+        overprovision: geometry.overprovision(),
+    };
+    let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
+    RunResult {
+        write_amplification: mean(&values),
+        write_amplification_ci95: half,
+        write_amplification_interval: half
+            .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
+        run_values: values,
+        bytes,
+        short_writes: asked.short_writes,
+        host_pages: counters.host_pages,
+        copied_pages: counters.copied_pages,
+        erases: counters.erases,
+        collections: counters.collections,
+        trimmed_pages: counters.trimmed_pages,
+        reads: asked.reads,
+        levelling: Levelling::new(runs),
+        wear: Wear::new(resolved, runs),
+        lifetime: Lifetime::new(resolved, runs),
+        host: HostResult::new(runs),
+        zombies: ZombieResult::new(runs, counters.copied_pages),
+        streams: totals.as_ref().map(StreamResult::all),
+        fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
+        trace,
+        busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
+        timed: None,
+        timeline: None,
+        samples,
+        map_bytes: runs.first().map_or(0, |run| run.map_bytes),
+        merges: MergeCounts::of(runs),
+        map_traffic: MapCounts::of(runs),
+        swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
+        page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
+        steady: short.is_none()
+            && match passes {
+                Some(verdict) => verdict == Verdict::Steady && !interrupted,
+                None => drift.is_some() && drifting.is_none(),
+            },
+        interrupted,
+        warnings,
+        series: runs.first().map(|run| series(resolved, run)).unwrap_or_default(),
+        measured_from: runs.first().map(|run| measured_from(resolved, run)).unwrap_or_default(),
+        seed: resolved.config.seed,
+        digest: digest(&config, runs),
+        blocks_asked: resolved.blocks_asked,
+        config,
+        version: crate::VERSION.to_string(),
+    }
+}
+
+/// The warning of a measured part that is too short to show a steady state, however calm it looks.
+fn too_short(resolved: &Resolved, runs: &[Finished], measured: &[Vec<Interval>]) -> Option<String> {
+    let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let least = measured.iter().map(host).min()?;
+    let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
+    let erased = has_erased(runs);
+    if erased && drive_writes >= SHORTEST_MEASURED {
+        return None;
+    }
+    let hint = match &resolved.config.length {
+        Length::Writes(text) if !text.contains('x') => "20x means twenty drive writes",
+        _ => "make the run longer",
+    };
+    Some(format!(
+        "the measured part is {}, {} of a drive write{}: too short for a steady state; hint: {hint}",
+        count(least, "page write"),
+        percent(drive_writes),
+        if erased { "" } else { ", without an erase" },
+    ))
+}
+
+/// The warning of drives whose life was shorter than the run.
+fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
+    let ended = runs.iter().filter(|run| run.has_ended()).count();
+    (ended > 0 && !resolved.until_failure).then(|| {
+        format!(
+            "in {ended} of {} the drive failed before the end of the run; hint: --until \
+             system-failure measures the lifetime",
+            count(runs.len() as u64, "run")
+        )
+    })
+}
+
+/// Whether garbage was collected at all. Calls of the policy do not tell: a victim may be a block
+/// that was never used.
+fn has_erased(runs: &[Finished]) -> bool {
+    runs.iter().any(|run| run.counters.erases > 0)
+}
+
+/// The warning of a warm-up in pages that is next to none: its `x` was probably forgotten.
+fn short_warmup(resolved: &Resolved) -> Option<String> {
+    let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
+        return None;
+    };
+    let share = pages as f64 / f64::from(resolved.geometry.logical_pages());
+    (share < SHORTEST_WARMUP).then(|| {
+        format!(
+            "the warm-up is {}, {} of a drive write; hint: 1x is one drive write",
+            count(pages, "page"),
+            percent(share)
+        )
+    })
+}
+
+/// A share for the eye: `37%`, `0.12%`.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        many if many >= 10.0 => format!("{many:.0}%"),
+        few if few >= 0.01 => format!("{few:.2}%"),
+        _ => "less than 0.01%".to_string(),
+    }
+}
+
+/// The half width of the 95% interval of the runs' values. Runs that are all alike are one
+/// run: their spread is 0 whatever the figure's own is.
+pub(crate) fn half_width(
+    resolved: &Resolved,
+    measured: &[Vec<Interval>],
+    values: &[f64],
+) -> Option<f64> {
+    match measured {
+        [] => None,
+        [first, rest @ ..] if rest.is_empty() || all_equal(values) => {
+            match resolved.passes_of(first) {
+                Some(passes) => level(&passes).map(|level| level.half),
+                None if resolved.has_whole_batches(first) => {
+                    Some(half_width95(&batch_means(first, BATCHES)))
+                }
+                None => None,
+            }
+        }
+        _ => Some(half_width95(values)),
+    }
+}
+
+/// What the passes of the run say that is the least settled; `None` where these are not what is
+/// measured.
+fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> {
+    if !resolved.is_trace_in_passes() {
+        return None;
+    }
+    let of_run = |run: &Finished| {
+        let passes = resolved.passes_of(&kept(resolved, &run.measured));
+        passes.map_or(Verdict::TooFew, |passes| verdict(&passes))
+    };
+    let worst = |one: Verdict, other: Verdict| if one.rank() > other.rank() { one } else { other };
+    runs.iter().map(of_run).reduce(worst)
+}
+
+/// What to say of passes that do not show a steady state.
+fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<String> {
+    let (passes, more) = match (resolved.plan.rule, &resolved.config.length) {
+        (Some(Rule { most, .. }), _) => {
+            (format!("after {most} passes"), format!("--passes {}", 4 * most))
+        }
+        (None, Length::Passes(passes)) if *passes >= Rule::USUAL => {
+            (format!("in {passes} passes"), format!("--passes {}", 4 * passes))
+        }
+        (None, length) => ("in the measured passes".into(), format!("leave out {}", flag(length))),
+    };
+    match verdict {
+        Verdict::Steady => None,
+        Verdict::Moves(level) => Some(format!(
+            "write amplification still moves {passes}: {:+.2}% from their first to their second \
+             half; hint: {more}",
+            level.drift / level.mean * 100.0
+        )),
+        Verdict::Varies(level) => Some(format!(
+            "write amplification varies {passes}: known to ±{:.1}%; hint: {more}",
+            level.half / level.mean * 100.0
+        )),
+        Verdict::TooFew => Some(format!(
+            "too few whole passes to tell whether write amplification is steady; hint: {more}"
+        )),
+    }
+}
+
+/// The option that gave a length.
+fn flag(length: &Length) -> &'static str {
+    match length {
+        Length::Writes(_) => "--writes",
+        Length::Collections(_) => "--collections",
+        Length::Requests(_) => "--requests",
+        Length::Passes(_) | Length::Settled(_) => "--passes",
+        Length::Until(_) => "--until",
+    }
+}
+
+fn measured_from(resolved: &Resolved, run: &Finished) -> f64 {
+    let before = &run.measured[..cut(resolved, &run.measured)];
+    let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
+    written as f64 / f64::from(resolved.geometry.logical_pages())
+}
+
+fn series(resolved: &Resolved, run: &Finished) -> Vec<(f64, f64)> {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    let mut written = 0;
+    let intervals = run.settling.iter().chain(&run.measured);
+    intervals
+        .map(|interval| {
+            written += interval.host_pages;
+            (written as f64 / pages, Interval::amplification(&[*interval]))
+        })
+        .filter(|(_, value)| value.is_finite())
+        .collect()
+}
+
+fn digest(config: &FullConfig, runs: &[Finished]) -> String {
+    let mut text = serde_json::to_string(config).unwrap_or_default();
+    for run in runs {
+        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, run.counters, run.asked));
+        if let Some(packing) = &run.packing {
+            text.push_str(&format!("|{packing:?}"));
+        }
+        if let Some(host) = &run.host {
+            text.push_str(&format!("|{host:?}|{:?}", run.zombies));
+        }
+        if let Some(swapping) = &run.swapping {
+            text.push_str(&format!("|{swapping:?}"));
+        }
+        if let Some(life) = &run.life {
+            text.push_str(&format!("|{life:?}"));
+        }
+        if let Some(streams) = &run.streams {
+            text.push_str(&format!("|{streams:?}"));
+        }
+        if let Some(levelled) = &run.levelled {
+            text.push_str(&format!("|{levelled:?}"));
+        }
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}

@@ -1,0 +1,110 @@
+//! The shape of a drive: its blocks and its logical pages.
+
+use flashgc_base::spec::{SpecError, count};
+use flashgc_drive::source::Source;
+use flashgc_ftl::{FtlError, Geometry};
+
+use crate::options::RunConfig;
+
+/// The blocks asked for, rounded up to as many on every plane; or those of the capacity asked for,
+/// rounded down.
+pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
+    if let Some(blocks) = config.blocks {
+        // Below two a plane, the drive refuses the number that was asked for.
+        let rounded = blocks.checked_next_multiple_of(planes);
+        return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
+    }
+    let Some(bytes) = config.capacity else { return Ok(None) };
+    let block = u64::from(config.pages_per_block) * u64::from(config.page_size);
+    let each = bytes / (block * u64::from(planes)).max(1);
+    if each == 0 {
+        return Err(SpecError::new(
+            format!(
+                "the capacity is {bytes} bytes, expected at least one block of {block} bytes on \
+                 each of {}",
+                count(planes.into(), "plane")
+            ),
+            "use a larger capacity, or smaller blocks",
+        ));
+    }
+    u32::try_from(each * u64::from(planes)).map(Some).map_err(|_| {
+        SpecError::new(
+            format!("{bytes} bytes are more than 2^32 blocks of {block} bytes"),
+            "use larger blocks, or a smaller capacity",
+        )
+    })
+}
+
+/// Said where nothing tells how large the drive is.
+pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
+    let missing = "the number of blocks is missing";
+    let Some(given) = source.given() else {
+        return SpecError::new(missing, "give --blocks, for example --blocks 10000");
+    };
+    let (least, pages) = match given.recorded() {
+        Some(pages) => ("", pages),
+        None => ("at least ", given.least().into()),
+    };
+    let of = format!(
+        "{missing}, and the pages of the trace keep the numbers that they have on a drive of {least}{}",
+        count(pages, "logical page")
+    );
+    let hint = match smallest(pages, config.units_per_block(), config.spare) {
+        Some(blocks) => format!("--blocks {blocks} at spare factor {}", config.spare),
+        None => "give --blocks and --spare of that drive".to_string(),
+    };
+    SpecError::new(of, hint)
+}
+
+/// The blocks of the smallest drive that has so many logical pages; `None` if there is none.
+fn smallest(pages: u64, b: u32, spare: f64) -> Option<u32> {
+    let has = |blocks| {
+        Geometry::with_spare(blocks, b, spare)
+            .is_ok_and(|drive| u64::from(drive.logical_pages()) >= pages)
+    };
+    let blocks = Geometry::for_logical_pages(pages, b, spare).ok()?.blocks();
+    // Drives are rounded to whole pages, so one block fewer may do.
+    [blocks - 1, blocks].into_iter().find(|&blocks| has(blocks))
+}
+
+/// The shape of a drive without a clock.
+pub(crate) fn geometry(
+    config: &RunConfig,
+    blocks: Option<u32>,
+    source: &dyn Source,
+) -> Result<Geometry, FtlError> {
+    let b = config.units_per_block();
+    match (blocks, source.fixed_pages(b)) {
+        (Some(blocks), None) => Ok(Geometry::with_spare(blocks, b, config.spare)?),
+        (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => Err(SpecError::new(
+            format!(
+                "the workload addresses {}, expected at least two blocks of {b} pages",
+                count(pages.into(), "page")
+            ),
+            "use fewer pages per block, or a workload with more pages",
+        )
+        .into()),
+        (None, Some(pages)) => Ok(Geometry::for_logical_pages(pages.into(), b, config.spare)?),
+        (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare),
+        (None, None) => Err(no_blocks(config, source).into()),
+    }
+}
+
+/// The drive of `blocks` blocks for a workload of `pages` pages, which must leave the spare factor
+/// asked for.
+fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlError> {
+    let least = Geometry::for_logical_pages(pages.into(), b, spare)?;
+    if blocks < least.blocks() {
+        return Err(SpecError::new(
+            format!(
+                "the workload addresses {}, which need {} at spare factor {spare}; found {}",
+                count(pages.into(), "page"),
+                count(least.blocks().into(), "block"),
+                count(blocks.into(), "block")
+            ),
+            "leave the number of blocks out",
+        )
+        .into());
+    }
+    Ok(Geometry::new(blocks, b, pages.into())?)
+}

@@ -1,0 +1,330 @@
+//! The entrance: configurations in, results out. Runs go side by side on all cores and give the
+//! same digits on one.
+
+use std::sync::atomic::Ordering;
+
+use flashgc_drive::error::DriveError;
+use flashgc_drive::stats::{Interval, mean};
+use flashgc_ftl::FtlError;
+use rayon::prelude::*;
+
+use crate::checkpoint::{Found, Keeper, Turns};
+use crate::clocked::{self, ClockedRun};
+use crate::config::Resolved;
+use crate::measured::kept;
+use crate::memory::threads_that_fit;
+use crate::result::{RunResult, half_width, summarise};
+pub use crate::run::{Control, Poll};
+use crate::run::{Lengthened, Run};
+
+/// More threads than so many times the cores only cost memory.
+const MOST_THREADS_A_CORE: usize = 4;
+
+/// A run with a precision to reach is lengthened at most so many times.
+const MOST_ROUNDS: u32 = 100;
+
+/// Runs every configuration; results come in the order of `configurations`.
+///
+/// `threads` bounds the runs under way at once (0: one a core); fewer go side by side where there
+/// are not so many, or no memory for them. Configurations with an external policy stay on the
+/// calling thread, which calls `poll` every few batches.
+///
+/// # Errors
+/// A drive that the machine has no memory for; those of a layer or a workload.
+pub fn simulate(
+    configurations: &[Resolved],
+    threads: usize,
+    control: &Control,
+    poll: Poll<'_>,
+) -> Result<Vec<RunResult>, DriveError> {
+    simulate_each(configurations, threads, control, poll, &|_, _| (), None)
+}
+
+/// Told of each configuration that came to its end, by its index: from any thread, in any order.
+pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
+
+/// As [`simulate`], and reports each result as soon as it is there, except of stopped runs. Runs go
+/// on from their state in `keeper`, and are kept by it. It belongs to the only configuration.
+///
+/// # Errors
+/// Those of [`simulate`]; a checkpoint that cannot be gone on from.
+pub fn simulate_each(
+    configurations: &[Resolved],
+    threads: usize,
+    control: &Control,
+    poll: Poll<'_>,
+    on_result: OnResult<'_>,
+    keeper: Option<&Keeper>,
+) -> Result<Vec<RunResult>, DriveError> {
+    debug_assert!(
+        keeper.is_none() || configurations.len() == 1,
+        "a keeper is of one configuration"
+    );
+    let (threads, a_run) = threads_for(configurations, threads)?;
+    let tell = |index: usize, mut result: RunResult| {
+        result.warnings.extend(keeper.and_then(Keeper::failed));
+        if !result.interrupted {
+            on_result(index, &result);
+        }
+        result
+    };
+    let mut one_by_one = || {
+        let each = configurations.iter().enumerate();
+        each.map(|(index, one)| {
+            Ok(tell(index, simulate_one(one, control, Some(&mut *poll), keeper, 1)?))
+        })
+        .collect()
+    };
+    if configurations.iter().any(Resolved::is_external) {
+        return one_by_one();
+    }
+    // A pool of its own: the number of threads must not depend on earlier calls.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    match pool {
+        Ok(pool) => pool.install(|| {
+            let each = configurations.par_iter().enumerate();
+            each.map(|(index, one)| {
+                Ok(tell(index, simulate_one(one, control, None, keeper, a_run)?))
+            })
+            .collect()
+        }),
+        // No threads to be had: the same digits, one after the other.
+        Err(_) => one_by_one(),
+    }
+}
+
+/// How many runs go on side by side where `asked` threads are asked for, and how many threads each may have:
+/// no more than the cores can use or the memory can hold. Results do not depend on it.
+fn threads_for(configurations: &[Resolved], asked: usize) -> Result<(usize, usize), DriveError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runs: u64 = configurations.iter().map(|one| u64::from(one.config.runs)).sum();
+    let external = configurations.iter().any(Resolved::is_external);
+    let threads = if external { 1 } else { useful_threads(asked, cores, runs) };
+    let threads = threads_that_fit(configurations, threads).map_err(FtlError::from)?;
+    let asked = if asked == 0 || external { cores } else { asked.min(cores) };
+    Ok((threads, (asked / threads).max(1)))
+}
+
+fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
+    let asked = if asked == 0 { cores } else { asked.min(MOST_THREADS_A_CORE * cores) };
+    asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
+}
+
+/// The runs of one configuration: on the calling thread with `poll`, side by side without.
+fn simulate_one(
+    resolved: &Resolved,
+    control: &Control,
+    poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
+    threads: usize,
+) -> Result<RunResult, DriveError> {
+    match &resolved.timed {
+        Some(timed) => {
+            // What a checkpoint holds must not depend on the threads.
+            let by_channel = threads > 1 || keeper.is_some();
+            let threads = by_channel.then_some(threads);
+            let make = |index| ClockedRun::new(resolved, timed, index, threads);
+            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
+            let result = clocked::summarise(resolved, timed, runs, control.is_cancelled());
+            Ok(warned(result, warning))
+        }
+        None => {
+            let make = |index| Run::new(resolved, index);
+            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
+            Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
+        }
+    }
+}
+
+fn warned(mut result: RunResult, warning: Option<String>) -> RunResult {
+    result.warnings.extend(warning);
+    result
+}
+
+/// The remains of runs, and a warning about them.
+type Left<R> = (Vec<<R as Lengthened>::Done>, Option<String>);
+
+fn all_runs<R: Lengthened>(
+    resolved: &Resolved,
+    control: &Control,
+    poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
+    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
+) -> Result<Left<R>, DriveError>
+where
+    R::Done: Send,
+{
+    match poll {
+        Some(poll) => all_on_this_thread(resolved, control, poll, keeper, make),
+        None => all_side_by_side(resolved, control, keeper, make),
+    }
+}
+
+fn all_side_by_side<R: Lengthened>(
+    resolved: &Resolved,
+    control: &Control,
+    keeper: Option<&Keeper>,
+    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
+) -> Result<Left<R>, DriveError>
+where
+    R::Done: Send,
+{
+    // Cancelled, a million runs to come cost nothing.
+    let indices =
+        (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
+    let Some(precision) = resolved.config.precision else {
+        let runs: Result<Vec<_>, _> =
+            indices.map(|index| complete(resolved, index, control, None, keeper, make)).collect();
+        return Ok((runs?, None));
+    };
+    let runs: Result<Vec<R>, _> =
+        indices.map(|index| start(resolved, index, control, None, keeper, make)).collect();
+    lengthen(resolved, runs?, precision, control, keeper, |runs| {
+        let each = (0..).zip(runs).collect::<Vec<_>>().into_par_iter();
+        each.map(|(index, run)| {
+            run.advance(resolved, control, None, &mut Turns::new(keeper, index))
+        })
+        .collect()
+    })
+}
+
+fn all_on_this_thread<R: Lengthened>(
+    resolved: &Resolved,
+    control: &Control,
+    poll: Poll<'_>,
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<Left<R>, DriveError> {
+    let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
+    let Some(precision) = resolved.config.precision else {
+        let runs: Result<Vec<_>, _> = indices
+            .map(|index| complete(resolved, index, control, Some(&mut *poll), keeper, make))
+            .collect();
+        return Ok((runs?, None));
+    };
+    let runs: Result<Vec<R>, _> = indices
+        .map(|index| start(resolved, index, control, Some(&mut *poll), keeper, make))
+        .collect();
+    lengthen(resolved, runs?, precision, control, keeper, |runs| {
+        let each = (0..).zip(runs);
+        each.map(|(index, run)| {
+            run.advance(resolved, control, Some(&mut *poll), &mut Turns::new(keeper, index))
+        })
+        .collect()
+    })
+}
+
+/// Makes run number `index` and does its plan, as often as any run of the keeper has begun to.
+fn start<R: Lengthened>(
+    resolved: &Resolved,
+    index: u32,
+    control: &Control,
+    mut poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<R, DriveError> {
+    let mut run = make(index)?;
+    let mut rounds = 1;
+    if let Some(keeper) = keeper {
+        if let Found::Done = keeper.restore(index, &mut run)? {
+            return Err(DriveError::checkpoint(
+                "checkpoint: a run to lengthen is done".to_string(),
+            ));
+        }
+        // Other runs may have been lengthened together with this one, or replay their trace more often.
+        rounds = if resolved.plan.rule.is_some() { 1 } else { keeper.rounds().max(1) };
+    }
+    let mut turns = Turns::new(keeper, index);
+    let mut goes_on = run.is_due(rounds);
+    while goes_on {
+        // `as_deref_mut` would lend the callback for the whole of the run.
+        let polled = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
+        let reached = run.advance(resolved, control, polled, &mut turns)?;
+        let goes_on_to_fail = reached && run.may_fail();
+        goes_on = !control.is_cancelled()
+            && match &resolved.plan.rule {
+                _ if resolved.until_failure => goes_on_to_fail,
+                Some(rule) => reached && run.needs_another(rule),
+                None => run.is_due(rounds),
+            };
+    }
+    Ok(run)
+}
+
+/// Makes run number `index`, does its plan and frees its drive.
+fn complete<R: Lengthened>(
+    resolved: &Resolved,
+    index: u32,
+    control: &Control,
+    poll: Option<Poll<'_>>,
+    keeper: Option<&Keeper>,
+    make: &impl Fn(u32) -> Result<R, DriveError>,
+) -> Result<R::Done, DriveError> {
+    if let Some(keeper) = keeper
+        && let Some(finished) = keeper.done(index)?
+    {
+        control.done.fetch_add(Control::RUN, Ordering::Relaxed);
+        return Ok(finished);
+    }
+    let run = start(resolved, index, control, poll, keeper, make)?;
+    let stopped = run.is_due(1);
+    let finished = run.finish(resolved);
+    if let Some(keeper) = keeper
+        && !stopped
+    {
+        keeper.keep_done(index, &finished);
+    }
+    Ok(finished)
+}
+
+/// Lengthens the runs until the precision asked for is reached. Returns their remains, and a
+/// warning if it was not reached.
+fn lengthen<R: Lengthened>(
+    resolved: &Resolved,
+    mut runs: Vec<R>,
+    precision: f64,
+    control: &Control,
+    keeper: Option<&Keeper>,
+    mut advance: impl FnMut(&mut [R]) -> Result<Vec<bool>, DriveError>,
+) -> Result<Left<R>, DriveError> {
+    let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
+    let mut reached = is_precise(resolved, &runs, precision);
+    let ended = |runs: &[R]| runs.iter().all(R::has_ended);
+    while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
+        advance(&mut runs)?;
+        rounds += 1;
+        reached = is_precise(resolved, &runs, precision);
+    }
+    for (index, run) in (0..).zip(&runs) {
+        run.store_done(&mut Turns::new(keeper, index));
+    }
+    let warning = (!reached && !control.is_cancelled()).then(|| {
+        format!("the precision asked for was not reached after {rounds} times the run's length")
+    });
+    Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), warning))
+}
+
+fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {
+    let measured: Vec<Vec<Interval>> =
+        runs.iter().map(|run| kept(resolved, run.measured())).collect();
+    let values: Vec<f64> =
+        measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
+    let half = half_width(resolved, &measured, &values);
+    // Before anything was erased, nothing varies yet.
+    runs.iter().any(R::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::useful_threads;
+
+    #[test]
+    fn threads_are_no_more_than_runs_nor_than_cores_can_use() {
+        assert_eq!(useful_threads(0, 8, 100), 8);
+        assert_eq!(useful_threads(0, 8, 3), 3);
+        assert_eq!(useful_threads(4096, 8, 1), 1);
+        assert_eq!(useful_threads(4096, 8, 1_000_000_000), 32);
+        assert_eq!(useful_threads(16, 8, 100), 16);
+        assert_eq!(useful_threads(0, 8, 0), 1);
+    }
+}

@@ -1,0 +1,209 @@
+//! The counts of streams, and the log of a drive with flexible data placement.
+
+use flashgc_base::spec::count as counted;
+use flashgc_base::stream::{NO_STREAM, StreamId, named};
+use flashgc_ftl::{Handles, StreamCounts, StreamTotals};
+use flashgc_timed::metrics::latency::Figures;
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+use crate::config::Resolved;
+use crate::finished::Finished;
+
+/// What one stream cost in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamResult {
+    /// Its number; `None` for writes without a stream, and for first contents.
+    pub stream: Option<StreamId>,
+    /// Mapping units written by the host in this stream.
+    pub host_pages: u64,
+    /// Mapping units copied by collections that the host had written in this stream.
+    pub copied_pages: u64,
+    /// (host + copied) / host, without padding; `None` if the host wrote nothing.
+    pub write_amplification: Option<f64>,
+    /// Response times of its reads in microseconds; only a drive with a clock has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_us: Option<Figures>,
+    /// Those of its writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_us: Option<Figures>,
+}
+
+impl StreamResult {
+    pub(crate) fn new(stream: Option<StreamId>, counts: &StreamCounts) -> Self {
+        let StreamCounts { host_pages, copied_pages } = *counts;
+        let write_amplification = amplification(counts);
+        Self {
+            stream,
+            host_pages,
+            copied_pages,
+            write_amplification,
+            read_us: None,
+            write_us: None,
+        }
+    }
+
+    /// Every stream with any counts, those without a stream last.
+    pub fn all(totals: &StreamTotals) -> Vec<Self> {
+        let each = (0..=NO_STREAM).zip(&totals.streams);
+        let seen = each.filter(|(_, counts)| counts.host_pages + counts.copied_pages > 0);
+        seen.map(|(entry, counts)| Self::new(named(entry), counts)).collect()
+    }
+}
+
+/// The statistics of a drive with flexible data placement in the measured parts of all runs, under the
+/// names of NVM Express (log page 22h, events of log page 23h).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FdpResult {
+    /// HBMW: bytes written by the host.
+    pub host_bytes_with_metadata_written: u64,
+    /// MBMW: bytes programmed, copies included.
+    pub media_bytes_with_metadata_written: u64,
+    /// MBE: bytes erased.
+    pub media_bytes_erased: u64,
+    /// Events.
+    pub events: FdpEvents,
+    /// The handles in order.
+    pub handles: Vec<HandleResult>,
+}
+
+/// Events of log page 23h, counted. Those of a reclaim unit that is left before it is full, and of a
+/// handle that the drive moves to another unit on its own, never come: this drive does neither.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FdpEvents {
+    /// 03h, invalid placement identifier: mapping units written in a stream that is no handle.
+    pub invalid_placement_identifier: u64,
+    /// 80h, media reallocated: reclaim units collected with data in them, which were moved.
+    pub media_reallocated: u64,
+}
+
+/// What the data of one handle cost: the log of a real drive does not tell this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandleResult {
+    /// Its number.
+    pub handle: u16,
+    /// Whether copies of its data never meet those of others: persistently isolated, else initially.
+    pub persistently_isolated: bool,
+    /// Mapping units that the host wrote to it.
+    pub host_pages: u64,
+    /// Mapping units copied by collections that the host had written to it. First contents are those of
+    /// handle 0.
+    pub copied_pages: u64,
+    /// (host + copied) / host, without padding; `None` if the host wrote nothing.
+    pub write_amplification: Option<f64>,
+}
+
+/// Bytes that the host wrote, that were programmed and that were erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// HBMW.
+    pub host: u64,
+    /// MBMW.
+    pub media: u64,
+    /// MBE.
+    pub erased: u64,
+}
+
+impl FdpResult {
+    /// The log of a drive with these handles.
+    pub fn new(handles: Handles, totals: &StreamTotals, log: Log) -> Self {
+        let Handles { count, persistent } = handles;
+        let is_handle = |entry: StreamId| u16::from(entry) < count;
+        let mut each = vec![StreamCounts::default(); usize::from(count)];
+        let mut invalid = 0;
+        for (entry, counts) in (0..=NO_STREAM).zip(&totals.streams) {
+            let handle = if is_handle(entry) { usize::from(entry) } else { 0 };
+            each[handle] = each[handle].plus(counts);
+            if named(entry).is_some() && !is_handle(entry) {
+                invalid += counts.host_pages;
+            }
+        }
+        let result = |(handle, counts): (u16, &StreamCounts)| HandleResult {
+            handle,
+            persistently_isolated: handle < persistent,
+            host_pages: counts.host_pages,
+            copied_pages: counts.copied_pages,
+            write_amplification: amplification(counts),
+        };
+        Self {
+            host_bytes_with_metadata_written: log.host,
+            media_bytes_with_metadata_written: log.media,
+            media_bytes_erased: log.erased,
+            events: FdpEvents {
+                invalid_placement_identifier: invalid,
+                media_reallocated: totals.moved_blocks,
+            },
+            handles: (0..).zip(&each).map(result).collect(),
+        }
+    }
+
+    /// That of all runs; `None` on a drive without flexible data placement.
+    pub(crate) fn of(
+        resolved: &Resolved,
+        runs: &[Finished],
+        totals: &StreamTotals,
+        bytes: &Bytes,
+    ) -> Option<Self> {
+        let erases: u64 = runs.iter().map(|run| run.counters.erases).sum();
+        let unit = u64::from(resolved.config.unit());
+        let block = u64::from(resolved.geometry.pages_per_block()) * unit;
+        let log = Log { host: bytes.host, media: bytes.programmed, erased: erases * block };
+        Some(Self::new(resolved.handles()?, totals, log))
+    }
+}
+
+/// The counts of streams in the measured parts of all runs; `None` where writes name none.
+pub(crate) fn totals(runs: &[Finished]) -> Option<StreamTotals> {
+    let all = runs.iter().filter_map(|run| run.streams.clone());
+    all.reduce(|sum, totals| sum.plus(&totals))
+}
+
+/// Warnings that a reader should know before using the figures: streams of `--streams` that no write of
+/// the measured part has, and streams that are no handle.
+pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String> {
+    let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
+    if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    if let (Some(ranges), Some(path)) = (&resolved.streams, &resolved.config.streams) {
+        let unmet: Vec<StreamId> = ranges.streams().filter(|&one| written(one) == 0).collect();
+        let space = resolved.space();
+        let offered = u64::from(space.logical_pages) * u64::from(space.page_size);
+        warnings.extend(named_in_words(&unmet).map(|streams| {
+            format!(
+                "no write of the measured part is of {streams} of --streams {path}; hint: its ranges are \
+                 bytes of the drive, which offers {offered}"
+            )
+        }));
+    }
+    if let Some(Handles { count, .. }) = resolved.handles() {
+        let is_no_handle = |&stream: &StreamId| u16::from(stream) >= count && written(stream) > 0;
+        let invalid: Vec<StreamId> = (0..NO_STREAM).filter(is_no_handle).collect();
+        let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
+        warnings.extend(named_in_words(&invalid).map(|streams| {
+            format!(
+                "{} of {streams} went to handle 0, as there is no such handle; hint: handles are streams \
+                 0 to {}, --placement fdp:handles=N has N",
+                counted(pages, "page write"),
+                count - 1
+            )
+        }));
+    }
+    warnings
+}
+
+/// `stream 3`, or `streams 3, 5`; `None` of none.
+fn named_in_words(streams: &[StreamId]) -> Option<String> {
+    let numbers: Vec<String> = streams.iter().map(StreamId::to_string).collect();
+    match numbers.as_slice() {
+        [] => None,
+        [one] => Some(format!("stream {one}")),
+        several => Some(format!("streams {}", several.join(", "))),
+    }
+}
+
+fn amplification(counts: &StreamCounts) -> Option<f64> {
+    let StreamCounts { host_pages, copied_pages } = *counts;
+    (host_pages > 0).then(|| (host_pages + copied_pages) as f64 / host_pages as f64)
+}

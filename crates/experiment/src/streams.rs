@@ -1,0 +1,136 @@
+//! The ranges of addresses whose writes have streams, and the drives that carry streams.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::source::Source;
+use flashgc_ftl::{Mapping, PlacementSpec};
+use flashgc_workload::StreamRanges;
+
+use crate::options::RunConfig;
+
+/// The ranges that `config` asks for, if any.
+///
+/// # Errors
+/// A file that cannot be read or is no table of ranges; writes with streams, by the ranges or by the
+/// workload itself, in front of what does not carry streams.
+pub(crate) fn read(
+    config: &RunConfig,
+    mapping: &Mapping,
+    placement: &PlacementSpec,
+    source: &dyn Source,
+) -> Result<Option<Arc<StreamRanges>>, SpecError> {
+    let has_streams = config.streams.is_some() || source.has_streams();
+    if has_streams {
+        check(config, mapping)?;
+    } else if placement.needs_streams() {
+        return Err(SpecError::new(
+            format!("placement {placement} needs writes with streams, and the workload has none"),
+            "--streams FILE, a trace with streams, or a generator with stream=0",
+        ));
+    }
+    let Some(path) = &config.streams else { return Ok(None) };
+    let ranges = StreamRanges::open(Path::new(path)).map_err(|mut error| {
+        let hint = std::mem::take(&mut error.hint);
+        SpecError::new(error.to_string(), hint)
+    })?;
+    Ok(Some(Arc::new(ranges)))
+}
+
+/// Whether the drive is told the streams of writes.
+fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
+    let (what, without) = if config.swap.is_some() {
+        ("a VM page cache", "--vm-page-cache")
+    } else if config.host.is_some() {
+        ("a host's cache", "--host-cache")
+    } else if mapping.info().name != Mapping::default().info().name {
+        (mapping.info().name, "--mapping")
+    } else {
+        return Ok(());
+    };
+    let (streams, or) = match &config.streams {
+        Some(_) => ("--streams", "--streams"),
+        None => ("streams of the workload", "the streams"),
+    };
+    Err(SpecError::new(
+        format!("found {streams} with {what}, which does not carry the streams of writes"),
+        format!("leave out {without}, or {or}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::stream::NO_STREAM;
+    use flashgc_workload::Batch;
+    use flashgc_workload::generate::GeneratorSpec;
+
+    use super::*;
+    use crate::config::Resolved;
+    use crate::options::{HostConfig, SwapConfig};
+
+    /// A drive of 1000 pages of 4 KiB or a little less, whose first 100 have stream 3.
+    fn ranged(folder: &Path, config: RunConfig) -> Result<Resolved, String> {
+        let path = folder.join("streams.csv");
+        std::fs::write(&path, "0, 409600, 3\n").unwrap();
+        let streams = Some(path.display().to_string());
+        resolved(RunConfig { streams, ..config })
+    }
+
+    fn resolved(config: RunConfig) -> Result<Resolved, String> {
+        let config = RunConfig { blocks: Some(64), pages_per_block: 16, ..config };
+        let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+        Resolved::new(&config, source, None).map_err(|error| error.to_string())
+    }
+
+    fn workload(text: &str) -> RunConfig {
+        RunConfig { workload: text.into(), ..RunConfig::default() }
+    }
+
+    #[test]
+    fn a_drive_is_asked_for_writes_with_the_streams_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let drive = ranged(folder.path(), workload("uniform:read=0.2")).unwrap();
+        let mut batch = Batch::default();
+        drive.commands(0).unwrap().fill(&mut batch, 5000).unwrap();
+        for (at, &page) in batch.pages.iter().enumerate() {
+            assert_eq!(batch.stream(at), if page < 100 { 3 } else { NO_STREAM }, "page {page}");
+        }
+        assert!(batch.streams.contains(&3));
+    }
+
+    #[test]
+    fn what_carries_no_streams_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = HostConfig { cache: "page-cache:size=400KiB".into(), ..HostConfig::default() };
+        let swap = SwapConfig { cache_pages: 10, ..SwapConfig::default() };
+        let uniform = || workload("uniform");
+        for (config, what, without) in [
+            (RunConfig { host: Some(host), ..uniform() }, "a host's cache", "--host-cache"),
+            (RunConfig { mapping: "fast".into(), ..uniform() }, "fast", "--mapping"),
+            (RunConfig { swap: Some(swap), ..uniform() }, "a VM page cache", "--vm-page-cache"),
+        ] {
+            let found = ranged(folder.path(), config.clone()).err().expect("it is refused");
+            assert_eq!(
+                found,
+                format!(
+                    "found --streams with {what}, which does not carry the streams of writes; hint: \
+                     leave out {without}, or --streams"
+                )
+            );
+            let named = RunConfig { workload: "uniform:stream=3".into(), ..config };
+            let found = resolved(named).err().expect("it is refused");
+            assert!(found.starts_with("found streams of the workload with "), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_table_of_ranges_is_refused_with_the_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("streams.csv").display().to_string();
+        std::fs::write(&path, "0, 409600, 3\n5,4,0\n").unwrap();
+        let config = RunConfig { streams: Some(path.clone()), ..workload("uniform") };
+        let found = resolved(config).err().expect("it is refused");
+        assert!(found.starts_with(&format!("{path}:2:3: found the end 4")), "{found}");
+    }
+}

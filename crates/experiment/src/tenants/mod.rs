@@ -1,0 +1,115 @@
+//! The tenants that a configuration asks for, and their workloads.
+
+pub mod source;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use flashgc_base::spec::{SpecError, count};
+use flashgc_drive::source::Source;
+use flashgc_timed::Loop;
+use flashgc_timed::tenants::{Tenant, TenantSpec, lay_out};
+use flashgc_workload::requests::{Requests, Space};
+
+use crate::options::TimedConfig;
+
+/// The specs of the tenants that `config` asks for, each name once.
+///
+/// # Errors
+/// Those of [`TenantSpec::parse`]; two tenants of one name.
+pub fn specs(config: &TimedConfig) -> Result<Vec<TenantSpec>, SpecError> {
+    let mut specs: Vec<TenantSpec> = Vec::new();
+    for text in &config.tenants {
+        let spec = TenantSpec::parse(text)?;
+        if specs.iter().any(|other| other.name == spec.name) {
+            return Err(SpecError::new(
+                format!("two tenants have the name '{}'", spec.name),
+                "give each a name of its own",
+            ));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+/// The tenants of a drive that offers `space`.
+///
+/// # Errors
+/// Parts that do not fit or overlap; a workload that does not fit its part.
+pub(crate) fn resolve(
+    config: &TimedConfig,
+    space: Space,
+    pages_per_block: u32,
+    source: &dyn Source,
+) -> Result<Arc<[Tenant]>, SpecError> {
+    let specs = specs(config)?;
+    let parts = lay_out(&specs, space)?;
+    let workloads = source.tenants();
+    if workloads.len() != specs.len() {
+        return Err(SpecError::new(
+            format!(
+                "found {} of {}",
+                count(workloads.len() as u64, "workload"),
+                count(specs.len() as u64, "tenant")
+            ),
+            "give each tenant its workload",
+        ));
+    }
+    let tenants = specs.into_iter().zip(parts).zip(workloads);
+    tenants
+        .map(|((spec, pages), requests)| {
+            check_fits(&spec, &pages, space, pages_per_block, requests)?;
+            let queue_depth = spec.queue_depth.unwrap_or(config.queue_depth);
+            let host = Loop::of(spec.arrivals.or(requests.default_arrivals()));
+            Ok(Tenant { spec, pages, host, queue_depth })
+        })
+        .collect()
+}
+
+/// Whether the workload of a tenant can be on its part.
+fn check_fits(
+    spec: &TenantSpec,
+    pages: &Range<u32>,
+    space: Space,
+    pages_per_block: u32,
+    requests: &Requests,
+) -> Result<(), SpecError> {
+    let has = pages.end - pages.start;
+    let least = match requests {
+        Requests::Trace(trace) => trace.given().map(|given| given.least()),
+        Requests::Pages(_) | Requests::DiskSim(_) | Requests::Live(_) => None,
+    };
+    if let Some(needs) =
+        least.or(requests.fixed_pages(pages_per_block)).filter(|&needs| needs > has)
+    {
+        let share = f64::from(needs) / f64::from(space.logical_pages) * 100.0;
+        let hint = match share <= 100.0 {
+            true => format!("space={}%, or more blocks", share.ceil()),
+            false => "more blocks".to_string(),
+        };
+        return Err(SpecError::new(
+            format!(
+                "tenant {}: its workload addresses {}, and its part of the drive has {has}",
+                spec.name,
+                count(needs.into(), "page")
+            ),
+            hint,
+        ));
+    }
+    if let (Some(request_size), Requests::Pages(generator)) = (spec.request_size, requests) {
+        let named = |error: SpecError| {
+            SpecError::new(format!("tenant {}: {}", spec.name, error.message), error.hint)
+        };
+        generator.slots(has, space.page_size, request_size).map_err(named)?;
+    } else if spec.request_size.is_some() {
+        return Err(SpecError::new(
+            format!(
+                "tenant {}: a request size only applies to generators of pages, and its workload has \
+                 sizes of its own",
+                spec.name
+            ),
+            "leave it out",
+        ));
+    }
+    Ok(())
+}

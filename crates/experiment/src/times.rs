@@ -1,0 +1,282 @@
+//! Busy time: the time of a run's flash operations, one after the other, without queueing.
+
+use std::fmt;
+
+use flashgc_base::spec::{SpecError, suggest};
+use flashgc_drive::asked::Asked;
+use flashgc_ftl::{Costs, Counters, Packing};
+use flashgc_timed::page_times::PageTimes;
+use serde::{Deserialize, Serialize};
+
+/// How long each operation keeps the flash busy, in nanoseconds.
+///
+/// Reads and programs may have a time for each kind of page. A timed drive takes that of the page; the
+/// busy times of a counting drive, which knows no pages, and the costs that schemes weigh, the mean.
+///
+/// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
+/// the controller, which corrects it: a read, two transfers and a program. Each read, program and
+/// erase begins with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// From the cells of a page to its register.
+    pub(crate) read: PageTimes,
+    /// From the register to the cells.
+    pub(crate) program: PageTimes,
+    /// A block.
+    pub(crate) erase: u64,
+    /// A page between register and controller, over the bus.
+    pub(crate) transfer: u64,
+    /// Command and address, over the bus.
+    pub(crate) command: u64,
+    /// A page from the host's memory to the flash chip; `None` where it is not given.
+    memory: Option<u64>,
+}
+
+const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
+
+impl Times {
+    /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` and `command`
+    /// may be left out. A read or a program may have a time for each kind of page:
+    /// `read=48us/76us/135us/228us`.
+    ///
+    /// # Errors
+    /// An unknown or missing operation, a time without its unit, kinds that differ in number.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
+        let mut found = [None; NAMES.len()];
+        for part in text.split(',') {
+            let Some((name, value)) = part.split_once('=') else {
+                let message = format!("'{}' is not OPERATION=TIME", part.trim());
+                return Err(SpecError::new(message, HINT));
+            };
+            let name = name.trim();
+            let Some(index) = NAMES.iter().position(|&known| known == name) else {
+                let message = format!("unknown operation '{name}'");
+                return Err(SpecError::new(message, suggest(name, NAMES)));
+            };
+            let times = PageTimes::parse(name, value.trim(), HINT)?;
+            if times.kinds() > 1 && index > 1 {
+                let message = format!("'{name}' has {} times, expected one", times.kinds());
+                return Err(SpecError::new(message, "only reads and programs have kinds of pages"));
+            }
+            if found[index].replace(times).is_some() {
+                return Err(SpecError::new(format!("'{name}' is given twice in '{text}'"), ""));
+            }
+        }
+        let time = |index: usize| {
+            let missing =
+                || SpecError::new(format!("the time of '{}' is missing", NAMES[index]), HINT);
+            found[index].ok_or_else(missing)
+        };
+        let (read, program, erase) = (time(0)?, time(1)?, time(2)?.mean());
+        if read.kinds() != program.kinds() && read.kinds().min(program.kinds()) > 1 {
+            return Err(SpecError::new(
+                format!("read has {} times and program {}", read.kinds(), program.kinds()),
+                "a page is of one kind: give as many of both, or one",
+            ));
+        }
+        let [transfer, command, memory] = [3, 4, 5].map(|index| found[index].map(|it| it.mean()));
+        let (transfer, command) = (transfer.unwrap_or(0), command.unwrap_or(0));
+        Ok(Self { read, program, erase, transfer, command, memory })
+    }
+
+    /// The costs that a scheme weighs, transfers included. The cost of a page from the host's
+    /// memory is the paper's where it is not given.
+    pub fn costs(&self) -> Costs {
+        Costs {
+            read: self.read.mean() + self.transfer,
+            program: self.program.mean() + self.transfer,
+            erase: self.erase,
+            memory: self.memory.unwrap_or(Costs::PAPER.memory),
+        }
+    }
+
+    /// Nanoseconds of all that was done.
+    pub(crate) fn total(&self, work: &Work) -> u128 {
+        self.host(work) + self.collections(work)
+    }
+
+    /// Nanoseconds of host reads and host writes. A write of less than a mapping unit reads the unit
+    /// first. A read takes the time of a flash page in the cells, and that of its unit on the bus.
+    fn host(&self, work: &Work) -> u128 {
+        let reads = u128::from(work.asked.reads + work.asked.short_writes);
+        let read = u128::from(self.command + self.read.mean());
+        let transfer = u128::from(self.transfer);
+        let padding = work.packing.map_or(0, |packing| packing.padding);
+        let written = u128::from(work.counters.host_pages + padding);
+        let write = u128::from(self.command + self.transfer + self.program.mean());
+        reads * read + work.in_pages(reads * transfer + written * write)
+    }
+
+    /// Nanoseconds of copies and erases. A flash page of a victim is read once.
+    fn collections(&self, work: &Work) -> u128 {
+        let Counters { copied_pages, erases, .. } = work.counters;
+        let copied = u128::from(copied_pages);
+        let pages_read = work.packing.map_or(copied_pages, |packing| packing.pages_read);
+        let read = u128::from(self.command + self.read.mean());
+        let write = u128::from(self.command + 2 * self.transfer + self.program.mean());
+        u128::from(pages_read) * read
+            + work.in_pages(copied * write)
+            + u128::from(erases) * u128::from(self.command + self.erase)
+    }
+}
+
+/// As it can be typed, every time in microseconds.
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let Self { read, program, erase, transfer, command, memory } = *self;
+        let (erase, transfer) = (us(erase), us(transfer));
+        write!(f, "read={read},program={program},erase={erase}us,transfer={transfer}us")?;
+        // Not written where there is none, as there was none at first: digests stay.
+        if command > 0 {
+            write!(f, ",command={}us", us(command))?;
+        }
+        memory.map_or(Ok(()), |memory| write!(f, ",memory={}us", us(memory)))
+    }
+}
+
+/// What was done, of which times are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    pub(crate) counters: Counters,
+    pub(crate) asked: Asked,
+    pub(crate) packing: Option<Packing>,
+    pub(crate) units_per_page: u32,
+}
+
+impl Work {
+    /// The time of flash pages, from that of as many mapping units.
+    fn in_pages(&self, ns: u128) -> u128 {
+        ns.div_ceil(self.units_per_page.into())
+    }
+}
+
+/// How long the flash was busy in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// Seconds of everything.
+    pub total_seconds: f64,
+    /// Seconds of host reads and host writes.
+    pub host_seconds: f64,
+    /// Seconds of copies and erases.
+    pub collection_seconds: f64,
+    /// Microseconds that a collection takes, mean; `None` where there was none.
+    pub mean_collection_us: Option<f64>,
+}
+
+impl Busy {
+    /// The busy times of these counts.
+    pub(crate) fn new(times: &Times, work: &Work) -> Self {
+        let seconds = |ns: u128| ns as f64 / 1e9;
+        let (collections, count) = (times.collections(work), work.counters.collections);
+        Self {
+            total_seconds: seconds(times.total(work)),
+            host_seconds: seconds(times.host(work)),
+            collection_seconds: seconds(collections),
+            mean_collection_us: (count > 0).then(|| collections as f64 / 1e3 / count as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These operations and so many reads, on flash whose pages are mapping units.
+    fn work(counters: Counters, reads: u64) -> Work {
+        let asked = Asked { reads, ..Asked::default() };
+        Work { counters, asked, packing: None, units_per_page: 1 }
+    }
+
+    #[test]
+    fn units_share_the_time_of_their_page() {
+        let times = Times::parse("read=60us,program=800us,erase=1.5ms,transfer=20us").unwrap();
+        let counters =
+            Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
+        let asked = Asked { reads: 4, short_writes: 1, ..Asked::default() };
+        let packing = Some(Packing { padding: 2, pages_read: 3 });
+        let work = Work { counters, asked, packing, units_per_page: 4 };
+        // 5 reads of 60 us and a quarter of 20 us; 16 units are 4 pages of 820 us.
+        assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
+        // 3 pages are read; 8 units go over the bus twice and are 2 pages; one erase.
+        assert_eq!(times.collections(&work), 1000 * (3 * 60 + 2 * 840 + 1500));
+    }
+
+    #[test]
+    fn busy_time_is_what_was_worked_out_by_hand() {
+        let times = Times::parse("read=60us, program=800us, erase=1.5ms, transfer=20us").unwrap();
+        let counters = Counters {
+            host_pages: 10,
+            copied_pages: 6,
+            erases: 2,
+            collections: 2,
+            trimmed_pages: 9,
+        };
+        let busy = Busy::new(&times, &work(counters, 5));
+        // 10 writes of 820 us and 5 reads of 80 us; 6 copies of 60 + 40 + 800 us, 2 erases.
+        assert_eq!(busy.host_seconds, 8.6e-3);
+        assert_eq!(busy.collection_seconds, 8.4e-3);
+        assert_eq!(busy.total_seconds, 17e-3);
+        assert_eq!(busy.mean_collection_us, Some(4200.0));
+        let none = work(Counters::default(), 0);
+        assert_eq!(Busy::new(&times, &none).mean_collection_us, None);
+    }
+
+    #[test]
+    fn commands_precede_every_operation_of_the_cells() {
+        let with = Times::parse("read=60us,program=800us,erase=1.5ms,command=1us").unwrap();
+        let counters =
+            Counters { host_pages: 10, copied_pages: 6, erases: 2, ..Counters::default() };
+        // 5 reads and 10 writes; 6 copies of two each, 2 erases: 29 commands of 1 us.
+        let none = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
+        let work = work(counters, 5);
+        assert_eq!(with.total(&work) - none.total(&work), 29_000);
+        assert!(with.to_string().ends_with(",transfer=0us,command=1us"));
+    }
+
+    #[test]
+    fn busy_time_takes_the_mean_of_the_kinds_of_pages() {
+        let kinds = Times::parse("read=50us/70us,program=800us,erase=1.5ms").unwrap();
+        let mean = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
+        let work = work(Counters { host_pages: 10, copied_pages: 6, ..Counters::default() }, 5);
+        assert_eq!(kinds.total(&work), mean.total(&work));
+        assert_eq!(kinds.to_string(), "read=50us/70us,program=800us,erase=1500us,transfer=0us");
+    }
+
+    #[test]
+    fn times_are_written_out_in_microseconds() {
+        let times = Times::parse("erase=1.5ms,read=60us,program=0.8ms").unwrap();
+        let text = "read=60us,program=800us,erase=1500us,transfer=0us";
+        assert_eq!(times.to_string(), text);
+        assert_eq!(Times::parse(text).unwrap(), times);
+    }
+
+    #[test]
+    fn faults_name_what_to_try() {
+        let error = |text: &str| Times::parse(text).unwrap_err().to_string();
+        let hint = format!("; hint: {HINT}");
+        assert_eq!(error("read=60us,erase=1ms"), format!("the time of 'program' is missing{hint}"));
+        assert_eq!(error("60us"), format!("'60us' is not OPERATION=TIME{hint}"));
+        assert_eq!(error("raed=60us"), "unknown operation 'raed'; hint: did you mean 'read'?");
+        assert_eq!(
+            error("read=60"),
+            "read=60 has no unit; hint: write read=60us, or another of ns, ms, s"
+        );
+        assert_eq!(
+            error("read=6sec"),
+            "read=6sec has the unknown unit 'sec'; hint: known: ns, us, ms, s"
+        );
+        assert_eq!(error("read=-6us"), format!("read=-6us is not a time from 0s to 1000s{hint}"));
+        assert_eq!(
+            error("read=1us,program=2us,erase=1ms/2ms"),
+            "'erase' has 2 times, expected one; hint: only reads and programs have kinds of pages"
+        );
+        assert_eq!(
+            error("read=1us/2us,program=1us/2us/3us,erase=1ms"),
+            "read has 2 times and program 3; hint: a page is of one kind: give as many of both, or \
+             one"
+        );
+        assert_eq!(error("read=1us,read=2us"), "'read' is given twice in 'read=1us,read=2us'");
+    }
+}

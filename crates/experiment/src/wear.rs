@@ -1,0 +1,281 @@
+//! Wear and lifetime: how evenly blocks were erased, and how long the drive lived.
+
+use flashgc_drive::asked::Asked;
+use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
+use flashgc_ftl::{Cause, Moment};
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Written;
+use crate::config::Resolved;
+use crate::finished::{Finished, Life};
+use crate::times::Work;
+use crate::worn::Erases;
+
+/// Years over which drive writes per day are rated: a drive's usual warranty.
+const SERVICE_YEARS: f64 = 5.0;
+const DAYS_A_YEAR: f64 = 365.0;
+
+/// Bins that a histogram of erase counts has at most.
+const BINS: u32 = 64;
+
+/// The blocks of these tallies together, in bins of equal width: the least erases of each and its
+/// blocks.
+fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(u32, u64)> {
+    let counts = tallies.clone().map(|&(count, _)| count);
+    let (Some(min), Some(max)) = (counts.clone().min(), counts.max()) else {
+        return Vec::new();
+    };
+    let width = ((max - min) / BINS + 1).max(1);
+    let mut blocks = vec![0u64; ((max - min) / width + 1) as usize];
+    for &(count, amount) in tallies {
+        blocks[((count - min) / width) as usize] += amount;
+    }
+    (0..).map(|bin| min + bin * width).zip(blocks).collect()
+}
+
+/// One moment of a drive's wear.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WearPoint {
+    /// Drive writes done.
+    pub drive_writes: f64,
+    /// Mean erases of a block.
+    pub mean: f64,
+    /// Standard deviation over the blocks.
+    pub deviation: f64,
+    /// Gini coefficient; `None` before the first erase.
+    pub gini: Option<f64>,
+    /// Erases of the least worn block, those that 10% to 90% of the blocks do not exceed, and those
+    /// of the most worn one: 11 numbers.
+    pub deciles: Vec<u32>,
+}
+
+/// Wear since the drives were made, warm-up included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Mean over the runs; the extremes are those of all runs.
+    #[serde(flatten)]
+    pub erases: Erases,
+    /// Blocks of all runs by their erases: least erases of the bin, blocks in it.
+    pub histogram: Vec<(u32, u64)>,
+    /// How the first run wore. Kept where there is an endurance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<WearPoint>,
+}
+
+impl Wear {
+    pub(crate) fn new(resolved: &Resolved, runs: &[Finished]) -> Option<Self> {
+        let first = runs.first()?;
+        let all = |figure: &dyn Fn(&Erases) -> f64| {
+            mean(&runs.iter().map(|run| figure(&run.erases)).collect::<Vec<_>>())
+        };
+        let each = |figure: &dyn Fn(&Erases) -> Option<f64>| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| figure(&run.erases)).collect();
+            (!values.is_empty()).then(|| mean(&values))
+        };
+        let pages = f64::from(resolved.geometry.logical_pages());
+        Some(Self {
+            erases: Erases {
+                mean: all(&|one| one.mean),
+                deviation: all(&|one| one.deviation),
+                cv: each(&|one| one.cv),
+                gini: each(&|one| one.gini),
+                min: runs.iter().map(|run| run.erases.min).min()?,
+                max: runs.iter().map(|run| run.erases.max).max()?,
+            },
+            histogram: histogram(runs.iter().flat_map(|run| &run.tally)),
+            series: first
+                .wearing
+                .iter()
+                .map(|worn| WearPoint {
+                    drive_writes: worn.host_pages as f64 / pages,
+                    mean: worn.erases.mean,
+                    deviation: worn.erases.deviation,
+                    gini: worn.erases.gini,
+                    deciles: worn.deciles.clone(),
+                })
+                .collect(),
+        })
+    }
+}
+
+/// The cost of wear levelling in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Levelling {
+    /// Blocks collected to level wear, in place of a victim of the policy.
+    pub collections: u64,
+    /// Valid pages that those collections rewrote.
+    pub copied_pages: u64,
+}
+
+impl Levelling {
+    pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
+        let levelled: Option<Vec<_>> = runs.iter().map(|run| run.levelled).collect();
+        let levelled = levelled.filter(|levelled| !levelled.is_empty())?;
+        Some(Self {
+            collections: levelled.iter().map(|one| one.collections).sum(),
+            copied_pages: levelled.iter().map(|one| one.copied_pages).sum(),
+        })
+    }
+}
+
+/// A moment in a drive's life, mean over the runs that came to it. From the new drive on, warm-up
+/// included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Milestone {
+    /// Runs that came to it.
+    pub runs: usize,
+    /// Pages that the host had written.
+    pub host_pages: f64,
+    /// The same in drive writes (multiples of the logical capacity).
+    pub drive_writes: f64,
+    /// Half the 95% interval of that, over the runs; `None` for one run.
+    pub drive_writes_ci95: Option<f64>,
+    /// Drive writes a day, if the drive is to live for five years.
+    pub drive_writes_per_day: f64,
+    /// The same in terabytes (10^12 bytes).
+    pub terabytes_written: f64,
+    /// Erases of all blocks.
+    pub erases: f64,
+    /// Blocks that were bad.
+    pub bad_blocks: f64,
+    /// Bytes programmed per byte written by the host, up to then.
+    pub write_amplification: f64,
+    /// Seconds that the flash had been busy; `None` without times.
+    pub busy_seconds: Option<f64>,
+    /// Drive writes of each run that came to it.
+    pub run_values: Vec<f64>,
+}
+
+impl Milestone {
+    fn new(resolved: &Resolved, reached: &[(Moment, Asked)]) -> Option<Self> {
+        if reached.is_empty() {
+            return None;
+        }
+        let over = |figure: &dyn Fn(&Moment) -> f64| {
+            mean(&reached.iter().map(|(moment, _)| figure(moment)).collect::<Vec<_>>())
+        };
+        let unit = resolved.config.unit();
+        let written = |(moment, asked): &(Moment, Asked)| {
+            Written::new(&moment.counters, *asked, moment.packing).since(&Written::default(), unit)
+        };
+        let written: Vec<Interval> = reached.iter().map(written).collect();
+        let bytes: Vec<f64> = written.iter().map(|all| all.host_bytes as f64).collect();
+        let pages = f64::from(resolved.geometry.logical_pages());
+        let run_values: Vec<f64> =
+            reached.iter().map(|(moment, _)| moment.counters.host_pages as f64 / pages).collect();
+        let host_pages = over(&|moment| moment.counters.host_pages as f64);
+        let drive_writes = mean(&run_values);
+        let half = half_width95(&run_values);
+        Some(Self {
+            runs: reached.len(),
+            host_pages,
+            drive_writes,
+            drive_writes_ci95: half.is_finite().then_some(half),
+            drive_writes_per_day: drive_writes / (SERVICE_YEARS * DAYS_A_YEAR),
+            terabytes_written: mean(&bytes) / 1e12,
+            erases: over(&|moment| moment.counters.erases as f64),
+            bad_blocks: over(&|moment| f64::from(moment.bad_blocks)),
+            write_amplification: mean(&amplifications(&written)),
+            busy_seconds: resolved.times.as_ref().map(|times| {
+                let units_per_page = resolved.buffer.units_per_page;
+                let seconds = |(moment, asked): &(Moment, Asked)| {
+                    let Moment { counters, packing, .. } = *moment;
+                    times.total(&Work { counters, asked: *asked, packing, units_per_page }) as f64
+                };
+                mean(&reached.iter().map(seconds).collect::<Vec<_>>()) / 1e9
+            }),
+            run_values,
+        })
+    }
+}
+
+/// How long drives whose blocks wear out lived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// Bad blocks that the drive can bear before it fails.
+    pub reserve_blocks: u32,
+    /// The first block at its limit; `None` where no run came to it.
+    pub first_failure: Option<Milestone>,
+    /// The first erased block that could not be had; likewise.
+    pub system_failure: Option<Milestone>,
+    /// How the first run's blocks failed: drive writes done, and bad blocks from then on. At most
+    /// 128 points, the first and the last failure among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<(f64, usize)>,
+    /// Runs that failed because the reserve was used up.
+    pub reserve_used_up: usize,
+    /// Runs that failed because several victims in a row wore out and the pool was empty.
+    pub pool_ran_dry: usize,
+}
+
+impl Lifetime {
+    pub(crate) fn new(resolved: &Resolved, runs: &[Finished]) -> Option<Self> {
+        let lives: Vec<&Life> = runs.iter().filter_map(|run| run.life.as_ref()).collect();
+        let first: Vec<_> = lives.iter().filter_map(|life| life.first_failure).collect();
+        let system: Vec<_> = lives.iter().filter_map(|life| life.system_failure).collect();
+        let count = |wanted| system.iter().filter(|(_, cause)| *cause == wanted).count();
+        let moments: Vec<_> = system.iter().map(|&(moment, _)| moment).collect();
+        Some(Self {
+            reserve_blocks: lives.first()?.reserve,
+            first_failure: Milestone::new(resolved, &first),
+            system_failure: Milestone::new(resolved, &moments),
+            failures: runs.first().map(|run| failures(resolved, run)).unwrap_or_default(),
+            reserve_used_up: count(Cause::Reserve),
+            pool_ran_dry: count(Cause::Pool),
+        })
+    }
+}
+
+/// Points that a drive's failures are thinned to.
+const FAILURES: usize = 128;
+
+fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    thinned(run.failures.len()).map(|bad| (run.failures[bad - 1] as f64 / pages, bad)).collect()
+}
+
+/// Of 1 to `count`, [`FAILURES`] numbers at most, evenly spaced, both ends among them.
+fn thinned(count: usize) -> impl Iterator<Item = usize> {
+    let points = count.min(FAILURES);
+    (0..points).map(move |point| 1 + point * (count - 1) / (points - 1).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worn::tally;
+
+    #[test]
+    fn failures_are_thinned_to_both_ends_and_what_lies_evenly_between() {
+        let of = |count| thinned(count).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1), of(3)), (vec![], vec![1], vec![1, 2, 3]));
+        assert_eq!(of(128), (1..=128).collect::<Vec<_>>());
+        // 127 steps of 2 from 1.
+        assert_eq!(of(255), (0..128).map(|step| 1 + 2 * step).collect::<Vec<_>>());
+        assert_eq!(of(1_000_000).last(), Some(&1_000_000));
+    }
+
+    #[test]
+    fn a_histogram_counts_every_block_once() {
+        let of = |counts: &[u32]| histogram(tally(counts).iter());
+        assert_eq!(of(&[3, 5, 3]), [(3, 2), (4, 0), (5, 1)]);
+        let counts: Vec<u32> = (0..1000).map(|block| 100 + block % 500).collect();
+        let bins = of(&counts);
+        assert!(bins.len() <= BINS as usize);
+        assert_eq!(bins.iter().map(|&(_, blocks)| blocks).sum::<u64>(), 1000);
+        // 500 counts, 8 a bin, two blocks each.
+        assert_eq!((bins[0], bins[62]), ((100, 16), (596, 8)));
+        assert_eq!(of(&[4; 9]), [(4, 9)]);
+    }
+
+    #[test]
+    fn a_histogram_of_several_drives_has_the_blocks_of_all() {
+        let drives = [tally(&[3, 5, 3]), tally(&[1, 3])];
+        let bins = histogram(drives.iter().flatten());
+        assert_eq!(bins, [(1, 1), (2, 0), (3, 3), (4, 0), (5, 1)]);
+        // (3 + 5 + 3 + 1 + 3) / 5.
+        let blocks: u64 = bins.iter().map(|&(_, blocks)| blocks).sum();
+        let erases: u64 = bins.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
+        assert_eq!((blocks, erases), (5, 15));
+    }
+}

@@ -1,0 +1,129 @@
+//! Worn blocks, counted: how often the blocks of one drive were erased, and how evenly.
+
+use std::collections::BTreeMap;
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+use serde::{Deserialize, Serialize};
+
+/// How often the blocks of one drive have been erased since it was made, and how evenly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Erases {
+    /// Mean over the blocks.
+    pub mean: f64,
+    /// Standard deviation over the blocks (of all of them, not of a sample).
+    pub deviation: f64,
+    /// Standard deviation by mean; `None` before the first erase.
+    pub cv: Option<f64>,
+    /// Gini coefficient: 0 where all blocks are alike, 1 where one has all; `None` before the first
+    /// erase.
+    pub gini: Option<f64>,
+    /// The least worn block's.
+    pub min: u32,
+    /// The most worn block's.
+    pub max: u32,
+}
+
+impl Value for Erases {
+    value!(mean, deviation, cv, gini, min, max);
+}
+
+impl Erases {
+    /// The figures of these erase counts, one a block.
+    pub fn of(counts: &[u32]) -> Self {
+        let n = counts.len() as f64;
+        // How many blocks have each count: sums over blocks in order of count, exact in integers.
+        let blocks = tally(counts);
+        let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let mean = sum as f64 / n;
+        let squares: f64 = blocks
+            .iter()
+            .map(|&(count, blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
+            .sum();
+        let deviation = (squares / n).sqrt();
+        // Sum over i of (2 i - n - 1) x_i, for x in order and i from 1: of a group of equals from
+        // place `before`, twice the mean place is 2 before + size + 1.
+        let mut before = 0;
+        let mut ranked = 0.0;
+        for &(count, size) in &blocks {
+            let twice_place = (2 * before + size + 1) as f64;
+            ranked += f64::from(count) * size as f64 * (twice_place - n - 1.0);
+            before += size;
+        }
+        let worn = sum > 0;
+        Self {
+            mean,
+            deviation,
+            cv: worn.then(|| deviation / mean),
+            gini: worn.then(|| ranked / (n * sum as f64)),
+            min: blocks.first().map_or(0, |&(count, _)| count),
+            max: blocks.last().map_or(0, |&(count, _)| count),
+        }
+    }
+}
+
+/// How many of the blocks have been erased how often: each number of erases, and its blocks.
+pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
+    let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
+    for &count in counts {
+        *blocks.entry(count).or_default() += 1;
+    }
+    blocks.into_iter().collect()
+}
+
+/// How worn the blocks of a run were at one moment.
+pub(crate) struct Worn {
+    /// Pages that the host had written.
+    pub(crate) host_pages: u64,
+    pub(crate) erases: Erases,
+    /// Erases that no, one and so on to ten tenths of the blocks do not exceed.
+    pub(crate) deciles: Vec<u32>,
+}
+
+impl Value for Worn {
+    value!(host_pages, erases, deciles);
+}
+
+impl Worn {
+    /// The wear of these erase counts, one a block, after so many host pages.
+    pub(crate) fn of(host_pages: u64, counts: &[u32]) -> Self {
+        Self { host_pages, erases: Erases::of(counts), deciles: deciles(counts) }
+    }
+}
+
+/// The least worn block's erases, those that 10%, 20% and so on of the blocks do not exceed, and the
+/// most worn one's.
+fn deciles(counts: &[u32]) -> Vec<u32> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    (0..=10).map(|tenth| sorted[(sorted.len() * tenth).div_ceil(10).max(1) - 1]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_wear_are_those_worked_out_by_hand() {
+        // 1, 3, 5, 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5. Gini: the sum of |x - y| over all 16
+        // ordered pairs is 2 (3 * 2 + 2 * 4 + 1 * 6) = 40; over 2 n^2 mean = 128: 0.3125.
+        let erases = Erases::of(&[7, 1, 5, 3]);
+        assert_eq!((erases.mean, erases.deviation), (4.0, 5f64.sqrt()));
+        assert_eq!((erases.min, erases.max), (1, 7));
+        assert_eq!(erases.cv, Some(5f64.sqrt() / 4.0));
+        assert_eq!(erases.gini, Some(0.3125));
+        // One block of n has all: (n - 1) / n.
+        assert_eq!(Erases::of(&[0, 0, 0, 8]).gini, Some(0.75));
+        assert_eq!(Erases::of(&[5, 5, 5]).gini, Some(0.0));
+        let new = Erases::of(&[0, 0]);
+        assert_eq!((new.mean, new.cv, new.gini), (0.0, None, None));
+    }
+
+    #[test]
+    fn deciles_are_what_tenths_of_the_blocks_do_not_exceed() {
+        // 20 blocks with 1 to 20 erases, in any order: 2 of them in each tenth.
+        let counts: Vec<u32> = (0..20).map(|block| (block * 7) % 20 + 1).collect();
+        assert_eq!(deciles(&counts), [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
+        assert_eq!(deciles(&[3, 1]), [1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Simulation against the analytic models, which share no code with it, at parameters drawn at
+//! random from a fixed seed.
+
+use std::sync::Arc;
+
+use flashgc_base::rng::Stream;
+use flashgc_drive::extent::Length;
+use flashgc_experiment::config::Resolved;
+use flashgc_experiment::options::RunConfig;
+use flashgc_experiment::result::RunResult;
+use flashgc_experiment::simulate::{Control, simulate};
+use flashgc_model::meanfield::{Frontier, Selection, Ties, hot_cold, uniform, windowed};
+use flashgc_model::{Drive, HotCold};
+use flashgc_workload::generate::GeneratorSpec;
+
+fn run(configs: &[RunConfig]) -> Vec<RunResult> {
+    let resolved: Vec<Resolved> = configs
+        .iter()
+        .map(|config| {
+            let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+            Resolved::new(config, source, None).unwrap()
+        })
+        .collect();
+    simulate(&resolved, 0, &Control::default(), &mut || {}).unwrap()
+}
+
+fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
+    RunConfig {
+        blocks: Some(12_000),
+        pages_per_block: b,
+        spare,
+        victim,
+        fill: "random".into(),
+        length: Length::Collections(90_000),
+        runs,
+        ..RunConfig::default()
+    }
+}
+
+/// Parameters drawn between bounds.
+struct Draw(Stream);
+
+impl Draw {
+    fn integer(&mut self, low: u32, high: u32) -> u32 {
+        low + self.0.below(high - low + 1)
+    }
+
+    fn share(&mut self, low: f64, high: f64) -> f64 {
+        // Three digits, so that a row can be typed.
+        ((low + (high - low) * self.0.unit()) * 1000.0).round() / 1000.0
+    }
+}
+
+/// Student's factor of a 95% interval from eight runs.
+const T95_OF_EIGHT: f64 = 2.365;
+
+/// Fails where a model is further from its simulation than three standard errors and 0.05%.
+fn agree(rows: &[(String, f64)], results: &[RunResult]) {
+    let mut off = Vec::new();
+    for ((what, model), result) in rows.iter().zip(results) {
+        let measured = result.write_amplification;
+        let error = result.write_amplification_ci95.unwrap() / T95_OF_EIGHT;
+        let far = (measured - model).abs() > 3.0 * error + 5e-4 * model;
+        println!(
+            "{what}: model {model:.4}, simulated {measured:.4} +- {error:.4}, {:+.3}%{}",
+            100.0 * (measured / model - 1.0),
+            if far { "  FAR" } else { "" }
+        );
+        if far {
+            off.push(what);
+        }
+    }
+    assert!(off.is_empty(), "{off:#?}");
+}
+
+#[test]
+fn d_choices_with_memory_at_36_random_settings() {
+    let mut draw = Draw(Stream::new(2013, "settings"));
+    let (mut rows, mut configs) = (Vec::new(), Vec::new());
+    for _ in 0..36 {
+        let (b, spare) = (2 * draw.integer(4, 64), draw.share(0.04, 0.3));
+        let (d, c) = (draw.integer(2, 40), draw.integer(0, 20));
+        let selection = Selection::d_choices(d, c).unwrap();
+        let model = uniform::solve(&Drive::new(b, spare).unwrap(), &selection).unwrap();
+        rows.push((format!("b={b} S_f={spare} d={d} c={c}"), model.write_amplification));
+        configs.push(config(b, spare, format!("d-choices:d={d},c={c}"), 8));
+    }
+    agree(&rows, &run(&configs));
+}
+
+#[test]
+fn greedy_and_windowed_at_random_settings() {
+    let mut draw = Draw(Stream::new(2009, "settings"));
+    let (mut rows, mut configs) = (Vec::new(), Vec::new());
+    for at in 0..12 {
+        let (b, spare) = (2 * draw.integer(4, 64), draw.share(0.04, 0.3));
+        let drive = Drive::new(b, spare).unwrap();
+        if at % 3 == 0 {
+            let model = uniform::solve(&drive, &Selection::Greedy { ties: Ties::Random }).unwrap();
+            rows.push((format!("b={b} S_f={spare} greedy"), model.write_amplification));
+            configs.push(config(b, spare, "greedy".into(), 8));
+        } else {
+            let w = draw.integer(200, 8_000);
+            let model = windowed::solve(&drive, f64::from(w) / 12_000.0).unwrap();
+            rows.push((format!("b={b} S_f={spare} w={w}"), model.write_amplification));
+            configs.push(config(b, spare, format!("windowed:w={w}"), 8));
+        }
+    }
+    agree(&rows, &run(&configs));
+}
+
+/// Hot and cold data at `count` random settings; returns the differences in percent.
+fn hot_and_cold(frontier: Frontier, count: usize, seed: u64) -> Vec<(String, f64)> {
+    let mut draw = Draw(Stream::new(seed, "settings"));
+    let (mut rows, mut configs) = (Vec::new(), Vec::new());
+    while rows.len() < count {
+        let (b, spare) = (2 * draw.integer(4, 32), draw.share(0.05, 0.3));
+        let (f, r) = (draw.share(0.02, 0.5), draw.share(0.5, 0.98));
+        let (d, c) = (draw.integer(2, 30), draw.integer(0, 5));
+        let (selection, victim) = if draw.integer(0, 3) == 0 {
+            (Selection::Greedy { ties: Ties::Latest }, "greedy".to_owned())
+        } else {
+            (Selection::d_choices(d, c).unwrap(), format!("d-choices:d={d},c={c}"))
+        };
+        let drive = Drive::new(b, spare).unwrap();
+        let data = HotCold::new(f, r).unwrap();
+        let model = hot_cold::solve(&drive, &selection, frontier, &data).unwrap();
+        rows.push((format!("b={b} S_f={spare} f={f} r={r} {victim}"), model.write_amplification));
+        configs.push(RunConfig {
+            blocks: Some(8_000),
+            frontier: if frontier == Frontier::Single { "single" } else { "double" }.into(),
+            workload: format!("hotcold:f={f},r={r}"),
+            warmup: "12x".into(),
+            length: Length::Writes("4x".into()),
+            ..config(b, spare, victim, 2)
+        });
+    }
+    let off = |((what, model), result): ((String, f64), RunResult)| {
+        let measured = result.write_amplification;
+        let off = 100.0 * (model / measured - 1.0);
+        println!("{what}: model {model:.4}, simulated {measured:.4}, {off:+.3}%");
+        (what, off)
+    };
+    rows.into_iter().zip(run(&configs)).map(off).collect()
+}
+
+#[test]
+fn hot_and_cold_data_with_one_frontier_at_16_random_settings() {
+    for (what, off) in hot_and_cold(Frontier::Single, 16, 2012) {
+        assert!(off.abs() < 0.5, "{what}: {off:+.3}%");
+    }
+}
+
+#[test]
+fn hot_and_cold_data_with_two_frontiers_at_24_random_settings() {
+    for (what, off) in hot_and_cold(Frontier::Double, 24, 22) {
+        assert!(off.abs() < 1.0, "{what}: {off:+.3}%");
+    }
+}

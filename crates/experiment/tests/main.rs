@@ -1,0 +1,20 @@
+//! All tests of the crate as one program: a module for each file, and what they share.
+
+mod against_models;
+mod checkpoint;
+mod honesty;
+mod levelling;
+mod lifetime;
+mod mapping_units;
+mod published;
+mod recordings;
+#[allow(dead_code)] // the crate it comes from tests the rest of it
+#[path = "../../ftl/tests/reference/mod.rs"]
+mod reference;
+mod replays;
+mod runs;
+mod swap;
+mod tenants;
+#[path = "../../timed/tests/timed_common/mod.rs"]
+mod timed_common;
+mod timed_runs;

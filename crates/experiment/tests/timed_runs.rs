@@ -1,0 +1,333 @@
+//! Runs of drives with a clock, from the configuration to the result: the same digits always, what
+//! is measured and what is not, agreement with the counting drive, and what is refused.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashgc_drive::extent::Length;
+use flashgc_drive::source::TimedSource;
+use flashgc_experiment::config::Resolved;
+use flashgc_experiment::options::{HostConfig, RunConfig, SwapConfig, TimedConfig, TimelineConfig};
+use flashgc_experiment::result::RunResult;
+use flashgc_experiment::simulate::{Control, simulate};
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::trace::{PagingOptions, ReadOptions};
+
+const TIMES: &str = "read=25us,program=200us,erase=1.5ms,transfer=10us";
+
+fn config() -> RunConfig {
+    RunConfig {
+        blocks: Some(256),
+        pages_per_block: 16,
+        spare: 0.15,
+        victim: "greedy".into(),
+        times: Some(TIMES.into()),
+        timed: Some(TimedConfig {
+            arrivals: Some("poisson:rate=1000".into()),
+            preemption: "pgc".into(),
+            ..TimedConfig::default()
+        }),
+        workload: "hotcold:f=0.2,r=0.8,read=0.5".into(),
+        warmup: "2x".into(),
+        length: Length::Requests(5000),
+        runs: 2,
+        seed: 7,
+        ..RunConfig::default()
+    }
+}
+
+fn timed(change: impl FnOnce(&mut TimedConfig)) -> RunConfig {
+    let mut config = config();
+    change(config.timed.as_mut().unwrap());
+    config
+}
+
+fn resolve(config: &RunConfig) -> Result<Resolved, String> {
+    let requests = Requests::parse(&config.workload).unwrap();
+    let source = Arc::new(TimedSource::new(config.workload.clone(), requests));
+    Resolved::new(config, source, None).map_err(|error| error.to_string())
+}
+
+fn run(config: &RunConfig, threads: usize) -> RunResult {
+    let resolved = resolve(config).unwrap();
+    simulate(&[resolved], threads, &Control::default(), &mut || {}).unwrap().remove(0)
+}
+
+#[test]
+fn digits_do_not_depend_on_the_number_of_threads_and_survive_json() {
+    let (mut one, mut two) = (run(&config(), 1), run(&config(), 2));
+    // The one figure that is measured by a clock.
+    (one.page_programs_per_second, two.page_programs_per_second) = (0.0, 0.0);
+    assert_eq!(one, two);
+    let text = serde_json::to_string(&one).unwrap();
+    let back: RunResult = serde_json::from_str(&text).unwrap();
+    assert_eq!((&back.digest, &back.config), (&one.digest, &one.config));
+    let all = |result: &RunResult| result.timed.as_ref().unwrap().latency_us.all.clone().unwrap();
+    assert_eq!(all(&back).all.requests, all(&one).all.requests);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for key in ["latency_us", "time_share", "throughput", "utilisation", "collecting", "over_time"]
+    {
+        assert!(document[key].is_object(), "{key} in {text}");
+    }
+    assert!(document["latency_us"]["read"]["during_collection"]["p99_9"].is_f64());
+    assert!(document["collecting"]["preempted"].is_u64());
+    assert_ne!(run(&RunConfig { seed: 8, ..config() }, 1).digest, one.digest);
+    let other = timed(|timed| timed.preemption = "none".into());
+    assert_ne!(run(&other, 1).digest, one.digest);
+}
+
+#[test]
+fn a_drive_whose_channels_are_simulated_side_by_side_gives_the_same_digits() {
+    let small = timed(|timed| (timed.channels, timed.dies) = (4, 2));
+    let small = RunConfig { runs: 1, blocks: Some(512), ..small };
+    let precise = RunConfig { precision: Some(0.02), runs: 2, ..small.clone() };
+    let overloaded = timed(|timed| {
+        (timed.channels, timed.queue_depth) = (4, 8);
+        timed.arrivals = Some("poisson:rate=90000".into());
+    });
+    let overloaded = RunConfig { runs: 1, blocks: Some(512), ..overloaded };
+    for config in [small, precise, overloaded] {
+        let (mut one, mut more) = (run(&config, 1), run(&config, 4));
+        (one.page_programs_per_second, more.page_programs_per_second) = (0.0, 0.0);
+        assert_eq!(one, more);
+        assert!(one.timed.is_some());
+    }
+}
+
+#[test]
+fn times_of_requests_and_of_the_drive_agree() {
+    // Little's law: the requests in the system, over all the time, are the response times of all,
+    // since the runs begin and end with none.
+    let result = run(&config(), 2);
+    let measured = result.timed.unwrap();
+    let all = measured.latency_us.all.unwrap().all;
+    assert_eq!(all.requests, 10_000);
+    let sum = all.mean * 1e-6 * all.requests as f64;
+    let law = measured.requests_in_system * measured.simulated_seconds;
+    assert!((law / sum - 1.0).abs() < 1e-9, "{law} {sum}");
+    // The causes sum to the whole response time.
+    for shares in [measured.time_share.read.unwrap(), measured.time_share.write.unwrap()] {
+        let total = shares.queue + shares.collection + shares.bus + shares.cell;
+        assert!((total - 1.0).abs() < 1e-12, "{shares:?}");
+    }
+    // The bus moves a page of each request and two of each copy, 10 us each; of a collection that
+    // is under way at the end of a run, a page may have been moved once or twice and not yet count.
+    let moved = result.host_pages + result.reads + 2 * result.copied_pages;
+    let busy = measured.utilisation.bus * measured.simulated_seconds / 10e-6;
+    assert!((-1e-6..4.0 + 1e-6).contains(&(busy - moved as f64)), "{busy} {moved}");
+}
+
+#[test]
+fn the_first_requests_are_not_measured() {
+    let whole = run(&RunConfig { warmup: "0".into(), ..config() }, 1);
+    let part = run(&RunConfig { warmup: "1/5".into(), ..config() }, 1);
+    let count = |result: &RunResult| {
+        result.timed.as_ref().unwrap().latency_us.all.as_ref().unwrap().all.requests
+    };
+    assert_eq!((count(&whole), count(&part)), (10_000, 8_000));
+    // The same requests happened on both drives.
+    assert_eq!(whole.wear, part.wear);
+    assert!(part.host_pages < whole.host_pages);
+}
+
+#[test]
+fn a_drive_that_is_prepared_writes_as_the_counting_drive_does() {
+    // The write amplification of a steady state does not depend on the clock: one plane with the
+    // pool frontier and the same low-water mark.
+    let run_timed = RunConfig {
+        workload: "uniform".into(),
+        warmup: "5x".into(),
+        length: Length::Requests(40_000),
+        runs: 4,
+        ..timed(|timed| timed.preemption = "none".into())
+    };
+    let timed = run(&run_timed, 2);
+    let counting = RunConfig {
+        frontier: "pool:low=2".into(),
+        timed: None,
+        warmup: "5x".into(),
+        length: Length::Writes("12x".into()),
+        ..run_timed
+    };
+    let source = Arc::new(GeneratorSpec::parse("uniform").unwrap());
+    let resolved = Resolved::new(&counting, source, None).unwrap();
+    let counting = simulate(&[resolved], 2, &Control::default(), &mut || {}).unwrap().remove(0);
+    let difference = (timed.write_amplification - counting.write_amplification).abs();
+    let half = timed.write_amplification_ci95.unwrap() + counting.write_amplification_ci95.unwrap();
+    assert!(
+        difference < half.max(0.005 * counting.write_amplification),
+        "{} {}",
+        timed.write_amplification,
+        counting.write_amplification
+    );
+    assert!(timed.warnings.is_empty(), "{:?}", timed.warnings);
+}
+
+#[test]
+fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
+    // A program every 210 us and reads are the least that a request takes: 20 000 a second are
+    // far too many.
+    let mut config = timed(|timed| timed.arrivals = Some("poisson:rate=200000".into()));
+    config.length = Length::Requests(3_000_000);
+    config.runs = 1;
+    let result = run(&config, 1);
+    let overload = result.timed.as_ref().unwrap().overload.unwrap();
+    assert!((overload.offered_per_second / 200_000.0 - 1.0).abs() < 0.01, "{overload:?}");
+    assert!(overload.outstanding > 900_000, "{overload:?}");
+    assert!(
+        result.warnings[0].starts_with("overload: requests arrive at "),
+        "{:?}",
+        result.warnings
+    );
+    // A closed loop with as many requests under way as wait there finds the same rate.
+    let mut closed = timed(|timed| timed.arrivals = Some("closed:threads=256".into()));
+    (closed.runs, closed.length) = (1, Length::Requests(20_000));
+    let closed = run(&closed, 1).timed.unwrap().throughput.requests_per_second;
+    let ratio = overload.sustainable_per_second / closed;
+    assert!((ratio - 1.0).abs() < 0.05, "{overload:?} {closed}");
+    // A run that ends before a million wait was just as far behind at its end, and says so.
+    config.length = Length::Requests(50_000);
+    let short = run(&config, 1);
+    let behind = short.timed.as_ref().unwrap().overload.unwrap();
+    assert!(overload.is_cut_short && !behind.is_cut_short);
+    assert!((behind.offered_per_second / 200_000.0 - 1.0).abs() < 0.03, "{behind:?}");
+    let ratio = behind.sustainable_per_second / closed;
+    assert!((ratio - 1.0).abs() < 0.05, "{behind:?} {closed}");
+    // All but what was served until then, of the 50 000.
+    let served = 50_000.0 * closed / 200_000.0;
+    assert!((behind.outstanding as f64 / (50_000.0 - served) - 1.0).abs() < 0.03, "{behind:?}");
+    assert!(short.warnings[0].contains("waited when the last one arrived"), "{:?}", short.warnings);
+    // At a rate below what it can sustain, nothing is said.
+    let below = format!("poisson:rate={}", 0.8 * closed);
+    let calm = timed(|timed| timed.arrivals = Some(below.clone()));
+    let calm = run(&RunConfig { runs: 1, length: Length::Requests(50_000), ..calm }, 1);
+    assert_eq!(calm.timed.unwrap().overload, None);
+}
+
+#[test]
+fn a_cancelled_run_reports_what_it_has() {
+    let control = Control::default();
+    control.cancel.store(true, Ordering::Relaxed);
+    let resolved = resolve(&RunConfig { runs: 1, ..config() }).unwrap();
+    let result = simulate(&[resolved], 1, &control, &mut || {}).unwrap().remove(0);
+    assert!(result.interrupted);
+    assert!(result.timed.unwrap().latency_us.all.is_none());
+}
+
+#[test]
+fn a_timeline_has_the_operations_of_its_window() {
+    let window = TimelineConfig { file: "unused".into(), window: "1ms:30ms".into() };
+    let result = run(&timed(|timed| timed.timeline = Some(window)), 1);
+    let mut text = Vec::new();
+    result.timeline.as_ref().unwrap().write(&mut text).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let events = document["traceEvents"].as_array().unwrap();
+    let of_flash = |event: &&serde_json::Value| {
+        event["ph"] == "X" && (event["cat"] == "host" || event["cat"] == "collection")
+    };
+    let spans: Vec<_> = events.iter().filter(of_flash).collect();
+    assert!(spans.len() > 20, "{} spans", spans.len());
+    for span in &spans {
+        let (from, length) = (span["ts"].as_f64().unwrap(), span["dur"].as_f64().unwrap());
+        assert!(from < 30_000.0 && from + length > 1000.0, "{span}");
+        let expected: &[f64] = match span["name"].as_str().unwrap() {
+            "read" => &[25.0],
+            "program" => &[200.0],
+            "erase" => &[1500.0],
+            "transfer in" | "transfer out" => &[10.0],
+            _ => &[0.0],
+        };
+        assert!(expected.iter().any(|us| (length - us).abs() < 1e-6), "{span}");
+    }
+    // Two operations of the cells of a die are never at the same time.
+    let mut cells: Vec<(f64, f64)> = spans
+        .iter()
+        .filter(|span| span["tid"].as_u64().unwrap() >= 4_000_000)
+        .map(|span| (span["ts"].as_f64().unwrap(), span["dur"].as_f64().unwrap()))
+        .collect();
+    cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert!(cells.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 1e-9), "{cells:?}");
+    // It is no part of what was simulated.
+    assert_eq!(result.digest, run(&config(), 1).digest);
+}
+
+#[test]
+fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
+    let path = std::env::temp_dir().join(format!("flashgc-timed-{}.csv", std::process::id()));
+    let mut rows = String::from("time_us,op,offset_bytes,size_bytes,dev\n");
+    for i in 0..2000u64 {
+        // 1000 pages, written twice, 500 us apart.
+        rows += &format!("{},W,{},4096,0\n", 500 * i, i * 7 % 1000 * 4096);
+    }
+    std::fs::write(&path, rows).unwrap();
+    let trace = TimedTrace::load(
+        &path,
+        &ReadOptions::default(),
+        PagingOptions::default(),
+        Disorder::Refuse,
+        |_| true,
+    );
+    std::fs::remove_file(&path).unwrap();
+    let trace = trace.unwrap();
+    let source = Arc::new(TimedSource::new("a.csv".into(), Requests::Trace(Box::new(trace))));
+    let mut config = timed(|timed| {
+        timed.arrivals = None;
+        (timed.channels, timed.planes) = (2, 3);
+    });
+    (config.blocks, config.length, config.runs) = (None, Length::Passes(3), 1);
+    let resolved = Resolved::new(&config, source.clone(), None).unwrap();
+    // 1000 pages are 62 blocks of 16 and a half: 1008 pages. Each of the six planes holds 168,
+    // which take 11 blocks, and keeps 2 and the two open ones.
+    assert_eq!(resolved.config.blocks, Some(90));
+    let result = simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0);
+    assert_eq!(result.config.logical_pages, 1008);
+    let requests = result.timed.unwrap().latency_us.write.unwrap().all.requests;
+    assert_eq!(requests, 3 * 2 * 1000);
+    // On a larger drive the trace takes a part of it, and a smaller one is refused.
+    config.blocks = Some(120);
+    let resolved = Resolved::new(&config, source.clone(), None).unwrap();
+    assert!(resolved.geometry.logical_pages() > 1600);
+    config.blocks = Some(60);
+    let error = Resolved::new(&config, source, None).err().unwrap().to_string();
+    assert!(error.contains("the workload addresses 1008 pages, and the drive has 816"), "{error}");
+}
+
+#[test]
+fn what_a_timed_drive_has_not_is_refused() {
+    let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
+    let mapping = RunConfig { mapping: "fast".into(), ..config() };
+    assert!(error(&mapping).starts_with("mapping fast only applies to --drive counting"));
+    let memory = SwapConfig { cache_pages: 8, policy: "lru".into(), scheme: "du-gc".into() };
+    let swap = RunConfig { swap: Some(memory), ..config() };
+    assert!(error(&swap).starts_with("a VM page cache only applies to --drive counting"));
+    let writes = RunConfig { length: Length::Writes("2x".into()), ..config() };
+    assert!(error(&writes).contains("a number of requests, or passes of a trace"));
+    let auto = RunConfig { warmup: "auto".into(), ..config() };
+    assert!(error(&auto).starts_with("warm-up auto"));
+    let times = RunConfig { times: None, ..config() };
+    assert!(error(&times).starts_with("a timed drive needs the times of its flash"));
+    let passes = RunConfig { length: Length::Passes(1), ..config() };
+    assert!(error(&passes).contains("the workload is a generator"));
+    let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };
+    assert!(error(&zero).contains("read time: found 0 ns"));
+    // More planes than blocks shows where the map is made.
+    let planes = timed(|timed| (timed.channels, timed.planes) = (64, 8));
+    let made = resolve(&planes).map(|resolved| {
+        simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap_err().to_string()
+    });
+    let text = made.unwrap_or_else(|error| error);
+    assert!(text.contains("found 256 blocks for 512 planes"), "{text}");
+}
+
+#[test]
+fn a_host_says_how_it_read_its_options() {
+    let host = HostConfig {
+        cache: "page-cache:size=64KiB,background=30%,limit=20%".into(),
+        hints: "none".into(),
+    };
+    let result = run(&RunConfig { host: Some(host), ..config() }, 1);
+    let said = |warning: &String| warning.contains("taken as half of it, as Linux does");
+    assert!(result.warnings.iter().any(said), "{:?}", result.warnings);
+    assert!(result.host.is_some());
+}

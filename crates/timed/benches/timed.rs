@@ -1,0 +1,176 @@
+//! How fast the timed drive is: 4 KiB random writes in steady state on 8 channels and 64 dies, on
+//! drives from 16 GB to 1 TB, in requests a second of one core; and how many of them the memory
+//! accesses alone would allow, measured in the same run.
+//!
+//! `cargo bench -p flashgc-timed --bench timed` runs it; `-- --smoke` runs a size that takes a
+//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` so many three times,
+//! `-- --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes,
+//! `-- --metered` with the measurements of a run.
+
+#[path = "../../drive/benches/bare/mod.rs"]
+mod bare;
+mod tlc;
+
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use bare::{Bare, median, writes_with_copies};
+use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
+use flashgc_timed::{
+    Hardware, Loop, Meter, Observer, Preemption, Silent, TimedDrive, Until, WorstSoFar,
+};
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{Op, WorkloadError};
+use tlc::{OVERPROVISION, PAGES_PER_BLOCK};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let value = |name: &str| -> Option<u64> {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1)?.parse().ok()
+    };
+    let preemption = match has("--preemption") {
+        true => Preemption::Semi { merge: true, pipeline: true },
+        false => Preemption::None,
+    };
+    let sizes = match value("--gigabytes") {
+        Some(size) => vec![size * 1_000_000_000],
+        None if has("--smoke") => vec![1_000_000_000],
+        None => vec![16_000_000_000, 128_000_000_000, 1_000_000_000_000],
+    };
+    let requests = match value("--requests") {
+        Some(requests) => requests,
+        None if has("--smoke") => 100_000,
+        None => 10_000_000,
+    };
+    for bytes in sizes {
+        match has("--metered") {
+            true => measure(bytes, preemption, has("--reads"), requests, meter),
+            false => measure(bytes, preemption, has("--reads"), requests, |_| Silent),
+        }
+    }
+}
+
+/// Random 4 KiB requests without end.
+struct Uniform {
+    stream: Stream,
+    pages: u32,
+    reads: bool,
+}
+
+impl State for Uniform {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.refuse(Fault::new("a benchmark is not saved"));
+    }
+
+    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+        Err(Fault::new("a benchmark is not saved"))
+    }
+}
+
+impl RequestStream for Uniform {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        for _ in 0..limit {
+            let offset = u64::from(self.stream.below(self.pages)) * 4096;
+            let reads = self.reads && self.stream.bits() & 1 == 1;
+            let op = if reads { Op::Read } else { Op::Write };
+            batch.push(TimedRequest {
+                arrival_ns: 0,
+                offset,
+                bytes: 4096,
+                op,
+                urgent: false,
+                stream: NO_STREAM,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// How long this thread has run: what other work of the machine takes is left out, where the system
+/// tells.
+fn seconds_on_a_core() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let known = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = known.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
+}
+
+/// What `flashgc run` measures.
+fn meter(hardware: &Hardware) -> Meter {
+    let (dies, planes) = (hardware.all_dies(), hardware.planes);
+    Meter::new(0, None, dies, None, WorstSoFar::new(dies, planes, false))
+}
+
+fn measure<O: Observer>(
+    bytes: u64,
+    preemption: Preemption,
+    reads: bool,
+    requests: u64,
+    observer: impl Fn(&Hardware) -> O,
+) {
+    let host = Loop::Closed { threads: 1024, think_ns: 0 };
+    let settings = tlc::settings(host, 1024, preemption);
+    let (hardware, placement) = (settings.hardware, settings.placement);
+    let planes = hardware.all_planes();
+    let pages = bytes / 4096;
+    let blocks = pages as f64 * (1.0 + OVERPROVISION) / f64::from(PAGES_PER_BLOCK);
+    let blocks = (blocks as u32).next_multiple_of(planes);
+    let geometry = Geometry::new(blocks, PAGES_PER_BLOCK, pages).expect("a valid size");
+    let homes = placement.homes(&hardware);
+    let layout = PlaneLayout {
+        layout: Layout {
+            frontier: Frontier::Pool { low: 2 }, // As if pages had been written at random for long: near the steady state.
+            fill: Fill::Random,
+            seed: 1,
+            ..Layout::new(geometry)
+        },
+        planes,
+        first: 0,
+        home: &|page| homes[page as usize % homes.len()],
+    };
+    let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);
+    let stream = Stream::new(1, "requests");
+    let workload = Uniform { stream, pages: pages as u32, reads };
+    let mut drive =
+        TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), observer(&hardware))
+            .expect("the settings above");
+    // From the random fill to the steady state.
+    let mut stream = Stream::new(2, "warm-up");
+    let mut batch = vec![0u32; 4096];
+    for _ in 0..pages / 4096 {
+        batch.iter_mut().for_each(|page| *page = stream.below(pages as u32));
+        drive.precondition(&batch).expect("there is room");
+    }
+    let mut rates = Vec::new();
+    let before = drive.layer().counters();
+    for round in 1..=3 {
+        let start = seconds_on_a_core();
+        let until = Until { completed: round * requests, time_ns: u64::MAX };
+        drive.run(until).expect("there is room");
+        rates.push(requests as f64 / (seconds_on_a_core() - start));
+    }
+    let counted = drive.layer().counters().since(&before);
+    let copies = counted.copied_pages as f64 / counted.host_pages.max(1) as f64;
+    let memory = drive.layer().memory_bytes() as f64 / pages as f64;
+    let simulated = drive.totals().completed as f64 / drive.now() as f64 * 1e6;
+    drop(drive);
+    let mut bare = Bare::new(&geometry);
+    let pages = requests.max(1 << 16);
+    let mut light: Vec<f64> = (0..3)
+        .map(|_| writes_with_copies(bare.writes(pages), bare.copies(pages), copies))
+        .collect();
+    println!(
+        "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  \
+         {copies:.2} copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the \
+         drive",
+        bytes / 1_000_000_000,
+        median(&mut rates) / 1e6,
+        median(&mut light) / 1e6,
+    );
+}

@@ -1,0 +1,27 @@
+//! The drive of the benchmarks with a clock: 8 channels and 64 dies of TLC.
+
+use flashgc_timed::{Hardware, Loop, Preemption, Settings};
+
+/// (N - U) / U.
+pub const OVERPROVISION: f64 = 0.28;
+pub const PAGES_PER_BLOCK: u32 = 256;
+
+/// A die takes 60 us, 700 us and 3.5 ms, and the bus has 1.2 GB/s.
+pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Settings {
+    let hardware = Hardware {
+        channels: 8,
+        ways: 4,
+        dies: 2,
+        planes: 1,
+        page_bytes: 4096,
+        units_per_page: 1,
+        read_ns: 60_000,
+        program_ns: 700_000,
+        erase_ns: 3_500_000,
+        transfer_ns: 3_400,
+        command_ns: 0,
+    };
+    let mut settings = Settings { host, queue_depth, ..Settings::plain(hardware) };
+    settings.collecting.preemption = preemption;
+    settings
+}

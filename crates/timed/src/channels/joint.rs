@@ -1,0 +1,189 @@
+//! Requests that several channels have parts of.
+
+use flashgc_workload::requests::TimedRequest;
+use hashbrown::HashMap;
+
+use super::meter::{Completed, PartDone, Place, START};
+use super::source::{Coming, Part};
+use crate::front::PART;
+use crate::measure::{Completion, KINDS, Meter, Observer, kind_of};
+
+/// One of them.
+#[derive(Clone)]
+pub struct Joint {
+    pub request: TimedRequest,
+    pub arrived: u64,
+    /// Parts that are not done.
+    pub left: u32,
+    pub met_collection: bool,
+    /// The part that was done last so far, and its channel.
+    pub last: Option<(u32, PartDone)>,
+}
+
+/// All of them that are under way, and what is measured of them.
+pub struct Joints {
+    pub(super) under_way: HashMap<u64, Joint>,
+    /// Those whose parts are all done.
+    pub(super) done: Vec<u64>,
+    /// Those that may hold collections whose numbers in the drive are not known yet.
+    pub(super) fresh: Vec<u64>,
+    pub meter: Meter,
+    /// When the slowest of each kind was completed.
+    pub slowest_at: [Completed; KINDS.len()],
+    /// The time that those took which are done.
+    pub done_ns: u128,
+    /// Those done behind the arrival of the last request that the channels were given.
+    pub done_behind: u64,
+    pub last_given: Place,
+}
+
+impl Joints {
+    pub fn new(meter: Meter) -> Self {
+        Self {
+            under_way: HashMap::new(),
+            done: Vec::new(),
+            fresh: Vec::new(),
+            meter,
+            slowest_at: [(START, 0); KINDS.len()],
+            done_ns: 0,
+            done_behind: 0,
+            last_given: START,
+        }
+    }
+
+    /// Another one. Returns the number of its parts.
+    pub fn add(&mut self, coming: &Coming, number: u64, arrived: u64) -> u64 {
+        let joint = Joint {
+            request: coming.request,
+            arrived,
+            left: coming.parts().len() as u32,
+            met_collection: false,
+            last: None,
+        };
+        self.under_way.insert(number, joint);
+        number | PART
+    }
+
+    /// Those under way, by number.
+    pub fn under_way(&self) -> &HashMap<u64, Joint> {
+        &self.under_way
+    }
+
+    /// A request under way.
+    pub fn request(&self, number: u64) -> Option<TimedRequest> {
+        self.under_way.get(&number).map(|joint| joint.request)
+    }
+
+    /// A channel has done its part. Of parts that are done at the same event that of the first page is the last:
+    /// the die that got its page last begins first. `parts` says what parts a request has, in the order of
+    /// its pages.
+    pub fn part_done(
+        &mut self,
+        channel: u32,
+        part: PartDone,
+        parts: impl Fn(&TimedRequest) -> Vec<Part>,
+    ) {
+        let number = part.completion.number & !PART;
+        let Some(joint) = self.under_way.get_mut(&number) else { return };
+        let is_last = match &joint.last {
+            None => true,
+            Some((other, last)) if part.at == last.at => {
+                let parts = parts(&joint.request);
+                let rank = |channel| parts.iter().position(|part| part.0 == channel);
+                rank(channel) < rank(*other)
+            }
+            Some((_, last)) => part.at > last.at,
+        };
+        joint.met_collection |= part.completion.met_collection;
+        if is_last {
+            if part.worst.is_some() {
+                self.fresh.push(number);
+            }
+            joint.last = Some((channel, part));
+        }
+        joint.left -= 1;
+        if joint.left == 0 {
+            self.done.push(number);
+        }
+    }
+
+    /// The collection that a channel calls `from` is called `to` in the drive.
+    pub fn numbered(&mut self, channel: u32, from: u64, to: u64) {
+        for number in &self.fresh {
+            if let Some(joint) = self.under_way.get_mut(number)
+                && let Some((of, part)) = &mut joint.last
+                && *of == channel
+            {
+                let held = part.worst.iter_mut().flat_map(|it| &mut it.collections);
+                held.filter(|held| held.number == from).for_each(|held| held.number = to);
+            }
+        }
+    }
+
+    /// All collections have their numbers.
+    #[inline]
+    pub fn all_numbered(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// Whether the parts of any are all done.
+    #[inline]
+    pub fn are_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// Requests whose parts are all done are completed, the first first. Returns how many. A channel has
+    /// `planes` planes.
+    pub fn finish(&mut self, planes: u32) -> u64 {
+        let mut done: Vec<(Completed, u64, Joint)> = Vec::new();
+        for number in self.done.drain(..) {
+            if let Some(joint) = self.under_way.remove(&number)
+                && let Some((_, last)) = &joint.last
+            {
+                done.push(((last.at, last.behind), number, joint));
+            }
+        }
+        done.sort_by_key(|it| (it.0, it.1));
+        for (place, number, joint) in &done {
+            self.complete((*place, *number), joint, planes);
+            self.done_behind += u64::from(place.0 >= self.last_given);
+        }
+        done.len() as u64
+    }
+
+    fn complete(&mut self, (place, number): (Completed, u64), joint: &Joint, planes: u32) {
+        let Some((channel, last)) = &joint.last else { return };
+        let Joint { request, arrived, met_collection, .. } = *joint;
+        let completion = Completion {
+            number,
+            op: request.op,
+            offset: request.offset,
+            bytes: request.bytes,
+            plane: last.completion.plane.map(|plane| channel * planes + plane),
+            met_collection,
+            ..last.completion
+        };
+        self.done_ns += u128::from(completion.completed_ns - arrived);
+        let before = self.meter.worst().changes();
+        self.meter.completed(&completion);
+        if self.meter.worst().changes() == before {
+            return;
+        }
+        let Some(kind) = kind_of(request.op) else { return };
+        self.slowest_at[kind] = place;
+        if let (Some(kept), Some(worst)) = (&mut self.meter.worst_mut().each()[kind], &last.worst) {
+            kept.collections.clone_from(&worst.collections);
+        }
+    }
+
+    /// The longest response time of each kind so far.
+    pub fn slowest(&self) -> [u64; KINDS.len()] {
+        let mut slowest = [0; KINDS.len()];
+        for worst in self.meter.worst().of_kinds() {
+            if let Some(kind) = KINDS.iter().position(|&kind| kind == worst.request.op) {
+                slowest[kind] = worst.request.response_ns();
+            }
+        }
+        slowest
+    }
+}

@@ -1,0 +1,197 @@
+//! A drive whose channels are simulated one by one, and side by side on several cores.
+//!
+//! Where pages stay on their planes, requests arrive at times of their own and collections stay within a
+//! channel, channels meet in two things alone: in requests of several pages, and in the queue of the drive,
+//! which takes so many requests at a time. So each channel is a drive of its own ([`channel`]), whose
+//! requests are those on its pages ([`split`]).
+//!
+//! While the queue cannot be full, whatever happens, the channels need not know of each other: they are
+//! given the next requests, and each goes on alone until the time at which the next one after these
+//! arrives. Near a full queue, and where the drive is to stop after so many requests, events are handled one
+//! by one in the order of the drive ([`order`]): [`desk`] does this. So every digit is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
+
+mod channel;
+mod crew;
+mod desk;
+mod joint;
+mod meter;
+mod order;
+mod source;
+mod split;
+mod state;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread::Thread;
+
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::Stepwise;
+use flashgc_workload::requests::RequestStream;
+
+use super::config::{Loop, Placement, Settings, Unit};
+use super::drive::{Stop, TimedDrive};
+use super::front::Shape;
+use super::measure::Meter;
+use crate::tenants::InTurn;
+use channel::Channel;
+use crew::Crew;
+use desk::Desk;
+use meter::ChannelMeter;
+use order::Order;
+use source::{Post, REFILLS, Source};
+use split::Split;
+
+/// A drive whose channels are simulated one by one. See the module's text.
+pub struct Channels {
+    channels: Vec<Mutex<Channel>>,
+    source: Mutex<Source>,
+    post: Post,
+    desk: Desk,
+    threads: usize,
+}
+
+/// Whether the channels of such a drive meet only in requests of several pages and in its queue: as far as
+/// the settings say. The map must keep its planes apart, too.
+pub fn are_apart(settings: &Settings) -> bool {
+    settings.hardware.channels > 1
+        && settings.placement != Placement::Dynamic
+        && settings.host == Loop::Open
+        && settings.collecting.unit != Unit::Drive
+        && settings.slc.is_none()
+        && settings.write_cache == 0
+        && settings.flush_after_ns == u64::MAX
+        && settings.details.link.is_none()
+        && !settings.details.serial_overwrites
+}
+
+/// Waits for no other thread to have it. None can have broken it: a thread that panics ends the run.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Channels {
+    /// The drive that `settings` describe at time 0, with `pages` logical pages, simulated by at most so many
+    /// `threads`. `meter` makes what measures so many dies. `layer` makes the map of a channel from its
+    /// settings, the channel's number and its logical pages; its planes must be numbered behind those of the
+    /// channels before it.
+    ///
+    /// # Errors
+    /// Those of `layer`; settings that do not go together.
+    pub fn new(
+        settings: &Settings,
+        pages: u32,
+        requests: Box<dyn RequestStream>,
+        threads: usize,
+        meter: impl Fn(u32) -> Meter,
+        mut layer: impl FnMut(&Settings, u32, u32) -> Result<Box<dyn Stepwise>, DriveError>,
+    ) -> Result<Self, DriveError> {
+        debug_assert!(are_apart(settings));
+        settings.check().map_err(flashgc_ftl::FtlError::from)?;
+        let split = Split::new(settings);
+        let mut channels = Vec::new();
+        let hardware = settings.hardware;
+        let dies = hardware.dies_per_channel();
+        let mut alone = settings.clone();
+        alone.hardware.channels = 1;
+        alone.queue_depth = u32::MAX;
+        for channel in 0..hardware.channels {
+            let map = layer(&alone, channel, split.pages(channel, pages))?;
+            let order = Order::new(channel, hardware.channels, dies);
+            let meter = ChannelMeter::new(meter(dies), order);
+            let none = Box::new(InTurn::none());
+            let drive = TimedDrive::new(alone.clone(), map, none, meter)
+                .map_err(flashgc_ftl::FtlError::from)?;
+            channels.push(Mutex::new(drive));
+        }
+        let shape = Shape::new(hardware.unit_bytes(), pages);
+        let source = Source::new(requests, split.clone(), shape, settings.queue_depth);
+        Ok(Self {
+            desk: Desk::new(settings, split, pages, meter(hardware.all_dies())),
+            channels,
+            source: Mutex::new(source),
+            post: Post::new(hardware.channels),
+            threads: threads.clamp(1, hardware.channels as usize),
+        })
+    }
+
+    /// Goes on until `until` requests are completed since the drive was made, or a little farther than
+    /// `about` where that is less.
+    ///
+    /// # Errors
+    /// Those of the map or the workload.
+    pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
+        let Self { channels, source, post, desk, threads } = self;
+        let bound = AtomicU64::new(0);
+        let failed = Mutex::new(None);
+        let orders = desk.orders.clone();
+        let job = |it: usize| {
+            let Some(channel) = channels.get(it) else { return lock(source).refill() };
+            let end = orders[it].of_channel(orders[it].arrival(bound.load(Ordering::Acquire)));
+            let mut drive = lock(channel);
+            post.deliver(it, |request, number| drive.push(request, number));
+            if let Err(error) = drive.advance(end) {
+                lock(&failed).get_or_insert(error);
+            }
+        };
+        let crew = Crew::new(*threads, channels.len() + REFILLS);
+        let stop = std::thread::scope(|scope| {
+            let others: Vec<Thread> = (1..*threads)
+                .map(|member| {
+                    let (crew, job) = (&crew, &job);
+                    scope.spawn(move || crew.follow(member, job)).thread().clone()
+                })
+                .collect();
+            let _dismissed = crew.dismissed_in_the_end(&others);
+            desk.run(channels, (source, post), (until, about), |time| {
+                bound.store(time, Ordering::Release);
+                crew.round(&others, &job);
+                lock(&failed).take().map_or(Ok(()), Err)
+            })
+        })?;
+        self.catch_up()?;
+        Ok(stop)
+    }
+
+    /// Writes `pages` before the clock starts, with the collections they need.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), DriveError> {
+        let mut parts = vec![Vec::new(); self.channels.len()];
+        for &page in pages {
+            let (channel, number) = self.desk.split.place(page);
+            parts[channel as usize].push(number);
+        }
+        let each = parts.len().div_ceil(self.threads);
+        let mut jobs: Vec<(&mut Channel, Vec<u32>)> = self.drives().zip(parts).collect();
+        let write = |jobs: &mut [(&mut Channel, Vec<u32>)]| {
+            jobs.iter_mut().try_for_each(|(drive, pages)| drive.precondition(pages).map(drop))
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                jobs.chunks_mut(each).map(|jobs| scope.spawn(move || write(jobs))).collect();
+            let done = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            done.collect::<Result<Vec<()>, _>>()
+        })?;
+        Ok(())
+    }
+
+    /// How requests lie on pages.
+    pub fn shape(&self) -> &Shape {
+        &self.desk.shape
+    }
+
+    /// All maps and measurements are as of the last event.
+    fn catch_up(&mut self) -> Result<(), DriveError> {
+        let (orders, reached) = (self.desk.orders.clone(), self.desk.reached);
+        for (drive, order) in self.drives().zip(orders) {
+            drive.catch_up(order.of_channel(reached))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! The order of events, in a channel and in the drive.
+
+use crate::clock::Position;
+
+/// Which channel of the drive one is. Its clock numbers its own timers; this says which they are among
+/// those of the whole drive, in whose order events at one time come.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    channel: u32,
+    channels: u32,
+    dies_per_channel: u32,
+}
+
+impl Order {
+    pub fn new(channel: u32, channels: u32, dies_per_channel: u32) -> Self {
+        Self { channel, channels, dies_per_channel }
+    }
+
+    /// Arrivals at `time`, in the drive.
+    pub fn arrival(self, time: u64) -> Position {
+        Position { time, timer: 1 + self.channels + self.channels * self.dies_per_channel }
+    }
+
+    /// In the drive, the places of this channel's transfers, of its first die, and of that one's idle time.
+    fn firsts(self) -> (u32, u32, u32) {
+        let before = self.channel * self.dies_per_channel;
+        (1 + self.channel, 1 + self.channels + before, self.arrival(0).timer + 1 + before)
+    }
+
+    /// The place in the drive of a place in this channel.
+    pub fn of_drive(self, place: Position) -> Position {
+        let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
+        let timer = match place.timer {
+            0 | u32::MAX => place.timer,
+            1 => transfers,
+            timer if timer < dies + 2 => first + timer - 2,
+            timer if timer == dies + 2 => self.arrival(0).timer,
+            timer => first_idle + timer - (dies + 3),
+        };
+        Position { timer, ..place }
+    }
+
+    /// The last place in this channel that is not behind `place` in the drive.
+    pub fn of_channel(self, place: Position) -> Position {
+        if place.timer == u32::MAX {
+            return place;
+        }
+        let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
+        // How many of so many timers from this one on come so early.
+        let early = |from: u32, count: u32| (place.timer + 1).saturating_sub(from).min(count);
+        let timer = early(transfers, 1)
+            + early(first, dies)
+            + early(self.arrival(0).timer, 1)
+            + early(first_idle, dies);
+        Position { timer, ..place }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, Event};
+
+    /// Every timer of three channels with two dies, by the clocks themselves.
+    #[test]
+    fn the_places_are_those_of_the_clocks() {
+        let whole = Clock::new(3, 6);
+        let mut events = Vec::new();
+        for channel in 0..3 {
+            let (order, clock) = (Order::new(channel, 3, 2), Clock::new(1, 2));
+            let mut pairs = vec![
+                (Event::Transfer(0), Event::Transfer(channel)),
+                (Event::Arrival, Event::Arrival),
+            ];
+            for die in 0..2 {
+                pairs.push((Event::Cells(die), Event::Cells(2 * channel + die)));
+                pairs.push((Event::Idle(die), Event::Idle(2 * channel + die)));
+            }
+            for (own, of_drive) in pairs {
+                let (own, of_drive) = (clock.position_of(own, 9), whole.position_of(of_drive, 9));
+                assert_eq!((order.of_drive(own), order.of_channel(of_drive)), (of_drive, own));
+                events.push((channel, own, of_drive));
+            }
+        }
+        // The last of a channel's own that is not behind a place of the drive, by looking at all.
+        for timer in 0..20 {
+            let place = Position { time: 9, timer };
+            for channel in 0..3 {
+                let own = events.iter().filter(|it| it.0 == channel && it.2 <= place);
+                let last = own.map(|it| it.1).max().unwrap_or(Position { timer: 0, ..place });
+                assert_eq!(Order::new(channel, 3, 2).of_channel(place), last, "{channel} {timer}");
+            }
+        }
+        let end = Position::end_of(9);
+        let order = Order::new(1, 3, 2);
+        assert_eq!((order.of_drive(end), order.of_channel(end)), (end, end));
+        assert_eq!(order.arrival(9), whole.position_of(Event::Arrival, 9));
+    }
+}

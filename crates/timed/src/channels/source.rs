@@ -1,0 +1,219 @@
+//! The workload of a drive whose channels are simulated one by one: its next requests, cut into parts.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use flashgc_ftl::FtlError;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{Op, WorkloadError};
+
+use super::desk::most_alone;
+use super::lock;
+use super::split::Split;
+use crate::front::Shape;
+
+/// Channels go on alone while more requests are made: so many jobs, to be shared by several threads.
+pub const REFILLS: usize = 4;
+
+/// A part of a request, and its channel.
+pub type Part = (u32, TimedRequest);
+
+/// A request that is to arrive.
+pub struct Coming {
+    pub request: TimedRequest,
+    /// What its only channel gets of it, where it has one.
+    pub only: Option<Part>,
+    /// The parts of one that has several; of none where there is a fault in it.
+    pub parts: Vec<Part>,
+}
+
+/// Requests that are to arrive one after another.
+pub struct Chunk {
+    pub requests: Vec<TimedRequest>,
+    /// The same by channel; `None` where not each of them is a request of the drive on one channel.
+    pub by_channel: Option<Arc<ByChannel>>,
+}
+
+/// The requests of a chunk as their channels see them.
+pub struct ByChannel {
+    /// The channel of each, and its first byte there.
+    places: Box<[(u32, u64)]>,
+    /// Where those of each channel begin, and at last where all end.
+    begins: Box<[usize]>,
+    /// Each with its place in the chunk, in that order within a channel.
+    requests: Box<[(TimedRequest, u32)]>,
+}
+
+impl ByChannel {
+    fn new(requests: &[TimedRequest], split: &Split, shape: &Shape) -> Option<Self> {
+        let mut begins = vec![0; split.channels() as usize + 1];
+        let mut places = Vec::with_capacity(requests.len());
+        for request in requests {
+            let (channel, own) = Coming::only(request, split, shape)?;
+            begins[channel as usize + 1] += 1;
+            places.push((channel, own.offset));
+        }
+        for channel in 1..begins.len() {
+            begins[channel] += begins[channel - 1];
+        }
+        let mut ends = begins.clone();
+        let mut sorted = vec![(*requests.first()?, 0); requests.len()];
+        for (place, (request, &(channel, offset))) in (0..).zip(requests.iter().zip(&places)) {
+            let end = &mut ends[channel as usize];
+            sorted[*end] = (TimedRequest { offset, ..*request }, place);
+            *end += 1;
+        }
+        Some(Self { places: places.into(), begins: begins.into(), requests: sorted.into() })
+    }
+
+    /// The channel of the request at a place of the chunk, and its first byte there.
+    #[inline]
+    pub fn only(&self, place: usize) -> (u32, u64) {
+        self.places[place]
+    }
+}
+
+/// A chunk on its way to a channel, with the number of its first request.
+type Sent = (Arc<ByChannel>, u64);
+
+/// Chunks on their way to each channel.
+pub struct Post(Box<[Mutex<Vec<Sent>>]>);
+
+impl Post {
+    pub fn new(channels: u32) -> Self {
+        Self((0..channels).map(|_| Mutex::default()).collect())
+    }
+
+    /// Sends a chunk to all channels.
+    pub fn send(&self, chunk: &Arc<ByChannel>, first: u64) {
+        self.0.iter().for_each(|chunks| lock(chunks).push((chunk.clone(), first)));
+    }
+
+    /// Gives a channel its requests of the chunks that were sent.
+    pub fn deliver(&self, channel: usize, mut give: impl FnMut(TimedRequest, u64)) {
+        for (chunk, first) in lock(&self.0[channel]).drain(..) {
+            let [begin, end] = [0, 1].map(|next| chunk.begins[channel + next]);
+            for &(request, place) in &chunk.requests[begin..end] {
+                give(request, first + u64::from(place));
+            }
+        }
+    }
+}
+
+/// See the module's text.
+pub struct Source {
+    pub(super) stream: Box<dyn RequestStream>,
+    pub(super) split: Split,
+    pub(super) shape: Shape,
+    pub(super) next: VecDeque<Chunk>,
+    /// Those that nobody needs any more.
+    pub(super) used: Vec<Chunk>,
+    pub(super) batch: Vec<TimedRequest>,
+    /// Requests that it gets at a time.
+    pub(super) at_a_time: usize,
+    pub(super) is_over: bool,
+    pub(super) failed: Option<WorkloadError>,
+}
+
+impl Source {
+    pub fn new(
+        stream: Box<dyn RequestStream>,
+        split: Split,
+        shape: Shape,
+        queue_depth: u32,
+    ) -> Self {
+        Self {
+            stream,
+            split,
+            shape,
+            next: VecDeque::new(),
+            used: Vec::new(),
+            batch: Vec::new(),
+            at_a_time: most_alone(queue_depth) as usize / REFILLS,
+            is_over: false,
+            failed: None,
+        }
+    }
+
+    /// Gets more requests, where fewer than enough wait.
+    pub fn refill(&mut self) {
+        if let Some(chunk) = self.used.pop() {
+            self.batch = chunk.requests;
+        }
+        if self.is_over || self.failed.is_some() || self.next.len() >= REFILLS {
+            return;
+        }
+        match self.stream.fill(&mut self.batch, self.at_a_time) {
+            Ok(()) => {
+                self.is_over = self.batch.is_empty();
+                if !self.batch.is_empty() {
+                    let requests = std::mem::take(&mut self.batch);
+                    let by_channel = ByChannel::new(&requests, &self.split, &self.shape);
+                    self.next.push_back(Chunk { requests, by_channel: by_channel.map(Arc::new) });
+                }
+            }
+            Err(error) => self.failed = Some(error),
+        }
+    }
+}
+
+impl Coming {
+    /// A flush has nothing to wait for; any channel will do. A hint has no parts: nothing heeds it.
+    #[inline]
+    pub fn new(request: TimedRequest, split: &Split, shape: &Shape) -> Self {
+        if request.op == Op::Flush {
+            return Self { request, only: Some((0, request)), parts: Vec::new() };
+        }
+        let only = Self::only(&request, split, shape);
+        let last = shape.page_of(request.end().max(request.offset + 1) - 1);
+        let has_parts = last < u64::from(shape.pages()) && !request.op.is_hint();
+        let parts = match has_parts && only.is_none() {
+            true => split.parts(&request, shape),
+            false => Vec::new(),
+        };
+        Self { request, only, parts }
+    }
+
+    /// A request on one page, whose channel and whose first byte there are known.
+    #[inline]
+    pub fn of_one(request: TimedRequest, (channel, offset): (u32, u64)) -> Self {
+        let only = Some((channel, TimedRequest { offset, ..request }));
+        Self { request, only, parts: Vec::new() }
+    }
+
+    /// What its only channel gets of a request on one page.
+    #[inline]
+    fn only(request: &TimedRequest, split: &Split, shape: &Shape) -> Option<Part> {
+        let first = shape.page_of(request.offset);
+        let last = shape.page_of(request.end().max(request.offset + 1) - 1);
+        let is_one = first == last
+            && last < u64::from(shape.pages())
+            && !request.op.is_hint()
+            && request.op != Op::Flush;
+        is_one.then(|| split.whole(request, last as u32))
+    }
+
+    /// Whether a part is all of it.
+    #[inline]
+    pub fn is_of_one(&self) -> bool {
+        self.only.is_some() || self.parts.len() == 1 && self.parts[0].1.bytes == self.request.bytes
+    }
+
+    /// Its parts.
+    #[inline]
+    pub fn parts(&self) -> &[Part] {
+        self.only.as_ref().map_or(&self.parts[..], std::slice::from_ref)
+    }
+
+    /// Whether the drive has its pages.
+    ///
+    /// # Errors
+    /// A page that it does not have.
+    pub fn check(&self, shape: &Shape) -> Result<(), FtlError> {
+        if self.parts().is_empty() {
+            shape.pages_of(&self.request)?;
+            debug_assert!(self.request.op.is_hint(), "it has parts");
+        }
+        Ok(())
+    }
+}

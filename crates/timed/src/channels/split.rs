@@ -1,0 +1,125 @@
+//! Which channel serves a page, and the parts of a request.
+
+use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+
+use crate::config::Settings;
+use crate::front::Shape;
+
+/// The pages of each channel. Those of one channel have numbers of their own, in the order of the drive's.
+#[derive(Clone, Debug)]
+pub struct Split {
+    unit: u64,
+    /// The channel of each page of a round through the drive, and its number among that channel's.
+    places: Box<[(u32, u32)]>,
+    /// log2 of the pages of a round and of a channel's part of it, where they are powers of two.
+    shifts: Option<(u32, u32)>,
+    /// Of each channel the pages of a round, one channel behind the other.
+    rounds: Box<[u32]>,
+    channels: u32,
+}
+
+impl Split {
+    /// The pages of a drive whose pages stay on their planes.
+    pub fn new(settings: &Settings) -> Self {
+        let hardware = &settings.hardware;
+        let per_channel = hardware.all_planes() / hardware.channels;
+        let homes = settings.placement.homes(hardware);
+        let mut rounds = vec![Vec::new(); hardware.channels as usize];
+        let mut place = |(page, plane): (u32, &u32)| {
+            let channel = plane / per_channel;
+            let pages: &mut Vec<u32> = &mut rounds[channel as usize];
+            pages.push(page);
+            (channel, pages.len() as u32 - 1)
+        };
+        let places: Box<[(u32, u32)]> = (0..).zip(&homes).map(&mut place).collect();
+        let (round, part) = (places.len() as u32, places.len() as u32 / hardware.channels);
+        let shifts = (round.is_power_of_two() && part.is_power_of_two())
+            .then(|| (round.trailing_zeros(), part.trailing_zeros()));
+        Self {
+            shifts,
+            unit: hardware.unit_bytes().into(),
+            places,
+            rounds: rounds.concat().into(),
+            channels: hardware.channels,
+        }
+    }
+
+    /// The channels of the drive.
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
+    /// Pages of a round, and of one channel's part of it.
+    fn round(&self) -> (u32, u32) {
+        let round = self.places.len() as u32;
+        (round, round / self.channels)
+    }
+
+    /// The channel of a page of the drive, and its number there.
+    #[inline]
+    pub fn place(&self, page: u32) -> (u32, u32) {
+        if let Some((round, part)) = self.shifts {
+            let (channel, number) = self.places[page as usize & (self.places.len() - 1)];
+            return (channel, (page >> round << part) + number);
+        }
+        let (round, part) = self.round();
+        let (channel, number) = self.places[(page % round) as usize];
+        (channel, page / round * part + number)
+    }
+
+    /// The page of the drive that a channel calls so.
+    pub fn page(&self, channel: u32, number: u32) -> u32 {
+        let (round, part) = self.round();
+        number / part * round + self.rounds[(channel * part + number % part) as usize]
+    }
+
+    /// How many of the first `pages` pages of the drive a channel has.
+    pub fn pages(&self, channel: u32, pages: u32) -> u32 {
+        let (round, part) = self.round();
+        let rest = self.places[..(pages % round) as usize].iter();
+        pages / round * part + rest.filter(|place| place.0 == channel).count() as u32
+    }
+
+    /// The byte of the drive that a channel calls so.
+    pub fn byte(&self, channel: u32, byte: u64) -> u64 {
+        u64::from(self.page(channel, (byte / self.unit) as u32)) * self.unit + byte % self.unit
+    }
+
+    /// The request on one page of the drive, as its channel sees it.
+    #[inline]
+    pub fn whole(&self, request: &TimedRequest, page: u32) -> (u32, TimedRequest) {
+        let (channel, number) = self.place(page);
+        let offset = u64::from(number) * self.unit + request.offset - u64::from(page) * self.unit;
+        (channel, TimedRequest { offset, ..*request })
+    }
+
+    /// The parts of a request on several pages, by channel. A channel's pages of a request are neighbours
+    /// there. Of a discard only the pages that it covers count, unless it covers none.
+    pub fn parts(&self, request: &TimedRequest, shape: &Shape) -> Vec<(u32, TimedRequest)> {
+        let covered = shape.pages_of(request).unwrap_or(0..0);
+        let pages = match request.op {
+            Op::Trim if covered.is_empty() => {
+                let first = shape.page_of(request.offset) as u32;
+                let most = self.unit - request.offset % self.unit;
+                let bytes = u64::from(request.bytes).min(most) as u32;
+                return vec![self.whole(&TimedRequest { bytes, ..*request }, first)];
+            }
+            _ => covered,
+        };
+        let mut parts: Vec<(u32, TimedRequest)> = Vec::new();
+        for page in pages {
+            let bytes = shape.bytes_in(request, page);
+            let (channel, number) = self.place(page);
+            let length = bytes.end - bytes.start;
+            match parts.iter_mut().find(|part| part.0 == channel) {
+                Some((_, part)) => part.bytes += length,
+                None => {
+                    let offset = u64::from(number) * self.unit + u64::from(bytes.start);
+                    parts.push((channel, TimedRequest { offset, bytes: length, ..*request }));
+                }
+            }
+        }
+        parts
+    }
+}

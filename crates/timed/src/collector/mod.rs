@@ -1,0 +1,362 @@
+//! The collector: when collections begin and end, their next step, and which operations may pass.
+
+mod collection;
+mod folds;
+mod moves;
+mod pacing;
+mod states;
+mod units;
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, words};
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::{FtlError, Stepwise};
+
+use super::config::{Collecting, Settings};
+use super::measure::{CollectionCounts, Observer};
+use super::ops::NONE;
+use super::shared::Shared;
+pub use collection::{Collection, Point};
+pub use folds::Goal;
+pub use moves::Step;
+use units::Units;
+
+/// A collection has begun on `die`, in `unit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    pub die: u32,
+    pub unit: u32,
+}
+
+/// How far a drive's life is: only collections change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// No block has worn out.
+    Whole,
+    /// A block has worn out, and the drive goes on.
+    Failing,
+    /// The drive is read-only: nothing begins any more.
+    Ended,
+}
+
+impl Value for Life {
+    words!(Whole, Failing, Ended);
+}
+
+impl Life {
+    fn of(map: &dyn Stepwise) -> Self {
+        match map.wear() {
+            Some(wear) if wear.has_ended() => Self::Ended,
+            Some(wear) if wear.first_failure().is_some() => Self::Failing,
+            _ => Self::Whole,
+        }
+    }
+}
+
+/// The collections of the drive.
+///
+/// It owns the domains of collections, the collection of each die, and the states in which writes
+/// wait. It asks the map and looks at the queues. It starts no job and serves no request: it says
+/// which job is next and which operations may go, and the scheduler does it. It knows no time.
+pub struct Collector {
+    rules: Collecting,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+    units: Units,
+    /// The collection of each die.
+    under_way: Vec<Option<Collection>>,
+    life: Life,
+    counts: CollectionCounts,
+    /// The write of which it was last asked whether it may go, and whether it begins a collection.
+    asked: (u32, bool),
+}
+
+impl State for Collector {
+    state! {
+        values: counts, life, asked;
+        tables: under_way;
+        states: units;
+        fixed: rules, pages_per_block, blocks_per_plane;
+    }
+}
+
+impl Collector {
+    /// No collection is under way.
+    pub fn new(settings: &Settings, map: &dyn Stepwise) -> Self {
+        let geometry = map.geometry();
+        Self {
+            rules: settings.collecting,
+            pages_per_block: geometry.pages_per_block(),
+            blocks_per_plane: geometry.blocks() / map.planes(),
+            units: Units::new(settings),
+            under_way: (0..settings.hardware.all_dies()).map(|_| None).collect(),
+            life: Life::of(map),
+            counts: CollectionCounts::default(),
+            asked: (NONE, false),
+        }
+    }
+
+    /// The counts.
+    pub fn counts(&self) -> &CollectionCounts {
+        &self.counts
+    }
+
+    /// How far the drive's life is.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.life
+    }
+
+    /// The collection under way on a die.
+    #[inline]
+    pub fn on(&self, die: u32) -> Option<&Collection> {
+        self.under_way[die as usize].as_ref()
+    }
+
+    /// Whether a collection is under way on a die.
+    #[inline]
+    pub fn is_under_way(&self, die: u32) -> bool {
+        self.under_way[die as usize].is_some()
+    }
+
+    /// The dies of the unit of `plane`.
+    pub fn dies_of(&self, unit: u32) -> std::ops::RangeInclusive<u32> {
+        self.units.dies(unit)
+    }
+
+    fn collection(&mut self, die: u32) -> &mut Collection {
+        self.under_way[die as usize].as_mut().expect("a collection is under way")
+    }
+
+    /// Begins a collection in the unit of `plane`, or a fold; `None` if it cannot, or if the drive's life
+    /// ends because the victim's pages find no room.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn begin<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        plane: u32,
+        goal: Goal,
+    ) -> Result<Option<Begun>, DriveError> {
+        let unit = self.units.of_plane(plane);
+        let Some(plane) = self.neediest(&*shared.map, unit) else { return Ok(None) };
+        let folds = self.begin_fold(shared, plane, goal);
+        if !folds && shared.map.begin_collection(plane)?.is_none() {
+            self.life = Life::Ended;
+            return Ok(None);
+        }
+        let die = self.units.die_of(plane);
+        let idle = goal == Goal::Idle;
+        let number = self.counts.started;
+        self.counts.started += 1;
+        self.counts.idle += u64::from(idle);
+        debug_assert!(!self.is_under_way(die), "a die has one collection at a time");
+        self.under_way[die as usize] =
+            Some(Collection { folds, idle, ..Collection::new(number, plane, shared.ops.sent()) });
+        self.units.begin(unit, die);
+        let now = shared.clock.now();
+        shared.observer.collection(now, die, number, true);
+        shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
+        Ok(Some(Begun { die, unit }))
+    }
+
+    /// The victim of a die is erased: the collection ends, and the next begins while blocks are too
+    /// few. An idle collection goes on only if the die `rests`: nothing waits there. Returns the
+    /// unit, and what has begun.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn end<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        rests: bool,
+    ) -> Result<(u32, Option<Begun>), DriveError> {
+        let ended = self.under_way[die as usize].take().expect("a collection is under way");
+        debug_assert!(ended.point == Point::Erasing);
+        let block = shared.map.erase(ended.plane);
+        shared.observer.erased(block);
+        let now = shared.clock.now();
+        shared.observer.collection(now, die, ended.number, false);
+        shared.observer.erased_blocks(now, ended.plane, shared.map.free_blocks(ended.plane));
+        self.counts.ended += 1;
+        let unit = self.units.of_plane(ended.plane);
+        self.units.end(unit, ended.urgent);
+        self.life = Life::of(&*shared.map);
+        if self.life == Life::Ended {
+            return Ok((unit, None));
+        }
+        self.update_s2(&*shared.map, unit);
+        let goes_on = match ended.idle {
+            true => rests && self.is_worth_resting(shared, ended.plane),
+            false => self.goes_on(shared, &ended),
+        };
+        if goes_on {
+            let goal = if ended.idle { Goal::Idle } else { Goal::Blocks };
+            return Ok((unit, self.begin(shared, ended.plane, goal)?));
+        }
+        self.units.leave_s2(unit);
+        let map = &mut shared.map;
+        self.units.planes(unit).for_each(|plane| map.open_closed(plane));
+        // Another plane of the die may have waited for this one.
+        let waits = |&plane: &u32| {
+            map.closes_frontier(plane) && self.may_begin(plane) && self.is_low(&**map, plane)
+        };
+        let plane = self.units.planes_of_die(die).find(waits).filter(|_| !ended.idle);
+        let begun = plane.map(|plane| self.begin(shared, plane, Goal::Blocks)).transpose()?;
+        Ok((unit, begun.flatten()))
+    }
+
+    /// An idle die begins a collection, if the rule of idle collections has one for it.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn begin_idle<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<Option<Begun>, DriveError> {
+        for plane in self.units.planes_of_die(die) {
+            let unit = self.units.of_plane(plane);
+            let may = !self.units.is_collecting(unit) && self.is_worth_resting(shared, plane);
+            if may && let Some(begun) = self.begin(shared, plane, Goal::Idle)? {
+                return Ok(Some(begun));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same as the steps of collections that a write of `page` to `plane` needs, at once.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn collect_at_once(
+        &self,
+        map: &mut dyn Stepwise,
+        page: u32,
+        plane: u32,
+    ) -> Result<(), FtlError> {
+        let unit = self.units.of_plane(plane);
+        // A placement may want the page elsewhere once it has been copied.
+        while self.is_needed(map, page, plane) {
+            map.close_full(page, plane);
+            loop {
+                let Some(neediest) = self.neediest(map, unit) else { return Ok(()) };
+                map.collect_at_once(neediest)?;
+                if map.has_ended() {
+                    return Ok(());
+                }
+                if !self.is_short(map, unit) {
+                    break;
+                }
+            }
+            self.units.planes(unit).for_each(|plane| map.open_closed(plane));
+        }
+        Ok(())
+    }
+
+    /// Whether neither the die of a plane nor its unit is collecting.
+    fn may_begin(&self, plane: u32) -> bool {
+        !self.is_under_way(self.units.die_of(plane))
+            && !self.units.is_collecting(self.units.of_plane(plane))
+    }
+
+    /// The plane of a unit that a collection should begin in: that with the fewest erased blocks,
+    /// on a die that does not collect. One that has nothing to gain comes last.
+    fn neediest(&self, map: &dyn Stepwise, unit: u32) -> Option<u32> {
+        let may = |&plane: &u32| !self.is_under_way(self.units.die_of(plane));
+        let gains = |plane: u32| map.reclaimable_pages(plane) > 0 || map.closes_frontier(plane);
+        let planes = self.units.planes(unit).filter(may);
+        planes.min_by_key(|&plane| (!gains(plane), map.free_blocks(plane)))
+    }
+
+    /// Erased blocks of a unit.
+    fn free_blocks(&self, map: &dyn Stepwise, unit: u32) -> u32 {
+        self.units.planes(unit).map(|plane| map.free_blocks(plane)).sum()
+    }
+
+    /// Whether so few blocks are erased that a write to `plane` that needs one begins a collection.
+    fn is_low(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        let unit = self.units.of_plane(plane);
+        self.free_blocks(map, unit) <= self.rules.low
+            || map.free_blocks(plane) <= map.reserved_blocks()
+    }
+
+    /// Whether a unit goes on collecting.
+    fn is_short(&self, map: &dyn Stepwise, unit: u32) -> bool {
+        let blocks = || self.units.planes(unit).map(|plane| map.blocks_for_host(plane));
+        let reserved = map.reserved_blocks();
+        blocks().sum::<u32>() <= self.rules.high || blocks().any(|blocks| blocks <= reserved)
+    }
+
+    /// Whether an idle die collects in a unit: it has few erased blocks, and a whole one to gain.
+    fn is_worth_idling(&self, map: &dyn Stepwise, unit: u32) -> bool {
+        let gains = |plane| map.reclaimable_pages(plane) >= u64::from(self.pages_per_block);
+        self.rules.idle.is_some_and(|rule| {
+            self.free_blocks(map, unit) <= rule.below && self.neediest(map, unit).is_some_and(gains)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flash::Job;
+    use super::super::ops::Waiting;
+    use super::super::testing::{settings, shared};
+    use super::*;
+
+    #[test]
+    fn a_collection_goes_from_point_to_point_until_its_victim_is_erased() {
+        let mut shared = shared();
+        let mut collector = Collector::new(&settings(), &*shared.map);
+        // The first die has the even pages on 5 of its 10 blocks. Writing some of them again takes
+        // the others, until the collector is needed.
+        let mut page = 0;
+        while !collector.is_needed(&*shared.map, page, 0) {
+            shared.map.write(page, 0).unwrap().expect("there is room");
+            page = (page + 6) % 40;
+        }
+        let free = shared.map.free_blocks(0);
+        let begun = collector.begin(&mut shared, 0, Goal::Write).unwrap();
+        assert_eq!(begun, Some(Begun { die: 0, unit: 0 }));
+        // A unit has one collection at a time, and the other die its own.
+        assert!(!collector.is_needed(&*shared.map, page, 0) && !collector.is_under_way(1));
+        let mut moved = 0;
+        loop {
+            assert_eq!(collector.on(0).unwrap().point, Point::B);
+            match collector.go_on(&mut shared, 0).unwrap() {
+                Step::Job(Job::Erase) => break,
+                job => assert_eq!(job, Step::Job(Job::CopyRead)),
+            }
+            assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
+            assert_eq!(collector.on(0).unwrap().point, Point::A);
+            // Nothing waits: everything may go before the program.
+            let allowed = collector.lets_through(&shared, &mut Waiting::new(2), 0);
+            assert_eq!(allowed, Some(u64::MAX));
+            assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));
+            assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);
+            moved += 1;
+        }
+        let (unit, next) = collector.end(&mut shared, 0, true).unwrap();
+        let started = 1 + u64::from(next.is_some());
+        assert_eq!((unit, collector.counts().started, collector.counts().ended), (0, started, 1));
+        assert_eq!(shared.map.counters().copied_pages, moved);
+        assert!(
+            shared.map.free_blocks(0) + 1 >= free && collector.is_under_way(0) == next.is_some()
+        );
+    }
+
+    #[test]
+    fn collections_at_once_leave_what_single_steps_would() {
+        let mut shared = shared();
+        let collector = Collector::new(&settings(), &*shared.map);
+        for page in (0..40).step_by(2).cycle().take(400) {
+            collector.collect_at_once(&mut *shared.map, page, 0).unwrap();
+            assert!(!collector.is_needed(&*shared.map, page, 0));
+            shared.map.write_at_once(page, 0, 0, 0).unwrap();
+        }
+        shared.map.audit().unwrap();
+        assert!(shared.map.free_blocks(0) >= settings().collecting.low);
+    }
+}

@@ -1,0 +1,248 @@
+//! The steps of a collection between its beginning and its end: it reads and programs the pages of
+//! its victim one by one. Between two operations it comes to a preemption point, A or B. Requests
+//! for the page on the move may share its buffer.
+
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::Stepwise;
+
+use super::Collector;
+use super::collection::{Collection, Point};
+use crate::config::Preemption;
+use crate::flash::Job;
+use crate::measure::{Observer, Source};
+use crate::ops::{Kind, NONE, Ops, PageOp, Queue, Waiting};
+use crate::shared::Shared;
+
+/// The next step of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A job of its die.
+    Job(Job),
+    /// The page was read together with the one before it.
+    AtHand,
+    /// The page has come into the page buffer, and waits there for others.
+    Gathered,
+    /// The page is needed no more.
+    Nothing,
+}
+
+impl Collector {
+    /// The wait of a collection at a preemption point: first the search of its victim, then a look
+    /// into the queue.
+    pub fn pause(&mut self, die: u32) -> Option<u64> {
+        let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
+        let gives_way = self.gives_way();
+        let collection = self.collection(die);
+        if search_ns > 0 && !std::mem::replace(&mut collection.searched, true) {
+            return Some(search_ns);
+        }
+        let polls = gives_way && poll_ns > 0 && !std::mem::replace(&mut collection.polled, true);
+        polls.then_some(poll_ns)
+    }
+
+    /// Whether collections give way at preemption points.
+    pub fn gives_way(&self) -> bool {
+        self.rules.preemption != Preemption::None
+    }
+
+    /// Whether requests overlap with operations of the collection of `die`, whose victim is known.
+    pub fn pipelines(&self, die: u32) -> bool {
+        let pipelines = matches!(self.rules.preemption, Preemption::Semi { pipeline: true, .. });
+        let searched = |collection: &Collection| collection.searched || self.rules.search_ns == 0;
+        pipelines && self.on(die).is_some_and(searched)
+    }
+
+    /// Whether requests may share the move of their page.
+    #[inline]
+    pub fn merges(&self) -> bool {
+        matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
+    }
+
+    /// The collection of a die gives way to an operation of the host.
+    pub fn give_way(&mut self, die: u32) {
+        let collection = self.under_way[die as usize].as_mut().expect("a collection is under way");
+        self.counts.preemptions += 1;
+        self.counts.preempted += u64::from(!std::mem::replace(&mut collection.gave_way, true));
+    }
+
+    /// A read of the collection begins while one of the host goes over the bus.
+    pub fn count_pipelined_read(&mut self) {
+        self.counts.pipelined_reads += 1;
+    }
+
+    /// A write of the host overlaps with one of the collection.
+    pub fn count_pipelined_write(&mut self) {
+        self.counts.pipelined_writes += 1;
+    }
+
+    /// Whether the victim of a die has a page that is still valid.
+    pub fn victim_has_pages(&self, map: &dyn Stepwise, die: u32) -> bool {
+        let valid = |plane, block| map.blocks(plane).valid(block % self.blocks_per_plane);
+        let plane = self.on(die).map(|collection| collection.plane);
+        plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
+    }
+
+    /// The collection of a die, which is at B, begins to copy all pages of its victim. Returns how many
+    /// there are.
+    pub fn copies_all(&mut self, map: &dyn Stepwise, die: u32) -> u32 {
+        let blocks_per_plane = self.blocks_per_plane;
+        let collection = self.collection(die);
+        if collection.point != Point::B {
+            return 0;
+        }
+        let plane = collection.plane;
+        let valid = |block| map.blocks(plane).valid(block % blocks_per_plane);
+        let pages = map.victim(plane).map_or(0, valid).into();
+        if pages > 0 {
+            collection.point = Point::Reading;
+        }
+        pages
+    }
+
+    /// All pages of the victim of a die are copied: point B is reached. Returns its plane.
+    pub fn pages_are_moved(&mut self, ops: &Ops, die: u32) -> u32 {
+        let collection = self.collection(die);
+        collection.reach(Point::B, ops.sent());
+        collection.plane
+    }
+
+    /// The collection's next step: a job that starts in the cells, or the program of a flash page that
+    /// is in the buffer.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn go_on<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<Step, DriveError> {
+        let collection = self.collection(die);
+        if collection.point == Point::A {
+            return self.program_moving(shared, die);
+        }
+        debug_assert!(collection.point == Point::B);
+        let next = shared.map.next_move(collection.plane);
+        collection.moving = next;
+        let Some(next) = next else {
+            if !shared.map.buffer().is_protected
+                && let Some(first) = shared.map.program_copies(collection.plane)
+            {
+                collection.site = first;
+                collection.point = Point::Writing;
+                return Ok(Step::Job(Job::CopyWrite));
+            }
+            let victim = shared.map.victim(collection.plane);
+            collection.site = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
+            collection.point = Point::Erasing;
+            return Ok(Step::Job(Job::Erase));
+        };
+        shared.map.prefetch(next.page);
+        (collection.point, collection.site) = (Point::Reading, next.from);
+        Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
+    }
+
+    /// Gives the page in the buffer its place, or the data that a merged write put there; programs the
+    /// flash page that it fills.
+    fn program_moving<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<Step, DriveError> {
+        let collection = self.collection(die);
+        let (plane, merged, folds) = (collection.plane, collection.merged_write, collection.folds);
+        let moving = collection.moving.expect("a page is in the buffer");
+        let ppn = if merged != NONE {
+            debug_assert!(shared.ops[merged].page == moving.page);
+            let ppn = shared.map.merge(plane)?;
+            shared.has_its_page(merged, ppn)?;
+            shared.notes_write(merged, ppn);
+            ppn
+        } else if let Some(ppn) = shared.map.copy(plane)? {
+            shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+            if folds && let Some(counts) = &mut shared.slc {
+                counts.folded_pages += 1;
+            }
+            ppn
+        } else {
+            // The page was rewritten or discarded on the way.
+            collection.reach(Point::B, shared.ops.sent());
+            return Ok(Step::Nothing);
+        };
+        let collection = self.collection(die);
+        (collection.point, collection.site) = (Point::Writing, ppn);
+        collection.copied += 1;
+        Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
+    }
+
+    /// The page to move is in the buffer: point A is reached. Returns the first of the reads that
+    /// shared it and are done, or [`NONE`]. The die has been held by collections for `held_ns`.
+    pub fn page_is_read(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
+        let collection = self.collection(die);
+        debug_assert!(collection.point == Point::Reading);
+        collection.reach(Point::A, ops.sent());
+        let first = std::mem::replace(&mut collection.merged_reads, Queue::EMPTY).head;
+        let mut op = first;
+        while op != NONE {
+            ops[op].blocked_ns = held_ns - ops[op].blocked_ns;
+            op = ops[op].next;
+        }
+        first
+    }
+
+    /// A page has been moved: point B is reached. Returns the write that shared the move and is done,
+    /// or [`NONE`].
+    pub fn page_is_moved(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
+        let collection = self.collection(die);
+        debug_assert!(collection.point == Point::Writing);
+        collection.reach(Point::B, ops.sent());
+        let merged = std::mem::replace(&mut collection.merged_write, NONE);
+        if merged != NONE {
+            ops[merged].blocked_ns = held_ns - ops[merged].blocked_ns;
+        }
+        merged
+    }
+
+    /// Whether a page operation that comes to `die` may share the move of its page; a write not if
+    /// the die `programs`.
+    pub fn can_join(
+        &self,
+        ops: &Ops,
+        waiting: &mut Waiting,
+        die: u32,
+        op: u32,
+        programs: bool,
+    ) -> bool {
+        let PageOp { page, kind, .. } = ops[op];
+        let Some(collection) = self.on(die) else { return false };
+        let in_buffer = match kind {
+            Kind::Read => collection.point == Point::Reading,
+            Kind::Write => {
+                !collection.urgent
+                    && !programs
+                    && matches!(collection.point, Point::Reading | Point::A)
+                    && !self.units.is_in_s2(collection.plane)
+            }
+            Kind::Modify | Kind::Trim | Kind::Flush => false,
+        };
+        in_buffer
+            && collection.moving.is_some_and(|moving| moving.page == page)
+            && collection.merged_write == NONE
+            && !waiting.read_before(ops, die, op)
+            && !waiting.write_before(ops, die, op)
+    }
+
+    /// Lets a page operation share the move of its page.
+    pub fn join<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let PageOp { kind, .. } = shared.ops[op];
+        if kind == Kind::Read {
+            self.counts.merged_reads += 1;
+            shared.reads(op);
+            self.collection(die).merged_reads.push(&mut shared.ops, op);
+        } else {
+            debug_assert!(kind == Kind::Write);
+            self.counts.merged_writes += 1;
+            shared.ops[op].is_merged = true;
+            self.collection(die).merged_write = op;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The states of semi-preemptive collection (Lee et al., section on the level of allowed preemption):
+//! S0: none is under way; S1: reads and writes go before it; S2: reads alone; S3: nothing. They say
+//! which page operations of the host may go.
+
+use flashgc_ftl::Stepwise;
+use flashgc_ftl::stepwise::Room;
+
+use super::Collector;
+use crate::config::Preemption;
+use crate::measure::Observer;
+use crate::ops::{NONE, Ops, PageOp, Waiting};
+use crate::shared::Shared;
+
+impl Collector {
+    /// Whether a collection of another die holds this one.
+    #[inline]
+    pub fn holds(&self, die: u32) -> bool {
+        self.rules.holds_unit
+            && self.rules.preemption == Preemption::None
+            && self.units.is_collected_elsewhere(die)
+    }
+
+    /// Whether `op`, a write, begins a collection; known where [`Collector::lets_go`] has just been asked of it.
+    #[inline]
+    pub fn is_needed_for<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        if self.asked.0 == op {
+            debug_assert_eq!(self.asked.1, self.is_needed_by(shared, op));
+            return self.asked.1;
+        }
+        self.is_needed_by(shared, op)
+    }
+
+    fn is_needed_by<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, .. } = shared.ops[op];
+        self.is_needed(&*shared.map, page, plane)
+    }
+
+    /// Whether a write of `page` to `plane` begins a collection.
+    pub fn is_needed(&self, map: &dyn Stepwise, page: u32, plane: u32) -> bool {
+        self.collects_for(map, plane, map.host_room(page, plane))
+    }
+
+    /// Whether a write that finds this `room` in `plane` begins a collection.
+    #[inline]
+    fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
+        if room.pages > 0 && room.is_open {
+            return false;
+        }
+        self.may_begin(plane) && (room.folds || self.is_low(map, plane) || room.pages > 0)
+    }
+
+    /// Whether a write, TRIM or flush that waits may go now, as far as blocks are concerned: there is a page
+    /// for it, or it may begin a collection. Counts one that waits because no block is erased. With write
+    /// pacing the collection of its die must have made room for it.
+    pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, urgent, .. } = shared.ops[op];
+        if shared.ops[op].takes_no_page() {
+            return true;
+        }
+        if !self.has_made_room(&*shared.map, plane) {
+            return false;
+        }
+        let room = shared.map.host_room(page, plane);
+        let collects = self.collects_for(&*shared.map, plane, room);
+        self.asked = (op, collects);
+        if collects {
+            return true;
+        }
+        if self.units.is_in_s2(plane) && !(urgent && self.units.lets_urgent_pass(plane)) {
+            return false;
+        }
+        if !room.is_open && !shared.ops[op].starved {
+            shared.ops[op].starved = true;
+            self.counts.starved += 1;
+        }
+        room.is_open
+    }
+
+    /// The order up to which a collection lets page operations through between two of its own: only
+    /// earlier ones may pass. `None` in state S3, which an urgent write at any die of the unit
+    /// causes.
+    pub fn lets_through<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        waiting: &mut Waiting,
+        die: u32,
+    ) -> Option<u64> {
+        let Shared { map, ops, .. } = shared;
+        let collection = self.under_way[die as usize].as_ref()?;
+        let (plane, mark, mut urgent) = (collection.plane, collection.mark, collection.urgent);
+        let unit = self.units.of_plane(plane);
+        self.update_s2(&**map, unit);
+        if !urgent && self.units.is_in_s2(plane) && !self.units.lets_urgent_pass(plane) {
+            urgent = self
+                .units
+                .dies(unit)
+                .any(|die| self.urgent_write(ops, waiting, die, unit).is_some());
+            if urgent {
+                self.collection(die).urgent = true;
+                self.counts.entered_s3 += 1;
+            }
+        }
+        if urgent {
+            return None;
+        }
+        // While a write waits for a block, only those that waited when the point was reached go
+        // before the collection: it gets on, whatever else comes.
+        let head = waiting.oldest_write(die);
+        let starves = head != NONE
+            && !ops[head].takes_no_page()
+            && !map.can_write(ops[head].page, ops[head].plane);
+        Some(if starves { mark } else { u64::MAX })
+    }
+
+    /// The write or TRIM that is next at a die: the first, or an urgent one that goes before those
+    /// that wait in state S2.
+    #[inline(always)]
+    pub fn first_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32) -> Option<u32> {
+        let head = Some(waiting.oldest_write(die)).filter(|&op| op != NONE)?;
+        match self.units.lets_urgent_pass(ops[head].plane) {
+            true => self.urgent_or(ops, waiting, die, head),
+            false => Some(head),
+        }
+    }
+
+    #[cold]
+    fn urgent_or(&self, ops: &Ops, waiting: &mut Waiting, die: u32, head: u32) -> Option<u32> {
+        let unit = self.units.of_plane(ops[head].plane);
+        self.urgent_write(ops, waiting, die, unit).or(Some(head))
+    }
+
+    /// A page operation is served: if it caused state S3, the next waits for another. With write pacing it
+    /// is counted.
+    #[inline]
+    pub fn served(&mut self, op: &PageOp) {
+        if op.urgent {
+            self.units.urgent_has_passed(op.plane);
+        }
+        self.count_let_through(op);
+    }
+
+    /// Enters state S2 below the hard threshold and leaves it above.
+    pub(super) fn update_s2(&mut self, map: &dyn Stepwise, unit: u32) {
+        let hard = self.rules.hard;
+        if hard == 0 {
+            return;
+        }
+        let free = self.free_blocks(map, unit);
+        if free > hard {
+            self.units.leave_s2(unit);
+        } else if free < hard {
+            self.counts.entered_s2 += u64::from(self.units.enter_s2(unit));
+        }
+    }
+
+    /// The first urgent write to `unit` that waits at `die` and that nothing holds up.
+    fn urgent_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32, unit: u32) -> Option<u32> {
+        waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
+    }
+}

@@ -1,0 +1,208 @@
+//! What real drives have beside flash and buses: kinds of pages, reads that are repeated, and the link
+//! to the host. All are off by default.
+
+use flashgc_base::spec::SpecError;
+use flashgc_workload::units::Quantity;
+
+use super::notation::{parts, time};
+use crate::page_times::PageTimes;
+
+/// The details of a drive that are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// Reads and programs take longer on some pages than on others.
+    pub pages: Option<(PageTimes, PageTimes)>,
+    /// Reads of worn blocks and old data are repeated.
+    pub retry: Option<ReadRetry>,
+    /// Data cross a link between host and drive.
+    pub link: Option<HostLink>,
+    /// A write waits until the earlier writes of its page are done.
+    pub serial_overwrites: bool,
+}
+
+impl Details {
+    /// Whether a read, and a program, takes as long on any page.
+    pub fn has_uniform_pages(&self) -> bool {
+        self.pages.is_none() && self.retry.is_none()
+    }
+
+    /// The times of reads and programs where either has several, for kinds of pages.
+    ///
+    /// # Errors
+    /// A kind of page that takes no time.
+    pub fn kinds(
+        read: PageTimes,
+        program: PageTimes,
+    ) -> Result<Option<(PageTimes, PageTimes)>, SpecError> {
+        let fastest = [read, program].iter().flat_map(|it| it.times().to_vec()).min();
+        if fastest == Some(0) {
+            return Err(SpecError::new(
+                "times: a kind of page takes no time",
+                "write read=48us/76us, each more than 0",
+            ));
+        }
+        Ok((read.kinds().max(program.kinds()) > 1).then_some((read, program)))
+    }
+}
+
+/// When a page is read again, and how often: with other reference voltages, until its errors can be
+/// corrected.
+///
+/// The rule is ours, the simplest that grows with wear and with age: a straight line in steps for each.
+/// Park et al. measured both on 160 chips of 3D flash (ASPLOS 2021).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadRetry {
+    /// The first erase count of a block with a retry, and erases to each further one.
+    pub erases: Option<(u32, u32)>,
+    /// The least age of data with a retry, and the time to each further one.
+    pub age_ns: Option<(u64, u64)>,
+    /// Retries of one read at most.
+    pub most: u32,
+}
+
+impl ReadRetry {
+    /// Reads `from=1000,every=500,after=1s,each=500ms,most=20`.
+    ///
+    /// # Errors
+    /// An unknown key, half of a rule, steps of no length.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        const HINT: &str = "write from=1000,every=500 (erases), after=1s,each=500ms (age), or both";
+        let (mut from, mut every, mut after, mut each, mut most) = (None, None, None, None, 20);
+        let number = |key: &str, value: &str| {
+            value.parse::<u32>().map_err(|_| {
+                SpecError::new(format!("read_retry: {key}={value} is not a whole number"), HINT)
+            })
+        };
+        for (key, value) in
+            parts("read_retry", text, "from", &["from", "every", "after", "each", "most"])?
+        {
+            match key {
+                "from" => from = Some(number(key, value)?),
+                "every" => every = Some(number(key, value)?),
+                "after" => after = Some(time(key, value)?),
+                "each" => each = Some(time(key, value)?),
+                _ => most = number(key, value)?,
+            }
+        }
+        let half = |one: &str, other: &str| {
+            let message = format!("read_retry: '{one}' without '{other}' in '{text}'");
+            SpecError::new(message, HINT)
+        };
+        let erases = match (from, every) {
+            (Some(from), Some(every)) => Some((from, every)),
+            (None, None) => None,
+            (None, _) => return Err(half("every", "from")),
+            (_, None) => return Err(half("from", "every")),
+        };
+        let age_ns = match (after, each) {
+            (Some(after), Some(each)) => Some((after, each)),
+            (None, None) => None,
+            (None, _) => return Err(half("each", "after")),
+            (_, None) => return Err(half("after", "each")),
+        };
+        if erases.is_none() && age_ns.is_none() {
+            return Err(SpecError::new(format!("read_retry: no rule in '{text}'"), HINT));
+        }
+        if erases.is_some_and(|it| it.1 == 0) || age_ns.is_some_and(|it| it.1 == 0) || most == 0 {
+            let message = format!("read_retry: found a 0 for every, each or most in '{text}'");
+            return Err(SpecError::new(message, HINT));
+        }
+        Ok(Self { erases, age_ns, most })
+    }
+
+    /// Retries of a read of data of this age, from a block with so many erases.
+    pub fn retries(&self, erases: u32, age_ns: u64) -> u64 {
+        let of_erases = self.erases.filter(|(from, _)| erases >= *from);
+        let of_age = self.age_ns.filter(|(after, _)| age_ns >= *after);
+        let by_wear = of_erases.map_or(0, |(from, every)| u64::from((erases - from) / every) + 1);
+        let by_age = of_age.map_or(0, |(after, each)| (age_ns - after) / each + 1);
+        (by_wear + by_age).min(self.most.into())
+    }
+}
+
+/// The link between host and drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostLink {
+    /// Bytes a second in each direction; `None` for transfers that take no time.
+    pub bytes_per_second: Option<u64>,
+    /// From the command in the drive's queue until the drive works on it.
+    pub overhead_ns: u64,
+}
+
+impl HostLink {
+    /// The link with this bandwidth (`3.5GB/s`) and overhead (`5us`), if one is given.
+    ///
+    /// # Errors
+    /// A bandwidth of 0, a value without its unit.
+    pub fn parse(
+        bandwidth: Option<&str>,
+        overhead: Option<&str>,
+    ) -> Result<Option<Self>, SpecError> {
+        let link = Self {
+            bytes_per_second: bandwidth.map(parse_bandwidth).transpose()?,
+            overhead_ns: overhead.map_or(Ok(0), |text| time("host_overhead", text))?,
+        };
+        Ok(Some(link).filter(|link| *link != Self::default()))
+    }
+
+    /// The time that so many bytes take on it, rounded up.
+    pub fn transfer_ns(&self, bytes: u32) -> u64 {
+        let time = |rate: u64| (u64::from(bytes) * 1_000_000_000).div_ceil(rate);
+        self.bytes_per_second.map_or(0, time)
+    }
+}
+
+/// Reads `3.5GB/s`, in bytes a second.
+///
+/// # Errors
+/// No size a second, or none at all.
+pub fn parse_bandwidth(text: &str) -> Result<u64, SpecError> {
+    const HINT: &str = "write 3.5GB/s, 550MB/s or 1GiB/s";
+    let Some(size) = text.trim().strip_suffix("/s") else {
+        let message = format!("host_bandwidth: found '{text}', expected a size a second");
+        return Err(SpecError::new(message, HINT));
+    };
+    match Quantity::Size.parse("host_bandwidth", size, HINT)?.round() as u64 {
+        0 => Err(SpecError::new(format!("host_bandwidth: '{text}' moves no byte"), HINT)),
+        rate => Ok(rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_grow_with_erases_and_with_age() {
+        let retry = ReadRetry::parse("from=1000,every=500,after=2s,each=1s,most=6").unwrap();
+        let by_wear = |erases| retry.retries(erases, 0);
+        assert_eq!([0, 999, 1000, 1499, 1500, 2000].map(by_wear), [0, 0, 1, 1, 2, 3]);
+        let by_age = |ms: u64| retry.retries(0, ms * 1_000_000);
+        assert_eq!([0, 1999, 2000, 2999, 3000].map(by_age), [0, 0, 1, 1, 2]);
+        assert_eq!((retry.retries(1500, 2_000_000_000), retry.retries(9000, 0)), (3, 6));
+    }
+
+    #[test]
+    fn half_a_rule_is_refused() {
+        let error = |text| ReadRetry::parse(text).unwrap_err().to_string();
+        assert!(error("from=1000").contains("'from' without 'every'"));
+        assert!(error("each=1s").contains("'each' without 'after'"));
+        assert!(error("most=3").contains("no rule in 'most=3'"));
+        assert!(error("from=1,every=0").contains("found a 0"));
+        assert!(error("from=x,every=1").contains("from=x is not a whole number"));
+        assert!(error("form=1,every=1").ends_with("did you mean 'from'?"));
+    }
+
+    #[test]
+    fn bandwidths_are_sizes_a_second() {
+        assert_eq!(parse_bandwidth("3.5GB/s").unwrap(), 3_500_000_000);
+        let error = |text| parse_bandwidth(text).unwrap_err().to_string();
+        assert!(error("3.5GB").contains("expected a size a second; hint: write 3.5GB/s"));
+        assert!(error("0GB/s").contains("moves no byte"));
+        assert!(error("5/s").contains("has no unit"), "{}", error("5/s"));
+        // 4096 bytes at 3 GB/s take 1365.3 ns.
+        let link = HostLink::parse(Some("3GB/s"), None).unwrap().unwrap();
+        assert_eq!((link.transfer_ns(4096), link.overhead_ns), (1366, 0));
+        assert_eq!(HostLink::parse(None, Some("0us")).unwrap(), None);
+    }
+}

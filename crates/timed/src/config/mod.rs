@@ -1,0 +1,15 @@
+//! The settings of a timed drive, and how people write them.
+
+mod details;
+mod hardware;
+pub mod notation;
+mod placement;
+mod settings;
+mod slc;
+pub mod words;
+
+pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
+pub use hardware::Hardware;
+pub use placement::{Order, Placement};
+pub use settings::{Collecting, Idle, Loop, Preemption, Scheduling, Settings, Suspend, Unit};
+pub use slc::{Slc, SlcPlan, parse_slc, parse_times as parse_slc_times};

@@ -1,0 +1,84 @@
+//! How the values of a timed drive are written: times, numbers of blocks, parts with keys.
+
+use flashgc_base::spec::{SpecError, suggest};
+use flashgc_workload::units::Quantity;
+
+/// A number of erased blocks as people write it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many a plane.
+    Blocks(u32),
+    /// This share of the blocks.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `2` (a plane) or `5%`.
+    ///
+    /// # Errors
+    /// Anything else; more than all blocks.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SpecError> {
+        let fault = || {
+            SpecError::new(
+                format!("{name}: found '{text}', expected a number of blocks a plane or a share"),
+                format!("write {name}=2 or {name}=5%"),
+            )
+        };
+        match text.trim().strip_suffix('%') {
+            Some(percent) => match percent.trim().parse::<f64>() {
+                Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+                _ => Err(fault()),
+            },
+            None => text.trim().parse().map(Self::Blocks).map_err(|_| fault()),
+        }
+    }
+
+    /// Blocks of a unit of `planes` planes of `blocks` blocks each: a share is rounded.
+    pub fn blocks(self, planes: u32, blocks: u32) -> u32 {
+        match self {
+            Self::Blocks(count) => count.saturating_mul(planes),
+            Self::Share(share) => (share * f64::from(planes) * f64::from(blocks)).round() as u32,
+        }
+    }
+}
+
+/// Reads the time of `name`, in nanoseconds.
+///
+/// # Errors
+/// A time without its unit.
+pub fn time(name: &str, text: &str) -> Result<u64, SpecError> {
+    Ok(Quantity::Time.parse(name, text, &format!("write {name}=20us"))?.round() as u64)
+}
+
+/// The parts of `key=value,key=value`; the first may have no key, and is then called `first`.
+pub(super) fn parts<'a>(
+    what: &str,
+    text: &'a str,
+    first: &'a str,
+    known: &[&str],
+) -> Result<Vec<(&'a str, &'a str)>, SpecError> {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (index, part) in text.split(',').map(str::trim).enumerate() {
+        let (key, value) = match part.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim()),
+            None if index == 0 => (first, part),
+            None => {
+                return Err(SpecError::new(
+                    format!("{what}: '{part}' in '{text}' is not key=value"),
+                    format!("known: {}", known.join(", ")),
+                ));
+            }
+        };
+        if !known.contains(&key) {
+            return Err(SpecError::new(
+                format!("{what}: unknown '{key}' in '{text}'"),
+                suggest(key, known.iter().copied()),
+            ));
+        }
+        if found.iter().any(|(earlier, _)| *earlier == key) {
+            return Err(SpecError::new(format!("{what}: '{key}' is given twice in '{text}'"), ""));
+        }
+        found.push((key, value));
+    }
+    Ok(found)
+}

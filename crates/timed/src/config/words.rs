@@ -1,0 +1,228 @@
+//! The words that people write of a timed drive: thresholds, ways of preemption, times, units.
+
+use flashgc_base::spec::{SpecError, suggest};
+use flashgc_workload::units::Quantity;
+
+use crate::metrics::timeline::Window;
+
+use super::notation::{Threshold, parts, time};
+use super::settings::{Preemption, Scheduling, Suspend, Unit};
+
+/// Length of the window around the slowest request, where none is given.
+const WORST_NS: u64 = 50_000_000;
+
+/// Reads `0ms:50ms`, `worst` or `worst:50ms`.
+///
+/// # Errors
+/// Neither two times in order nor `worst`, with a length that is not 0.
+pub fn parse_window(text: &str) -> Result<Window, SpecError> {
+    let form = "write 0ms:50ms, worst or worst:50ms";
+    let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
+    if text.trim() == "worst" {
+        return Ok(Window::Worst { length_ns: WORST_NS });
+    }
+    if let Some(length) = text.trim().strip_prefix("worst:") {
+        return match read(length)? {
+            0 => Err(SpecError::new(format!("window: '{text}' has no length"), form)),
+            length_ns => Ok(Window::Worst { length_ns }),
+        };
+    }
+    let Some((from, to)) = text.split_once(':') else {
+        return Err(SpecError::new(format!("window: '{text}' is not two times"), form));
+    };
+    let (from_ns, to_ns) = (read(from)?, read(to)?);
+    if from_ns >= to_ns {
+        return Err(SpecError::new(format!("window: '{text}' ends before it begins"), form));
+    }
+    Ok(Window::Fixed { from_ns, to_ns })
+}
+
+/// The words of [`parse_preemption`].
+pub const PREEMPTIONS: [&str; 7] = [
+    "none",
+    "pgc",
+    "pgc+merge",
+    "pgc+pipeline",
+    "pgc+merge+pipeline",
+    "pgc+merge+pipeline+erase-suspend",
+    "suspend",
+];
+
+/// How collections give way: `none`; `pgc` (semi-preemptive: between flash operations), with
+/// `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between operations, and
+/// programs and erases are suspended, as today's flash can). Returns that, and whether erases and
+/// programs are suspended.
+///
+/// # Errors
+/// Another word, or `none` together with one.
+pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecError> {
+    let fault = |word: &str| {
+        let known = ["none", "pgc", "merge", "pipeline", "erase-suspend", "suspend"];
+        SpecError::new(
+            format!("preemption: found '{word}' in '{text}', expected {}", PREEMPTIONS.join(", ")),
+            suggest(word, known),
+        )
+    };
+    let mut words = text.split('+').map(str::trim);
+    let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+    match words.next().unwrap_or_default() {
+        "none" => match words.next() {
+            None => Ok((Preemption::None, false, false)),
+            Some(word) => Err(fault(word)),
+        },
+        "suspend" => match words.next() {
+            None => Ok((semi(false, false), true, true)),
+            Some(word) => Err(fault(word)),
+        },
+        "pgc" => {
+            let (mut merge, mut pipeline, mut erase) = (false, false, false);
+            for word in words {
+                match word {
+                    "merge" => merge = true,
+                    "pipeline" => pipeline = true,
+                    "erase-suspend" => erase = true,
+                    _ => return Err(fault(word)),
+                }
+            }
+            Ok((semi(merge, pipeline), erase, false))
+        }
+        word => Err(fault(word)),
+    }
+}
+
+/// Reads the costs of suspending: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
+/// least-program=100us`.
+///
+/// # Errors
+/// An unknown key, a value without its unit or out of range.
+pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
+    let known = ["suspend", "resume", "most", "least-erase", "least-program"];
+    let mut suspend = Suspend { suspend_ns: 20_000, ..Suspend::NEVER };
+    for (key, value) in parts("suspend", text, "suspend", &known)? {
+        match key {
+            "suspend" => suspend.suspend_ns = time(key, value)?,
+            "resume" => suspend.resume_ns = time(key, value)?,
+            "least-erase" => suspend.least_erase_ns = time(key, value)?,
+            "least-program" => suspend.least_program_ns = time(key, value)?,
+            _ => {
+                suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                    SpecError::new(
+                        format!("suspend: most={value} is not a number of at least 1"),
+                        "the largest number of suspensions of one operation, for example most=8",
+                    )
+                })?;
+            }
+        }
+    }
+    Ok(suspend)
+}
+
+/// Reads `below=10%,after=1ms`: the threshold, and the idle time in nanoseconds.
+///
+/// # Errors
+/// An unknown key, no threshold, a value without its unit.
+pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
+    let (mut below, mut after) = (None, None);
+    for (key, value) in parts("idle", text, "below", &["below", "after"])? {
+        match key {
+            "below" => below = Some(Threshold::parse("below", value)?),
+            _ => after = Some(time("after", value)?),
+        }
+    }
+    let below = below.ok_or_else(|| {
+        SpecError::new(format!("idle: 'below' is missing in '{text}'"), "write below=10%,after=1ms")
+    })?;
+    Ok((below, after.unwrap_or(0)))
+}
+
+const SCHEDULINGS: [(&str, Scheduling); 2] =
+    [("fifo", Scheduling::Fifo), ("reads-first", Scheduling::ReadsFirst)];
+
+/// The words of [`parse_scheduling`].
+pub fn scheduling_words() -> Vec<&'static str> {
+    SCHEDULINGS.iter().map(|(word, _)| *word).collect()
+}
+
+/// Reads the order in which a die serves its requests.
+///
+/// # Errors
+/// Another word.
+pub fn parse_scheduling(text: &str) -> Result<Scheduling, SpecError> {
+    choose("scheduling", text, &SCHEDULINGS)
+}
+
+const UNITS: [(&str, Unit); 4] = [
+    ("plane", Unit::Plane),
+    ("die", Unit::Die),
+    ("channel", Unit::Channel),
+    ("drive", Unit::Drive),
+];
+
+/// The words of [`parse_unit`].
+pub fn unit_words() -> Vec<&'static str> {
+    UNITS.iter().map(|(word, _)| *word).collect()
+}
+
+/// Reads a GC domain.
+///
+/// # Errors
+/// Another word.
+pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
+    choose("GC domain", text, &UNITS)
+}
+
+fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let message = format!("{what}: found '{text}', expected {}", known.join(", "));
+        SpecError::new(message, suggest(text, known))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemption_is_read_word_by_word() {
+        let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+        let read = |text| parse_preemption(text).unwrap();
+        assert_eq!(read("none"), (Preemption::None, false, false));
+        assert_eq!(read("pgc"), (semi(false, false), false, false));
+        assert_eq!(read("pgc+merge"), (semi(true, false), false, false));
+        assert_eq!(read("pgc+pipeline+merge"), (semi(true, true), false, false));
+        assert_eq!(read("pgc+erase-suspend"), (semi(false, false), true, false));
+        assert_eq!(read("suspend"), (semi(false, false), true, true));
+        assert!(PREEMPTIONS.iter().all(|text| parse_preemption(text).is_ok()));
+        for text in ["", "npgc", "none+merge", "pgc+mrege", "suspend+merge"] {
+            let error = parse_preemption(text).unwrap_err().to_string();
+            assert!(error.contains("expected none, pgc, pgc+merge"), "{error}");
+        }
+        let error = parse_preemption("pgc+mrege").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean 'merge'?"), "{error}");
+    }
+
+    #[test]
+    fn suspending_takes_what_is_written() {
+        let read = parse_suspend("30us,most=3,least-erase=700us").unwrap();
+        let expected =
+            Suspend { suspend_ns: 30_000, most: 3, least_erase_ns: 700_000, ..Suspend::NEVER };
+        assert_eq!(read, expected);
+        let error = |text| parse_suspend(text).unwrap_err().to_string();
+        assert!(error("20us,mots=3").ends_with("did you mean 'most'?"));
+        assert!(error("20us,most=0").contains("most=0 is not a number of at least 1"));
+        assert!(error("20").contains("suspend=20 has no unit"));
+    }
+
+    #[test]
+    fn windows_are_two_times() {
+        let fixed = Window::Fixed { from_ns: 1_000_000, to_ns: 2_500_000 };
+        assert_eq!(parse_window("1ms:2.5ms"), Ok(fixed));
+        assert_eq!(parse_window("worst"), Ok(Window::Worst { length_ns: 50_000_000 }));
+        assert_eq!(parse_window("worst:2us"), Ok(Window::Worst { length_ns: 2000 }));
+        assert!(parse_window("worst:0s").unwrap_err().to_string().contains("has no length"));
+        assert!(parse_window("5ms:1ms").unwrap_err().to_string().contains("ends before it begins"));
+        assert!(parse_window("5ms").unwrap_err().to_string().contains("is not two times"));
+    }
+}

@@ -1,0 +1,466 @@
+//! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus
+//! meet others: they are taken when somebody else asks for that bus, in the order of time.
+
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::{value, words};
+
+use super::bus::{Bus, Turns};
+use super::told::Told;
+use super::{Die, Flash, Job, Stage};
+use crate::clock::{Clock, Event, NEVER, Position};
+use crate::measure::{Observer, Place, Stint};
+
+/// What a chain does until its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// The command of the next read is on the bus, or waits for it.
+    Command,
+    /// The cells read.
+    Read,
+    /// The page goes out over the bus, or waits for it.
+    Out,
+    /// The page comes back over the bus, and is programmed.
+    Program,
+    /// The same; then, as the bus is not needed for it, the cells read the next page.
+    ProgramRead,
+    /// All pages are copied.
+    Nothing,
+}
+
+impl Value for Doing {
+    words!(Command, Read, Out, Program, ProgramRead, Nothing);
+}
+
+/// The copies of the collection on a die.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    pub die: u32,
+    doing: Doing,
+    /// When its step ends, as the place of the event that would say so.
+    ends: Position,
+    /// Pages that have not yet gone back to the cells.
+    left: u32,
+    /// Pages that are on their way back to the cells, and that the map has not moved yet.
+    pub due: u32,
+    /// An observer is told of its work.
+    is_told: bool,
+    /// Pages programmed of which it was told, without their number.
+    copies_told: u32,
+    /// It was told of the program before the read.
+    has_told_program: bool,
+    /// Since when the bus has been busy with the page on it, of which it was not told.
+    bus_from: u64,
+}
+
+impl Value for Chain {
+    value!(die, doing, ends, left, due, is_told, copies_told, has_told_program, bus_from);
+}
+
+/// The chains of a channel.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    all: Vec<Chain>,
+    /// The ends of their steps, in order.
+    order: Vec<End>,
+}
+
+/// When the step of a chain ends and which chain that is: time, timer and index, from the high bits
+/// to the low ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End(u128);
+
+impl End {
+    /// Behind all ends at `place`.
+    #[inline(always)]
+    fn behind(place: Position) -> Self {
+        Self::new(place, u32::MAX)
+    }
+
+    #[inline(always)]
+    fn new(place: Position, index: u32) -> Self {
+        Self(u128::from(place.time) << 64 | u128::from(place.timer) << 32 | u128::from(index))
+    }
+
+    #[inline(always)]
+    fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn place(self) -> Position {
+        Position { time: self.time(), timer: (self.0 >> 32) as u32 }
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+impl Value for Chains {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.all.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut chains = Self { all: Value::take(from)?, order: Vec::new() };
+        chains.put_in_order();
+        Ok(chains)
+    }
+}
+
+impl Chains {
+    /// When the first of their steps ends; [`NEVER`] if none is under way.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.order.first().map_or(NEVER, |first| first.time())
+    }
+
+    fn push(&mut self, chain: Chain) {
+        self.all.push(chain);
+        self.put_in_order();
+    }
+
+    /// Which is that of `die`.
+    fn index_of(&self, die: u32) -> usize {
+        self.all.iter().position(|chain| chain.die == die).expect("it has a chain")
+    }
+
+    fn remove(&mut self, index: usize) -> Chain {
+        let chain = self.all.swap_remove(index);
+        self.put_in_order();
+        chain
+    }
+
+    fn put_in_order(&mut self) {
+        self.order.clear();
+        self.order.extend((0..).zip(&self.all).map(|(index, chain)| End::new(chain.ends, index)));
+        self.order.sort_unstable();
+    }
+
+    /// Lets the chain whose step ends first go on by `steps`, if that is until `until`: to the end of its
+    /// last step before the next of another chain, or until `until`. Returns when that step ended.
+    #[inline(always)]
+    fn go_on(
+        &mut self,
+        until: Position,
+        steps: impl FnOnce(&mut Chain, Position) -> u64,
+    ) -> Option<u64> {
+        let first = *self.order.first().filter(|&&first| first <= End::behind(until))?;
+        let second = self.order.get(1).map_or(until, |second| second.place().min(until));
+        let chain = &mut self.all[first.index()];
+        let ended = steps(chain, second);
+        let next = End::new(chain.ends, first.index() as u32);
+        let mut place = 0;
+        while let Some(&after) = self.order.get(place + 1).filter(|&&after| after < next) {
+            self.order[place] = after;
+            place += 1;
+        }
+        self.order[place] = next;
+        Some(ended)
+    }
+}
+
+/// How long the steps of a copy take.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    command_ns: u64,
+    read_ns: u64,
+    out_ns: u64,
+    /// The command and the data of the program.
+    in_ns: u64,
+    program_ns: u64,
+}
+
+/// The places of the events, among those of one time, that the steps of the chains of a channel stand for.
+struct Timers {
+    /// Of the bus.
+    bus: u32,
+    /// Of the cells of die 0.
+    first_die: u32,
+}
+
+impl Timers {
+    #[inline(always)]
+    fn of(clock: &Clock, channel: u32) -> Self {
+        let place_of = |event| clock.position_of(event, 0).timer;
+        Self { bus: place_of(Event::Transfer(channel)), first_die: place_of(Event::Cells(0)) }
+    }
+}
+
+impl Chain {
+    /// Its next step, until `at`.
+    #[inline(always)]
+    fn goes_on(&mut self, timers: &Timers, doing: Doing, at: u64) {
+        let timer = match doing {
+            Doing::Command | Doing::Out => timers.bus,
+            _ => timers.first_die + self.die,
+        };
+        (self.doing, self.ends) = (doing, Position { time: at, timer });
+    }
+
+    /// Its steps end, and the next ones begin, until `stop`; `turns` are those on its bus. Returns when
+    /// the last of those steps ended.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        stop: Position,
+        steps: &Steps,
+        timers: &Timers,
+        turns: &mut Turns,
+        told: &mut Told,
+    ) -> u64 {
+        loop {
+            let at = self.ends.time;
+            match self.doing {
+                Doing::Command => {
+                    self.tell(Place::Bus, at - steps.command_ns, at, told);
+                    self.goes_on(timers, Doing::Read, at + steps.read_ns);
+                }
+                Doing::Read => {
+                    self.tell(Place::Cells, at - steps.read_ns, at, told);
+                    self.goes_out(at, steps, timers, turns);
+                }
+                Doing::ProgramRead => {
+                    let programmed = at - steps.read_ns;
+                    if std::mem::replace(&mut self.has_told_program, false) {
+                        self.tell(Place::Cells, programmed, at, told);
+                    } else {
+                        self.tell_program(steps, programmed, at, told);
+                    }
+                    self.goes_out(at, steps, timers, turns);
+                }
+                Doing::Out => self.goes_back(at, steps, timers, turns, told),
+                Doing::Program => {
+                    self.tell_program(steps, at, at, told);
+                    match self.left {
+                        0 => self.goes_on(timers, Doing::Nothing, NEVER),
+                        _ => {
+                            let until = turns.take(at, steps.command_ns) + steps.command_ns;
+                            self.goes_on(timers, Doing::Command, until);
+                        }
+                    }
+                }
+                Doing::Nothing => unreachable!("it is over"),
+            }
+            if self.ends > stop {
+                return at;
+            }
+        }
+    }
+
+    /// A page is read at `at`: it goes out over the bus.
+    #[inline(always)]
+    fn goes_out(&mut self, at: u64, steps: &Steps, timers: &Timers, turns: &mut Turns) {
+        self.goes_on(timers, Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns);
+    }
+
+    /// A page is out at `at`: it goes back to the cells.
+    #[inline(always)]
+    fn goes_back(
+        &mut self,
+        at: u64,
+        steps: &Steps,
+        timers: &Timers,
+        turns: &mut Turns,
+        told: &mut Told,
+    ) {
+        let begin = turns.take(at, steps.in_ns);
+        self.bus_from = at - steps.out_ns;
+        if begin > at {
+            self.tell_out(at, begin, told);
+        }
+        self.due += 1;
+        self.left -= 1;
+        let programmed = begin + steps.in_ns + steps.program_ns;
+        match self.left > 0 && steps.command_ns == 0 {
+            true => self.goes_on(timers, Doing::ProgramRead, programmed + steps.read_ns),
+            false => self.goes_on(timers, Doing::Program, programmed),
+        }
+    }
+
+    /// Tells that a place was busy.
+    #[inline(always)]
+    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, told: &mut Told) {
+        if self.is_told {
+            told.add(Stint { begin_ns, end_ns, place, die: self.die });
+        }
+    }
+
+    /// Tells how many pages were programmed since it was last asked.
+    pub fn tell_copies<O: Observer>(&mut self, observer: &mut O) {
+        let pages = std::mem::take(&mut self.copies_told);
+        if self.is_told && pages > 0 {
+            observer.copied(self.die, pages.into());
+        }
+    }
+
+    /// Tells of the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
+    fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Told) {
+        self.tell(Place::Bus, self.bus_from, end_ns, told);
+        self.bus_from = back_ns;
+    }
+
+    /// Tells of the program that ended at `programmed`, with the read after it until `end_ns`, and of the
+    /// transfers before it.
+    #[inline(always)]
+    fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Told) {
+        let begin_ns = programmed - steps.program_ns;
+        self.tell(Place::Bus, self.bus_from, begin_ns, told);
+        self.tell(Place::Cells, begin_ns, end_ns, told);
+        self.copies_told += 1;
+    }
+
+    /// Tells of everything that has ended until `until`, of which it was still to tell. Returns when the
+    /// last of it ended.
+    fn tell_until(
+        &mut self,
+        steps: &Steps,
+        clock: &Clock,
+        until: Position,
+        told: &mut Told,
+    ) -> u64 {
+        let is_program = matches!(self.doing, Doing::Program | Doing::ProgramRead);
+        if !is_program || self.has_told_program {
+            return 0;
+        }
+        let reads_ns = if self.doing == Doing::ProgramRead { steps.read_ns } else { 0 };
+        let programmed = self.ends.time - reads_ns;
+        if clock.position_of(Event::Cells(self.die), programmed) <= until {
+            self.tell_program(steps, programmed, programmed, told);
+            self.has_told_program = true;
+            return programmed;
+        }
+        let back_ns = programmed - steps.program_ns - steps.in_ns;
+        if self.bus_from < back_ns {
+            self.tell_out(back_ns, back_ns, told);
+        }
+        0
+    }
+
+    /// The earliest end of its last program, on a bus that is free from `free_at` on.
+    fn earliest_end(&self, steps: &Steps, free_at: u64) -> u64 {
+        let Steps { command_ns, read_ns, out_ns, in_ns, program_ns } = *steps;
+        let copy_ns = command_ns + read_ns + out_ns + in_ns + program_ns;
+        let (at, on_bus) = (self.ends.time, |at: u64| at.max(free_at));
+        let moved = |at: u64| at + in_ns + program_ns;
+        let read = |at: u64| moved(on_bus(at) + out_ns);
+        let (end, others) = match self.doing {
+            Doing::Command => (read(at + read_ns), self.left - 1),
+            Doing::Read | Doing::ProgramRead => (read(at), self.left - 1),
+            Doing::Out => (moved(on_bus(at)), self.left - 1),
+            Doing::Program | Doing::Nothing => (at, self.left),
+        };
+        end + u64::from(others) * copy_ns
+    }
+}
+
+impl Flash {
+    /// The steps of a copy within a die.
+    fn steps_of_copy(&self) -> Steps {
+        let hardware = &self.hardware;
+        let (command_ns, data_ns) = (hardware.command_ns, hardware.transfer_of(1));
+        Steps {
+            command_ns,
+            read_ns: hardware.read_ns,
+            out_ns: data_ns,
+            in_ns: command_ns + data_ns,
+            program_ns: hardware.program_ns,
+        }
+    }
+
+    /// An idle die begins to copy `pages` pages of a victim, one after another. `is_told`: an observer is
+    /// told of the work.
+    pub fn begin_chain(&mut self, clock: &mut Clock, die: u32, pages: u32, is_told: bool) {
+        let (now, steps) = (clock.now(), self.steps_of_copy());
+        let channel = self.dies[die as usize].channel;
+        self.take_turns(clock, channel, clock.position());
+        let bus = &mut self.buses[channel as usize];
+        let (doing, at) = match steps.command_ns {
+            0 => (Doing::Read, now + steps.read_ns),
+            length => (Doing::Command, bus.turns.take(now, length) + length),
+        };
+        let ends = clock.position();
+        let mut chain = Chain {
+            die,
+            doing,
+            ends,
+            left: pages,
+            due: 0,
+            is_told,
+            copies_told: 0,
+            has_told_program: false,
+            bus_from: 0,
+        };
+        chain.goes_on(&Timers::of(clock, channel), doing, at);
+        clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
+        bus.chains.push(chain);
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.is_idle());
+        die_state.cells = Stage { job: Job::CopyAll, begin: now, ..Stage::IDLE };
+    }
+
+    /// The chain of a die may be over now. Returns it if it is; else its event comes again.
+    pub fn end_chain(&mut self, clock: &mut Clock, die: u32) -> Option<Chain> {
+        let Die { channel, .. } = self.dies[die as usize];
+        let ended = self.take_turns(clock, channel, clock.position());
+        let steps = self.steps_of_copy();
+        let bus = &mut self.buses[channel as usize];
+        let index = bus.chains.index_of(die);
+        let chain = &bus.chains.all[index];
+        if chain.doing != Doing::Nothing {
+            clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
+            clock.take_back(ended);
+            return None;
+        }
+        self.dies[die as usize].cells = Stage::IDLE;
+        Some(bus.chains.remove(index))
+    }
+
+    /// All chains take the turns that are theirs until `until`. Returns when the last of their steps
+    /// until then ended.
+    pub fn take_all_turns(&mut self, clock: &Clock, until: Position) -> u64 {
+        let channels = 0..self.buses.len() as u32;
+        let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();
+        let steps = self.steps_of_copy();
+        let mut ended = ended.unwrap_or(0);
+        for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all) {
+            ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.told));
+        }
+        ended
+    }
+
+    /// The chains under way.
+    pub fn chains_mut(&mut self) -> impl Iterator<Item = &mut Chain> {
+        self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all)
+    }
+
+    /// The work of chains that the observer is not told of yet.
+    pub fn told(&mut self) -> &mut Told {
+        &mut self.told
+    }
+
+    /// The chains of a channel take the turns on its bus that are theirs until `until`. Returns when the
+    /// last of their steps ended.
+    #[inline]
+    pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
+        match self.buses[channel as usize].chains.next() <= until.time {
+            true => self.take_turns_of_chains(clock, channel, until),
+            false => 0,
+        }
+    }
+
+    #[inline(never)]
+    fn take_turns_of_chains(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
+        let steps = self.steps_of_copy();
+        let Bus { chains, turns, .. } = &mut self.buses[channel as usize];
+        let (told, timers) = (&mut self.told, Timers::of(clock, channel));
+        let mut ended = 0;
+        while let Some(end) =
+            chains.go_on(until, |chain, stop| chain.step(stop, &steps, &timers, turns, told))
+        {
+            ended = end;
+        }
+        ended
+    }
+}

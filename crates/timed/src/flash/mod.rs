@@ -1,0 +1,436 @@
+//! The flash: dies whose cells and buses take time over the jobs that they are given.
+
+mod bus;
+mod cells;
+mod chain;
+mod die;
+mod told;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
+use super::clock::{Clock, Event, NEVER};
+use super::config::{Hardware, Settings};
+use super::ops::Ops;
+use bus::Bus;
+use cells::CellTimes;
+pub use cells::Site;
+pub use die::{Die, Job, Stage, Suspended};
+use told::Told;
+
+/// The dies and the buses of the drive.
+///
+/// It owns the job of each die, its length, and the turns on the buses. It knows neither which job
+/// is next, nor the map, nor what follows when a job is over: it gives the job back.
+pub struct Flash {
+    hardware: Hardware,
+    times: CellTimes,
+    /// Every page takes as long.
+    is_uniform: bool,
+    /// Copies stay in their die.
+    copies_back: bool,
+    /// Nothing can begin on a die between a page's transfer to it and its program, nor stop the
+    /// program: the two are one event.
+    programs_follow_transfers: bool,
+    dies: Vec<Die>,
+    buses: Vec<Bus>,
+    /// The work of chains that the observer is not told of yet; none between two runs.
+    told: Told,
+}
+
+impl State for Flash {
+    state! {
+        tables: dies, buses;
+        fixed: hardware, times, is_uniform, copies_back, programs_follow_transfers, told;
+    }
+}
+
+impl Flash {
+    /// Idle flash.
+    pub fn new(settings: &Settings) -> Self {
+        let hardware = settings.hardware;
+        let dies = 0..hardware.all_dies();
+        let details = &settings.details;
+        Self {
+            hardware,
+            times: CellTimes::new(settings),
+            is_uniform: details.has_uniform_pages() && settings.slc.is_none(),
+            copies_back: settings.collecting.copy_back,
+            programs_follow_transfers: settings.programs_follow_transfers(),
+            dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
+            buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
+            told: Told::default(),
+        }
+    }
+
+    /// The job of a die.
+    #[inline]
+    pub fn die(&self, die: u32) -> &Die {
+        &self.dies[die as usize]
+    }
+
+    /// Whether a command goes over the bus before the cells work.
+    #[inline]
+    pub fn has_commands(&self) -> bool {
+        self.hardware.command_ns > 0
+    }
+
+    /// Notes the job of a die until the next event; `held` if a collection elsewhere holds it.
+    #[inline]
+    pub fn note(&mut self, die: u32, now: u64, held: bool) {
+        self.dies[die as usize].note(now, held);
+    }
+
+    /// The times for which each bus and each die was in use, and each die was held by collections.
+    pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
+        [
+            self.buses.iter().map(|bus| bus.busy_until(now)).collect(),
+            self.dies.iter().map(|die| die.busy_until(now)).collect(),
+            self.dies.iter().map(|die| die.held_until(now)).collect(),
+        ]
+    }
+
+    /// Begins a job that starts in the cells, for `cells_ns`: a read, an erase.
+    #[inline(always)]
+    pub fn begin_in_cells(
+        &mut self,
+        clock: &mut Clock,
+        ops: &mut Ops,
+        die: u32,
+        job: Job,
+        cells_ns: u64,
+    ) {
+        match self.hardware.command_ns {
+            0 => self.begin_cells(clock, die, job, cells_ns),
+            length => {
+                self.dies[die as usize].after_bus_ns = cells_ns;
+                self.ask_for_bus(clock, ops, die, job, length, true);
+            }
+        }
+    }
+
+    /// Begins a job that starts on the bus: one of `units` mapping units. The cells work for `cells_ns`
+    /// after it. Whether it is over at once.
+    #[inline(always)]
+    pub fn begin_on_bus(
+        &mut self,
+        clock: &mut Clock,
+        ops: &mut Ops,
+        die: u32,
+        job: Job,
+        units: u64,
+        cells_ns: u64,
+    ) -> bool {
+        self.dies[die as usize].after_bus_ns = cells_ns;
+        let hardware = &self.hardware;
+        let skips = job == Job::CopyWrite && self.copies_back;
+        let data = if skips { 0 } else { hardware.transfer_of(units) };
+        match hardware.command_ns + data {
+            0 => return self.transferred(clock, die, job).is_some(),
+            length if job.programs() && self.programs_follow_transfers => {
+                let end = self.take_bus(clock, ops, die, job, length, false);
+                clock.set(Event::Cells(die), end + cells_ns);
+            }
+            length => self.ask_for_bus(clock, ops, die, job, length, false),
+        }
+        false
+    }
+
+    /// Lets the cells of an idle die work for `length`.
+    #[inline]
+    pub fn begin_cells(&mut self, clock: &mut Clock, die: u32, job: Job, length: u64) {
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.cells.is_idle());
+        die_state.cells = Stage { job, begin: clock.now(), length, ..Stage::IDLE };
+        die_state.suspends = 0;
+        clock.set(Event::Cells(die), clock.now() + length);
+    }
+
+    /// The transfer on a channel is over. Returns the die and its transfer.
+    pub fn end_transfer(&mut self, clock: &mut Clock, channel: u32) -> (u32, Stage) {
+        let (die, next) = self.buses[channel as usize].end();
+        if let Some(end) = next {
+            clock.set(Event::Transfer(channel), end);
+        }
+        (die, self.leave_bus(die))
+    }
+
+    /// Goes on after a transfer: after a command the cells begin, and a program waits for them.
+    /// Returns a job that is over.
+    pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
+        if transfer.command {
+            let cells_ns = self.dies[die as usize].after_bus_ns;
+            self.begin_cells(clock, die, transfer.job, cells_ns);
+            return None;
+        }
+        self.transferred(clock, die, transfer.job)
+    }
+
+    /// Its side of the bus is idle: a page that the cells of a die have read may go out. Returns a
+    /// job that is over.
+    pub fn bus_freed(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
+        let die_state = &mut self.dies[die as usize];
+        if !die_state.cells.held || !die_state.bus.is_idle() {
+            return None;
+        }
+        let job = die_state.cells.job;
+        die_state.cells = Stage::IDLE;
+        self.read_out(clock, ops, die, job)
+    }
+
+    /// The cells of a die are done. Returns their job, and before it a transfer that had no event
+    /// of its own.
+    #[inline]
+    pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
+        let mut transfer = None;
+        if self.dies[die as usize].cells.is_idle() {
+            let stage = self.leave_bus(die);
+            let begin = stage.begin + stage.length;
+            self.dies[die as usize].cells =
+                Stage { job: stage.job, begin, length: now - begin, ..Stage::IDLE };
+            transfer = Some(stage);
+        }
+        let stage = self.dies[die as usize].cells;
+        debug_assert!(stage.begin + stage.length == now && !stage.held);
+        if let Some(op) = stage.job.op() {
+            ops[op].cell_ns += stage.length;
+        }
+        (transfer, stage)
+    }
+
+    /// Goes on after the work of the cells: a page that they have read goes over the bus. Returns a
+    /// job that is over.
+    #[inline]
+    pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
+        let die_state = &mut self.dies[die as usize];
+        let job = die_state.cells.job;
+        let reads = matches!(job, Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead);
+        if reads && !die_state.bus.is_idle() {
+            die_state.cells.held = true;
+            return None;
+        }
+        die_state.cells = Stage::IDLE;
+        if reads { self.read_out(clock, ops, die, job) } else { Some(job) }
+    }
+
+    /// Programs the page that came over the bus while the cells of a die were at work.
+    pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
+        let die_state = &mut self.dies[die as usize];
+        if die_state.bus.held && die_state.cells.is_idle() {
+            let (job, cells_ns) = (die_state.bus.job, die_state.after_bus_ns);
+            die_state.bus = Stage::IDLE;
+            self.begin_cells(clock, die, job, cells_ns);
+        }
+    }
+
+    /// Suspends the job of a die's cells. This takes `suspend_ns`, and `resume_ns` more when the
+    /// job goes on. Operations that came before `mark` go before it. Returns the work of the cells
+    /// until now, if they have begun.
+    pub fn suspend(
+        &mut self,
+        clock: &mut Clock,
+        ops: &mut Ops,
+        die: u32,
+        mark: u64,
+        (suspend_ns, resume_ns): (u64, u64),
+    ) -> Option<Stage> {
+        let now = clock.now();
+        let die_state = &mut self.dies[die as usize];
+        debug_assert!(die_state.suspended.is_none() && die_state.bus.is_idle());
+        let (mut stage, times) = (die_state.cells, die_state.suspends + 1);
+        let has_begun = die_state.has_begun(now);
+        let done = now - stage.begin;
+        if let Some(op) = stage.job.op() {
+            ops[op].cell_ns += done;
+        }
+        let left = stage.length - done;
+        stage.length = done;
+        die_state.cells = Stage::IDLE;
+        clock.set(Event::Cells(die), NEVER);
+        // Before its command a job need not be suspended: the other operation goes first.
+        let lost = if has_begun { resume_ns } else { 0 };
+        die_state.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
+        if has_begun && suspend_ns > 0 {
+            self.begin_cells(clock, die, Job::Suspend, suspend_ns);
+        }
+        Some(stage).filter(|stage| stage.length > 0)
+    }
+
+    /// The suspended job of a die, to be continued.
+    pub fn suspended_mut(&mut self, die: u32) -> Option<&mut Suspended> {
+        self.dies[die as usize].suspended.as_mut()
+    }
+
+    /// Continues the suspended job of an idle die.
+    pub fn resume(&mut self, clock: &mut Clock, die: u32) {
+        let suspended = self.dies[die as usize].suspended.take();
+        let Suspended { job, left, times, .. } = suspended.expect("something is suspended");
+        self.begin_cells(clock, die, job, left);
+        self.dies[die as usize].suspends = times;
+    }
+
+    /// Puts a job on the bus, or in its queue.
+    fn ask_for_bus(
+        &mut self,
+        clock: &mut Clock,
+        ops: &mut Ops,
+        die: u32,
+        job: Job,
+        length: u64,
+        command: bool,
+    ) {
+        let end = self.take_bus(clock, ops, die, job, length, command);
+        let channel = self.dies[die as usize].channel;
+        if let Some(end) = self.buses[channel as usize].end_by_event(die, end) {
+            clock.set(Event::Transfer(channel), end);
+        }
+    }
+
+    /// Gives a job its turn on the bus. Returns when its transfer ends.
+    #[inline(always)]
+    fn take_bus(
+        &mut self,
+        clock: &Clock,
+        ops: &mut Ops,
+        die: u32,
+        job: Job,
+        length: u64,
+        command: bool,
+    ) -> u64 {
+        let now = clock.now();
+        let die_state = &self.dies[die as usize];
+        debug_assert!(die_state.bus.is_idle());
+        let channel = die_state.channel;
+        self.take_turns(clock, channel, clock.position());
+        let begin = self.buses[channel as usize].turns.take(now, length);
+        let die_state = &mut self.dies[die as usize];
+        die_state.bus = Stage { job, begin, length, held: false, command };
+        let end = begin + length;
+        if let Some(op) = job.op() {
+            ops[op].bus_ns += end - now;
+        }
+        end
+    }
+
+    /// The transfer of a die is over. Returns it.
+    fn leave_bus(&mut self, die: u32) -> Stage {
+        let bus = &mut self.dies[die as usize].bus;
+        debug_assert!(!bus.is_idle());
+        std::mem::replace(bus, Stage::IDLE)
+    }
+
+    /// A job has its data over the bus; its die's side of the bus is idle. Returns it if it is over.
+    fn transferred(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
+        if !job.programs() {
+            return Some(job);
+        }
+        if self.dies[die as usize].cells.is_idle() {
+            let cells_ns = self.dies[die as usize].after_bus_ns;
+            self.begin_cells(clock, die, job, cells_ns);
+        } else {
+            self.dies[die as usize].bus =
+                Stage { job, begin: clock.now(), held: true, ..Stage::IDLE };
+        }
+        None
+    }
+
+    /// Transfers the data that the cells have read: the units that were asked for, or a whole page to
+    /// be copied. Returns the job if it is over.
+    fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
+        let units = match job {
+            Job::Read(op) => ops.chain(op).count() as u64,
+            Job::CopyRead if self.copies_back => 0,
+            Job::CopyRead => self.hardware.units_per_page.into(),
+            _ => 1,
+        };
+        match self.hardware.transfer_of(units) {
+            0 => Some(job),
+            length => {
+                self.ask_for_bus(clock, ops, die, job, length, false);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::Next;
+    use super::super::ops::{Kind, NONE, PageOp};
+    use super::super::testing::settings;
+    use super::*;
+
+    /// Flash of two dies, a clock, and two writes.
+    fn flash(settings: &Settings) -> (Flash, Clock, Ops) {
+        let mut ops = Ops::default();
+        (0..2).for_each(|page| {
+            ops.add(PageOp::new(NONE, page, Kind::Write), 0);
+        });
+        (Flash::new(settings), Clock::new(1, 2), ops)
+    }
+
+    fn times(stage: &Stage) -> (u64, u64) {
+        (stage.begin, stage.begin + stage.length)
+    }
+
+    #[test]
+    fn two_programs_share_the_bus_and_overlap_in_the_cells() {
+        let (mut flash, mut clock, mut ops) = flash(&settings());
+        for die in 0..2 {
+            flash.begin_on_bus(&mut clock, &mut ops, die, Job::Write(die), 1, 200);
+        }
+        // Transfers from 0 to 10 and from 10 to 20, each with its program one event.
+        for (die, end) in [(0, 210), (1, 220)] {
+            assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(die)));
+            let (transfer, work) = flash.end_cells(clock.now(), &mut ops, die);
+            assert_eq!(times(&transfer.unwrap()), (end - 210, end - 200));
+            assert_eq!(times(&work), (end - 200, end));
+            let over = flash.after_cells(&mut clock, &mut ops, die);
+            assert_eq!(over, Some(Job::Write(die)));
+            assert!(flash.die(die).is_idle());
+        }
+        let of = |op| (ops[op].bus_ns, ops[op].cell_ns);
+        assert_eq!([of(0), of(1)], [(10, 200), (20, 200)]);
+        assert_eq!(clock.go_on(u64::MAX), Next::Nothing);
+    }
+
+    #[test]
+    fn what_is_read_waits_for_the_side_of_the_bus() {
+        let mut settings = settings();
+        settings.hardware.transfer_ns = 30;
+        let (mut flash, mut clock, mut ops) = flash(&settings);
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(0), 25);
+        assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
+        // While the first goes out from 25 to 55, the second is read until 50 and die_state.
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1), 25);
+        assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
+        assert!(flash.die(0).cells.held);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 55));
+        let (die, transfer) = flash.end_transfer(&mut clock, 0);
+        assert_eq!((die, times(&transfer)), (0, (25, 55)));
+        assert_eq!(flash.after_transfer(&mut clock, die, &transfer), Some(Job::Read(0)));
+        assert_eq!(flash.bus_freed(&mut clock, &mut ops, die), None);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Transfer(0)), 85));
+    }
+
+    #[test]
+    fn a_suspended_erase_goes_on_with_what_was_left() {
+        let (mut flash, mut clock, mut ops) = flash(&settings());
+        flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Erase, 1500);
+        clock.set(Event::Look, 600);
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Look), 600));
+        let done = flash.suspend(&mut clock, &mut ops, 0, 7, (20, 3)).unwrap();
+        assert_eq!((done.job, times(&done)), (Job::Erase, (0, 600)));
+        // Letting go takes until 620; then 900 are left, and 3 are lost.
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Cells(0)), 620));
+        flash.end_cells(clock.now(), &mut ops, 0);
+        assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), Some(Job::Suspend));
+        flash.resume(&mut clock, 0);
+        assert_eq!((flash.die(0).suspends, flash.die(0).suspended.is_none()), (1, true));
+        assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Cells(0)), 1523));
+    }
+}

@@ -1,0 +1,322 @@
+//! The write cache: writes are done when they are in it, and it sends them to their dies. Pages
+//! that are written again while they wait there are programmed once. Writes of less than a page are
+//! put together there; what is missing of the page is read before it is programmed.
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use hashbrown::HashMap;
+
+use super::cover::Cover;
+use super::flushes::Flushes;
+use crate::measure::Observer;
+use crate::ops::{Kind, NONE, Ops, PageOp};
+use crate::shared::Shared;
+
+/// A page in the cache.
+struct Entry {
+    /// The page operation that programs it.
+    flush: u32,
+    /// The write whose data it holds.
+    number: u64,
+    /// It was written again while it was programmed: it needs another program.
+    is_newer: bool,
+    /// The bytes of the page that the host wrote: those of the newer data, if there are any.
+    cover: Cover,
+    /// It was discarded on its way: the TRIM follows the program on its die, and new data wait
+    /// until the program is done.
+    is_discarded: bool,
+}
+
+/// The effect of the cache on a page operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// It goes to its die.
+    Passes,
+    /// It waits in the cache.
+    Waits,
+    /// It is done.
+    Done,
+    /// It is done, and its page goes to the die with this operation.
+    Flushes(u32),
+    /// It is done, and this operation on its way is to become a TRIM.
+    Discards(u32),
+}
+
+/// Pages written by the host that are not yet programmed.
+///
+/// It knows which operations it has sent on their way, and from the operations themselves how far
+/// they are; it knows no dies and no requests.
+pub struct WriteCache {
+    /// Pages that fit.
+    capacity: usize,
+    entries: HashMap<u32, Entry>,
+    /// Operations that wait for a place, and reads of their pages, in order; with their bytes.
+    waiting: VecDeque<(u32, (u32, u32))>,
+    /// Flush commands that wait for pages in it.
+    flushes: Flushes,
+    page_bytes: u32,
+    hits: u64,
+}
+
+impl Value for Entry {
+    value!(flush, number, is_newer, cover, is_discarded);
+}
+
+impl State for WriteCache {
+    state! {
+        values: entries, waiting, flushes, hits;
+        fixed: capacity, page_bytes;
+    }
+}
+
+impl WriteCache {
+    /// A cache of so many pages of `page_bytes`.
+    pub fn new(pages: u32, page_bytes: u32) -> Self {
+        let capacity = pages as usize;
+        let entries = HashMap::with_capacity(capacity);
+        let (waiting, flushes) = Default::default();
+        Self { capacity, entries, waiting, flushes, page_bytes, hits: 0 }
+    }
+
+    /// Whether the drive has one.
+    #[inline]
+    pub fn exists(&self) -> bool {
+        self.capacity > 0
+    }
+
+    /// Reads and writes of the host that it took.
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// The flush command at `place` waits until the pages that are in it now are programmed; whether
+    /// there are any.
+    pub fn begin_flush(&mut self, place: u32) -> bool {
+        // Newer data of a page that is being programmed are programmed after it.
+        let on = self.entries.values().map(|it| (it.flush, 1 + u32::from(it.is_newer)));
+        self.flushes.wait(place, on)
+    }
+
+    /// A flush command that waits for pages no longer.
+    #[inline]
+    pub fn next_flushed(&mut self) -> Option<u32> {
+        self.flushes.next_over()
+    }
+
+    /// Takes a page operation that has just been dispatched, on these bytes of its page.
+    pub fn take<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+        bytes: Range<u32>,
+    ) -> Served {
+        let PageOp { kind, page, .. } = shared.ops[op];
+        let follows = |&(other, _): &(u32, _)| kind != Kind::Read || shared.ops[other].page == page;
+        let served = match self.waiting.iter().any(follows) {
+            true => Served::Waits,
+            false => self.serve(shared, op, &bytes),
+        };
+        if served == Served::Waits {
+            self.waiting.push_back((op, (bytes.start, bytes.end)));
+        }
+        served
+    }
+
+    /// Takes the first of those that wait, if it waits no longer.
+    pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Served)> {
+        let &(op, (begin, end)) = self.waiting.front()?;
+        let served = self.serve(shared, op, &(begin..end));
+        if served == Served::Waits {
+            return None;
+        }
+        self.waiting.pop_front();
+        Some((op, served))
+    }
+
+    /// Does what can be done at once; a write waits for a place.
+    fn serve<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+        bytes: &Range<u32>,
+    ) -> Served {
+        let PageOp { kind, page, .. } = shared.ops[op];
+        let number = shared.ops.number(op);
+        let writes = shared.ops[op].writes();
+        let otherwise = if writes { Served::Waits } else { Served::Passes };
+        let has_place = self.entries.len() < self.capacity;
+        let entry = self.entries.get_mut(&page);
+        match (kind, entry) {
+            (_, Some(Entry { is_discarded: true, .. })) => otherwise,
+            (Kind::Read, Some(entry)) if entry.cover.contains(bytes) => {
+                shared.observer.read_cached(number, page);
+                self.hits += 1;
+                Served::Done
+            }
+            (Kind::Read, Some(_)) => {
+                // The rest of the page comes from the flash, and is put together with this part.
+                shared.observer.read_cached(number, page);
+                shared.ops[op].is_merged = true;
+                Served::Passes
+            }
+            (Kind::Write | Kind::Modify, Some(entry)) => {
+                entry.write(shared, number, bytes);
+                shared.observer.cached(number, page);
+                self.hits += 1;
+                Served::Done
+            }
+            (Kind::Write | Kind::Modify, None) if has_place => {
+                shared.observer.cached(number, page);
+                let flush = self.flush(&mut shared.ops, page, number, Cover::of(bytes));
+                Served::Flushes(flush)
+            }
+            (Kind::Trim, Some(entry)) => {
+                let PageOp { is_merged, is_programmed, .. } = shared.ops[entry.flush];
+                if is_merged || is_programmed {
+                    entry.is_discarded = true;
+                    return Served::Passes;
+                }
+                let flush = entry.flush;
+                shared.asked.merged_bytes += u64::from(entry.cover.len());
+                self.entries.remove(&page);
+                Served::Discards(flush)
+            }
+            _ => otherwise,
+        }
+    }
+
+    /// The operation that sends a page to its die, with the data of write `number`, which `cover`
+    /// these bytes.
+    fn flush(&mut self, ops: &mut Ops, page: u32, number: u64, cover: Cover) -> u32 {
+        let missing = self.page_bytes - cover.len();
+        let kind = if missing > 0 { Kind::Modify } else { Kind::Write };
+        let flush = ops.add(PageOp { missing, ..PageOp::new(NONE, page, kind) }, u64::MAX);
+        ops.holds_data_of(flush, number);
+        let entry = Entry { flush, number, is_newer: false, cover, is_discarded: false };
+        let before = self.entries.insert(page, entry);
+        debug_assert!(before.is_none(), "a page is in the cache once");
+        debug_assert!(self.entries.len() <= self.capacity);
+        flush
+    }
+
+    /// An operation of the cache is done: its place is free, unless there are newer data, which go to
+    /// the die with the operation that is returned.
+    pub fn flushed<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Option<u32> {
+        let page = shared.ops[op].page;
+        let mut next = None;
+        if self.entries.get(&page).is_some_and(|entry| entry.flush == op)
+            && let Some(Entry { number, is_newer, cover, is_discarded, .. }) =
+                self.entries.remove(&page)
+        {
+            if is_newer && is_discarded {
+                shared.asked.merged_bytes += u64::from(cover.len());
+            } else if is_newer {
+                next = Some(self.flush(&mut shared.ops, page, number, cover));
+            }
+        }
+        self.flushes.programmed(op, next);
+        shared.ops.remove(op);
+        next
+    }
+}
+
+impl Entry {
+    /// The host writes `bytes` of the page with write `number`.
+    fn write<O: Observer>(&mut self, shared: &mut Shared<O>, number: u64, bytes: &Range<u32>) {
+        self.number = number;
+        let is_programmed = shared.ops[self.flush].is_programmed;
+        if is_programmed && !std::mem::replace(&mut self.is_newer, true) {
+            self.cover = Cover::of(bytes);
+            return;
+        }
+        let new = self.cover.add(bytes);
+        shared.asked.merged_bytes += u64::from(bytes.end - bytes.start - new);
+        if is_programmed {
+            return;
+        }
+        shared.ops.holds_data_of(self.flush, number);
+        let flush = &mut shared.ops[self.flush];
+        flush.missing -= new;
+        if flush.missing == 0 {
+            flush.kind = Kind::Write; // nothing need be read
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Silent;
+    use crate::testing::shared;
+
+    /// The next operation of the host, in the cache.
+    fn take(
+        cache: &mut WriteCache,
+        shared: &mut Shared<Silent>,
+        kind: Kind,
+        page: u32,
+    ) -> (u32, Served) {
+        let op = shared.ops.add(PageOp::new(0, page, kind), 0);
+        (op, cache.take(shared, op, 0..4096))
+    }
+
+    #[test]
+    fn what_waits_in_the_cache_is_programmed_once_and_what_is_programmed_again() {
+        let (mut cache, mut shared) = (WriteCache::new(1, 4096), shared());
+        let (first, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        let Served::Flushes(flush) = served else { panic!("{served:?}") };
+        assert_eq!(shared.ops.number(flush), shared.ops.number(first));
+        // It takes newer data until it has its physical page.
+        let (second, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(served, Served::Done);
+        assert_eq!(shared.ops.number(flush), shared.ops.number(second));
+        shared.ops[flush].is_programmed = true;
+        let (third, served) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(served, Served::Done);
+        assert_eq!(shared.ops.number(flush), shared.ops.number(second));
+        // Another page waits for a place, and so do reads of it; other reads go to their dies.
+        let (other, served) = take(&mut cache, &mut shared, Kind::Write, 6);
+        assert_eq!(served, Served::Waits);
+        let (read, served) = take(&mut cache, &mut shared, Kind::Read, 6);
+        assert_eq!(served, Served::Waits);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 7).1, Served::Passes);
+        let third_number = shared.ops.number(third);
+        let next = cache.flushed(&mut shared, flush).expect("the third write is programmed");
+        assert_eq!(shared.ops.number(next), third_number);
+        assert_eq!(cache.take_waiting(&mut shared), None);
+        assert_eq!(cache.flushed(&mut shared, next), None);
+        let (op, served) = cache.take_waiting(&mut shared).expect("there is a place");
+        assert!(op == other && matches!(served, Served::Flushes(_)));
+        assert_eq!(cache.take_waiting(&mut shared), Some((read, Served::Done)));
+        assert_eq!(cache.hits(), 3);
+    }
+
+    #[test]
+    fn a_discard_takes_back_a_write_that_has_not_begun() {
+        let (mut cache, mut shared) = (WriteCache::new(2, 4096), shared());
+        let flush = |cache: &mut WriteCache, shared: &mut Shared<Silent>, page| match take(
+            cache,
+            shared,
+            Kind::Write,
+            page,
+        )
+        .1
+        {
+            Served::Flushes(flush) => flush,
+            served => panic!("{served:?}"),
+        };
+        let waits = flush(&mut cache, &mut shared, 5);
+        let served = take(&mut cache, &mut shared, Kind::Trim, 5).1;
+        assert_eq!(served, Served::Discards(waits));
+        // One that shares a move or is programmed is followed by the TRIM, and new data wait.
+        let merged = flush(&mut cache, &mut shared, 6);
+        shared.ops[merged].is_merged = true;
+        assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Served::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 6).1, Served::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Write, 6).1, Served::Waits);
+    }
+}

@@ -1,0 +1,357 @@
+//! The way of a request in the drive: it is cut into page operations, these are sent to their dies,
+//! and the request is done with the last of them.
+
+use std::ops::Range;
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::stream::named;
+use flashgc_base::value;
+use flashgc_drive::error::DriveError;
+use flashgc_workload::Op;
+
+use super::FrontEnd;
+use super::cache::Served;
+use super::requests::{PART, Party, Request, Waiting};
+use crate::clock::Event;
+use crate::config::Loop;
+use crate::measure::{Completion, Observer};
+use crate::ops::{BUFFER, Kind, MAP, NONE, PageOp};
+use crate::schedule::Scheduler;
+use crate::shared::Shared;
+
+/// The time of a page operation by cause, without waiting for others: all 0 where there is none. And
+/// its plane, if a die has served it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    plane: Option<u32>,
+    blocked_ns: u64,
+    bus_ns: u64,
+    cell_ns: u64,
+}
+
+impl Value for Times {
+    value!(plane, blocked_ns, bus_ns, cell_ns);
+}
+
+impl Times {
+    /// The same with this time on the link to the host, which is a bus too.
+    pub(super) fn with_link(self, ns: u64) -> Self {
+        Self { bus_ns: self.bus_ns + ns, ..self }
+    }
+}
+
+impl FrontEnd {
+    /// A command gets its place in the queue of the drive, which begins it when it has its data.
+    #[inline(always)]
+    pub(super) fn dispatch<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: Waiting,
+    ) -> Result<(), DriveError> {
+        let Waiting { request, party, hints, .. } = waiting;
+        self.outstanding += u32::from(!request.op.is_hint());
+        if party == Party::Hints {
+            // The time of such a command is known as a whole.
+            self.begin_telling(&mut shared.clock, hints);
+            return Ok(());
+        }
+        let hinted = self.take_hints(hints);
+        if let Some(link) = &mut self.link {
+            link.enter(&mut shared.clock, waiting, hinted);
+            return Ok(());
+        }
+        self.begin(shared, dies, &waiting, shared.now(), &hinted)
+    }
+
+    /// Cuts a request that was dispatched into page operations, and sends them to their dies. The drive
+    /// learns the hints that it brings.
+    pub(super) fn begin<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: &Waiting,
+        dispatched: u64,
+        hinted: &[u32],
+    ) -> Result<(), DriveError> {
+        let Waiting { request, number, .. } = *waiting;
+        if request.op.is_hint() {
+            let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
+            return Ok(match request.op {
+                Op::Clean => shared.take_back(&pages),
+                _ => shared.tell(&pages),
+            }?);
+        }
+        if !hinted.is_empty() {
+            shared.tell(hinted)?;
+        }
+        if request.op == Op::Flush {
+            self.flush(shared, dies, waiting, dispatched);
+            return Ok(());
+        }
+        let pages = self.shape.pages_of(&request)?;
+        let times = (dispatched, shared.now());
+        let place = self.requests.keep(waiting, times, pages.len() as u32);
+        if pages.is_empty() {
+            self.complete(shared, place, Times::default());
+            return Ok(());
+        }
+        for page in pages {
+            let kind = self.shape.kind_of(&request, page);
+            let bytes = self.shape.bytes_in(&request, page);
+            let missing = if kind == Kind::Modify { self.shape.missing(&bytes) } else { 0 };
+            if matches!(kind, Kind::Write | Kind::Modify) {
+                shared.name(page, request.stream)?;
+            }
+            let urgent = request.urgent;
+            let op = PageOp { urgent, missing, ..PageOp::new(place, page, kind) };
+            let op = shared.ops.add(op, number);
+            if let Some(overlaps) = &mut self.overlaps
+                && !overlaps.lets_go(&shared.ops, op, (bytes.start, bytes.end))
+            {
+                continue;
+            }
+            self.send(shared, dies, op, bytes);
+        }
+        Ok(())
+    }
+
+    /// Sends a page operation to its die, or into the cache.
+    #[inline(always)]
+    fn send<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        bytes: Range<u32>,
+    ) {
+        let PageOp { kind, page, .. } = shared.ops[op];
+        let counts = &mut self.counts;
+        let what = match kind {
+            Kind::Read => {
+                counts.pages_read += 1;
+                Op::Read
+            }
+            Kind::Write | Kind::Modify => {
+                counts.pages_written += 1;
+                counts.pages_modified += u64::from(kind == Kind::Modify);
+                Op::Write
+            }
+            Kind::Trim | Kind::Flush => Op::Trim,
+        };
+        shared.observer.dispatched(shared.ops.number(op), what, page);
+        let has_cache = self.cache.exists();
+        // An operation that goes to the cache comes to its die later; its hint is true by then.
+        if what == Op::Trim || (what == Op::Write && has_cache) {
+            shared.comes_true(page);
+        }
+        let served = if has_cache { self.cache.take(shared, op, bytes) } else { Served::Passes };
+        self.follow(shared, dies, op, served);
+    }
+
+    /// Does the next step for `op` after this effect of the cache.
+    #[inline(always)]
+    fn follow<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        served: Served,
+    ) {
+        match served {
+            Served::Passes => return self.send_to_die(shared, dies, op),
+            Served::Waits => return,
+            Served::Done => {}
+            Served::Flushes(flush) => self.send_to_die(shared, dies, flush),
+            Served::Discards(flush) => match &self.mapping {
+                Some(mapping) if mapping.holds(shared, flush) => {
+                    shared.ops[flush].kind = Kind::Trim;
+                }
+                _ => dies.discard(shared, flush),
+            },
+        }
+        self.finish(shared, dies, op, false);
+    }
+
+    /// A page operation is done on its die.
+    pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        let request = shared.ops[op].request;
+        if request < BUFFER {
+            self.finish(shared, dies, op, true);
+        } else if request == BUFFER {
+            shared.ops.remove(op);
+        } else if request == NONE {
+            let next = self.cache.flushed(shared, op);
+            while let Some(place) = self.cache.next_flushed() {
+                self.flush_planes(shared, dies, place);
+            }
+            if let Some(next) = next {
+                self.send_to_die(shared, dies, next);
+            }
+            while let Some((op, served)) = self.cache.take_waiting(shared) {
+                self.follow(shared, dies, op, served);
+            }
+        }
+        if let Some(mapping) = &mut self.mapping {
+            if request == MAP {
+                mapping.done(shared, dies, op);
+                self.is_overloaded |= mapping.is_endless(&*shared.map);
+            } else {
+                mapping.note_done(shared, dies);
+            }
+        }
+    }
+
+    /// Sends a page operation to its die, through the map where that lies on flash.
+    #[inline]
+    fn send_to_die<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        match &mut self.mapping {
+            Some(mapping) => mapping.send(shared, dies, op),
+            None => dies.accept(shared, op),
+        }
+    }
+
+    /// A page operation of a request is done, on a die or by the cache.
+    #[inline(always)]
+    fn finish<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        op: u32,
+        on_die: bool,
+    ) {
+        shared.ops.remove(op);
+        // Field by field: the fields written last would delay a copy of the whole.
+        let PageOp { request, plane, met_collection, blocked_ns, bus_ns, cell_ns, .. } =
+            shared.ops[op];
+        let last = Times { plane: on_die.then_some(plane), blocked_ns, bus_ns, cell_ns };
+        let overlaps =
+            self.overlaps.is_some().then(|| (shared.ops[op].page, shared.ops[op].writes()));
+        self.part_done(shared, request, last, met_collection);
+        if let Some((page, true)) = overlaps {
+            self.written(shared, dies, page);
+        }
+    }
+
+    /// A write of this page is done, where those of a page go one by one: the next may go.
+    #[cold]
+    fn written<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
+        let Some(overlaps) = &mut self.overlaps else { return };
+        let mut next = overlaps.done(&shared.ops, page).then(|| overlaps.ready()).flatten();
+        while let Some((op, (begin, end))) = next {
+            self.send(shared, dies, op, begin..end);
+            let Some(overlaps) = &mut self.overlaps else { return };
+            overlaps.gone();
+            next = overlaps.ready();
+        }
+    }
+
+    /// A part of the request at `place` is done, whose last page operation took `last`; one that
+    /// `met` a collection or not.
+    #[inline(always)]
+    pub(super) fn part_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+        met: bool,
+    ) {
+        if self.requests.part_done(place, met) {
+            self.complete(shared, place, last);
+        }
+    }
+
+    /// The drive is done with the request at `place`, whose last page operation took `last`.
+    #[inline(always)]
+    pub(super) fn complete<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+    ) {
+        let Some(link) = &mut self.link else { return self.reaches_host(shared, place, last) };
+        let Request { request, party, dispatched, began, .. } = self.requests[place];
+        // What the host's cache serves does not cross the link: its commands do.
+        let crosses = party != Party::Workload || self.write_back.is_none();
+        let last = last.with_link(began - dispatched);
+        match request.op {
+            Op::Read if crosses => link.leave(&mut shared.clock, place, request.bytes, last),
+            _ => self.reaches_host(shared, place, last),
+        }
+    }
+
+    /// The request at `place` is done: the host has its data.
+    #[inline(always)]
+    pub(super) fn reaches_host<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        place: u32,
+        last: Times,
+    ) {
+        let Request { request, number, arrived, dispatched, met_collection, party, .. } =
+            self.requests[place];
+        self.requests.forget(place);
+        match party {
+            Party::Workload if self.write_back.is_some() => {}
+            Party::Workload => {
+                self.left_drive();
+                if let Some(lines) = &mut self.lines {
+                    lines.left_drive(request.offset);
+                    self.is_due = true;
+                }
+            }
+            Party::Request(waiting) => {
+                self.left_drive();
+                return self.part_done(shared, waiting, last, met_collection);
+            }
+            Party::Cache | Party::Hints => {
+                self.left_drive();
+                self.is_due = true;
+                return self.done_at_leisure();
+            }
+        }
+        let now = shared.now();
+        if number < PART {
+            self.counts.count_until(now);
+            self.counts.in_system -= 1;
+            self.counts.completed += u64::from(request.op != Op::Flush);
+        }
+        let Times { plane, blocked_ns, bus_ns, cell_ns } = last;
+        let response = now - arrived;
+        shared.observer.completed(&Completion {
+            number,
+            op: request.op,
+            offset: request.offset,
+            bytes: request.bytes,
+            urgent: request.urgent,
+            stream: named(request.stream),
+            arrived_ns: arrived,
+            dispatched_ns: dispatched,
+            completed_ns: now,
+            queue_ns: response - blocked_ns - bus_ns - cell_ns,
+            blocked_ns,
+            bus_ns,
+            cell_ns,
+            plane,
+            met_collection,
+        });
+        if self.lines.is_some() {
+            return self.goes_on_in_line(shared, request.offset);
+        }
+        match self.host {
+            Loop::Closed { .. } if !self.arrivals.has_more() => {}
+            Loop::Open => {}
+            Loop::Closed { think_ns: 0, .. } => {
+                self.free_threads += 1;
+                self.is_due = true;
+            }
+            Loop::Closed { think_ns, .. } => {
+                let time = now + think_ns;
+                self.resting.push_back(time);
+                if self.resting.len() == 1 {
+                    shared.clock.set(Event::Arrival, time);
+                }
+            }
+        }
+    }
+}

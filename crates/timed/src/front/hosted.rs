@@ -1,0 +1,199 @@
+//! Requests that go through the host's cache before they come to the drive. The commands of the
+//! cache wait in one queue with all others. Hints ride on these commands, or have their own.
+
+use flashgc_drive::error::DriveError;
+use flashgc_host::Leaving;
+use flashgc_workload::Op;
+
+use super::FrontEnd;
+use super::dispatch::Times;
+use super::requests::{Party, Waiting};
+use super::write_back::WriteBack;
+use crate::clock::{Clock, Event, NEVER};
+use crate::measure::Observer;
+use crate::schedule::Scheduler;
+use crate::shared::Shared;
+
+impl FrontEnd {
+    fn write_back(&mut self) -> &mut WriteBack {
+        self.write_back.as_mut().expect("only a host with a cache comes here")
+    }
+
+    /// Begins the clock of the cache, if there is one.
+    pub(super) fn start_write_back<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        if self.write_back.is_some() {
+            self.write_back().host.start();
+            self.expect_look(&mut shared.clock);
+            self.flush_at_leisure(shared, dies)?;
+        }
+        Ok(())
+    }
+
+    fn expect_look(&mut self, clock: &mut Clock) {
+        let next = self.write_back().host.next_look().unwrap_or(NEVER);
+        clock.set(Event::Look, next.max(clock.now()));
+    }
+
+    /// A request of the application goes through the cache.
+    pub(super) fn ask_cache<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: Waiting,
+    ) -> Result<(), DriveError> {
+        let pages = self.shape.pages_of(&waiting.request)?;
+        let now = shared.now();
+        let place = self.requests.keep(&waiting, (now, now), 1);
+        self.pass_time(shared, dies)?;
+        for page in pages {
+            self.write_back().host.request(waiting.request.op, page);
+        }
+        self.send_on(shared, dies, Party::Request(place))?;
+        if let Some(end) = self.write_back().serve_from_memory(now, place) {
+            shared.clock.set(Event::Memory, end);
+        }
+        self.flush_at_leisure(shared, dies)
+    }
+
+    /// The cache learns the time.
+    fn pass_time<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        self.write_back().host.advance(shared.now());
+        self.send_on(shared, dies, Party::Cache)
+    }
+
+    /// Lets the cache write its pages at leisure.
+    pub(super) fn flush_at_leisure<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        self.pass_time(shared, dies)?;
+        while self.write_back().flushes_next() {
+            self.send_on(shared, dies, Party::Cache)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the items that have left the cache to the drive, for `party`.
+    fn send_on<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        party: Party,
+    ) -> Result<(), DriveError> {
+        while let Some(leaving) = self.write_back().host.next_leaving() {
+            let (party, request) = match leaving {
+                Leaving::Hint(page) => {
+                    let cache = self.write_back();
+                    if cache.host.hints().is_at_once() {
+                        shared.hint(&[page])?;
+                    } else {
+                        cache.ride(page);
+                    }
+                    continue;
+                }
+                Leaving::HintCommand => (Party::Hints, self.shape.request_on(Op::Read, 0)),
+                Leaving::Command(page, op) => (party, self.shape.request_on(op, page)),
+            };
+            let number = match party {
+                Party::Request(place) => {
+                    self.requests.waits_for_more(place);
+                    self.requests[place].number
+                }
+                Party::Cache => {
+                    self.write_back().begin_at_leisure();
+                    u64::MAX
+                }
+                Party::Hints | Party::Workload => u64::MAX,
+            };
+            let hints = self.write_back().riding();
+            let arrived = shared.now();
+            self.let_in(shared, dies, Waiting { request, number, arrived, party, hints })?;
+        }
+        Ok(())
+    }
+
+    /// The pages of the hints that a command brings, which is dispatched.
+    pub(super) fn take_hints(&mut self, hints: u32) -> Vec<u32> {
+        match hints {
+            0 => Vec::new(),
+            _ => self.write_back().take_hints(hints),
+        }
+    }
+
+    /// The drive takes a command that was made for hints.
+    pub(super) fn begin_telling(&mut self, clock: &mut Clock, hints: u32) {
+        if let Some(end) = self.write_back().begin_telling(clock.now(), hints) {
+            clock.set(Event::Hints, end);
+        }
+    }
+
+    /// A command that the cache sent at leisure is done.
+    pub(super) fn done_at_leisure(&mut self) {
+        if let Some(cache) = &mut self.write_back {
+            cache.done_at_leisure();
+        }
+    }
+
+    /// A command that was made for hints is done.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn told<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        while let Some(pages) = self.write_back().next_told(shared.now()) {
+            shared.hint(&pages)?;
+            self.left_drive();
+        }
+        let next = self.write_back().told_at().unwrap_or(NEVER);
+        shared.clock.set(Event::Hints, next);
+        self.admit(shared, dies)
+    }
+
+    /// Memory has served requests.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn served_by_memory<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        while let Some(place) = self.write_back().next_served(shared.now()) {
+            self.part_done(shared, place, Times::default(), false);
+        }
+        let next = self.write_back().served_at().unwrap_or(NEVER);
+        shared.clock.set(Event::Memory, next);
+        self.admit(shared, dies)
+    }
+
+    /// The cache looks at due pages. It looks again while requests come or are under way, but not
+    /// where the drive works on some and nothing else can happen.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn look<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        self.flush_at_leisure(shared, dies)?;
+        let goes_on = self.arrivals.has_more() || self.counts.in_system > 0;
+        let stands_still = !shared.clock.has_next() && dies.is_still();
+        if goes_on && !(stands_still && self.outstanding > 0) {
+            self.expect_look(&mut shared.clock);
+        }
+        self.admit(shared, dies)
+    }
+}

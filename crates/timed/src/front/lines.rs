@@ -1,0 +1,279 @@
+//! Several tenants in front of one drive: each has arrivals and a line of its own, and arbitration says
+//! whose request is next when the drive has a place. A drive of one host has none of this.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_drive::error::DriveError;
+use flashgc_workload::Op;
+use flashgc_workload::requests::RequestStream;
+
+use super::arbiter::Arbiter;
+use super::arrivals::Arrivals;
+use super::requests::Waiting;
+use super::{FrontEnd, MOST_WAITING};
+use crate::clock::{Event, NEVER};
+use crate::config::Loop;
+use crate::measure::Observer;
+use crate::schedule::Scheduler;
+use crate::shared::Shared;
+use crate::tenants::{ClassWeights, Parts, Tenant};
+
+/// A tenant's side of the drive.
+struct Line {
+    host: Loop,
+    /// Requests of its own that the drive works on at most.
+    queue_depth: u32,
+    arrivals: Arrivals,
+    waiting: VecDeque<Waiting>,
+    /// Requests of its own that the drive works on.
+    outstanding: u32,
+    /// When threads that rest issue their next requests, in order.
+    resting: VecDeque<u64>,
+    /// Threads whose requests were completed and that do not rest.
+    free_threads: u32,
+}
+
+impl State for Line {
+    state! {
+        values: waiting, outstanding, resting, free_threads;
+        states: arrivals;
+        fixed: host, queue_depth;
+    }
+}
+
+impl Line {
+    /// Whether its first request may go to a drive that has a place.
+    fn is_ready(&self) -> bool {
+        self.outstanding < self.queue_depth && !self.waiting.is_empty()
+    }
+}
+
+/// The lines of all tenants.
+///
+/// They know whose turn it is, and nothing of the way of a request in the drive.
+pub struct Lines {
+    lines: Vec<Line>,
+    parts: Parts,
+    arbiter: Arbiter,
+    /// Requests that are still to arrive, of all tenants together.
+    left: u64,
+}
+
+impl State for Lines {
+    state! {
+        named: "tenants";
+        values: left;
+        states: lines, arbiter;
+        fixed: parts;
+    }
+}
+
+impl Lines {
+    /// The lines of `tenants`, whose requests `streams` have, until `left` have arrived; `unit` is a
+    /// mapping unit in bytes.
+    pub fn new(
+        tenants: &[Tenant],
+        streams: Vec<Box<dyn RequestStream>>,
+        weights: ClassWeights,
+        unit: u32,
+        left: u64,
+    ) -> Self {
+        let line = |(tenant, stream): (&Tenant, Box<dyn RequestStream>)| Line {
+            host: tenant.host,
+            queue_depth: tenant.queue_depth,
+            arrivals: Arrivals::new(stream),
+            waiting: VecDeque::new(),
+            outstanding: 0,
+            resting: VecDeque::new(),
+            free_threads: 0,
+        };
+        Self {
+            lines: tenants.iter().zip(streams).map(line).collect(),
+            parts: Parts::of(tenants, unit),
+            arbiter: Arbiter::new(tenants, weights),
+            left,
+        }
+    }
+
+    /// Whether requests of any tenant arrive at times of their own.
+    pub fn have_open_loop(&self) -> bool {
+        self.lines.iter().any(|line| line.host == Loop::Open)
+    }
+
+    /// Lets a request wait in its line; whether that is too long now.
+    pub fn push(&mut self, waiting: Waiting) -> bool {
+        let line = &mut self.lines[self.parts.tenant(waiting.request.offset)];
+        line.waiting.push_back(waiting);
+        line.waiting.len() > MOST_WAITING
+    }
+
+    /// A request at `offset` has left the drive.
+    pub fn left_drive(&mut self, offset: u64) {
+        let line = &mut self.lines[self.parts.tenant(offset)];
+        debug_assert!(line.outstanding > 0, "a request leaves the drive once");
+        line.outstanding -= 1;
+    }
+
+    /// The next request for a drive that has a place or not: a mere hint takes none.
+    fn next(&mut self, has_place: bool) -> Option<Waiting> {
+        let is_hint =
+            |line: &Line| line.waiting.front().is_some_and(|first| first.request.op.is_hint());
+        if let Some(line) = self.lines.iter_mut().find(|line| is_hint(line)) {
+            return line.waiting.pop_front();
+        }
+        if !has_place {
+            return None;
+        }
+        let Self { lines, arbiter, .. } = self;
+        let tenant = arbiter.next(|tenant| lines[tenant].is_ready())?;
+        let line = &mut lines[tenant];
+        line.outstanding += 1;
+        line.waiting.pop_front()
+    }
+
+    /// The number of a tenant with a thread that is free, which is free no more.
+    fn take_free_thread(&mut self) -> Option<usize> {
+        let tenant = self.lines.iter().position(|line| line.free_threads > 0)?;
+        self.lines[tenant].free_threads -= 1;
+        Some(tenant)
+    }
+}
+
+impl FrontEnd {
+    fn lines(&mut self) -> &mut Lines {
+        self.lines.as_mut().expect("only a drive of tenants comes here")
+    }
+
+    /// Lets the first requests of all tenants arrive.
+    pub(super) fn start_lines<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        for line in &mut self.lines().lines {
+            if let Loop::Closed { threads, .. } = line.host {
+                line.free_threads = threads;
+            }
+        }
+        self.admit_lines(shared, dies)?;
+        self.expect_lines(shared)
+    }
+
+    /// Lets free threads go on, and gives the drive what it has places for.
+    pub(super) fn admit_lines<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        loop {
+            if let Some(tenant) = self.lines().take_free_thread() {
+                self.issue_of(shared, dies, tenant)?;
+                continue;
+            }
+            let has_place = self.outstanding < self.queue_depth;
+            let Some(waiting) = self.lines().next(has_place) else { break };
+            self.dispatch(shared, dies, waiting)?;
+        }
+        self.is_due = false;
+        Ok(())
+    }
+
+    /// The time of arrivals has come, or of threads that rested.
+    pub(super) fn arrivals_of_lines<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        let now = shared.now();
+        for tenant in 0..self.lines().lines.len() {
+            if self.next_arrival(shared, tenant)? > now {
+                continue;
+            }
+            if self.lines().lines[tenant].host == Loop::Open {
+                self.take_of(shared, dies, tenant)?;
+                continue;
+            }
+            while self.lines().lines[tenant].resting.front().is_some_and(|&time| time <= now) {
+                self.lines().lines[tenant].resting.pop_front();
+                self.issue_of(shared, dies, tenant)?;
+            }
+        }
+        self.admit_lines(shared, dies)?;
+        self.expect_lines(shared)
+    }
+
+    /// A request of a closed loop at `offset` is complete: its thread rests, goes on or ends.
+    pub(super) fn goes_on_in_line<O: Observer>(&mut self, shared: &mut Shared<O>, offset: u64) {
+        let lines = self.lines();
+        let tenant = lines.parts.tenant(offset);
+        let (left, line) = (lines.left, &mut lines.lines[tenant]);
+        match line.host {
+            Loop::Open => {}
+            Loop::Closed { .. } if left == 0 || !line.arrivals.has_more() => {}
+            Loop::Closed { think_ns: 0, .. } => line.free_threads += 1,
+            Loop::Closed { think_ns, .. } => {
+                let time = shared.now() + think_ns;
+                line.resting.push_back(time);
+                let first = shared.clock.time_of(Event::Arrival);
+                shared.clock.set(Event::Arrival, first.min(time));
+            }
+        }
+    }
+
+    /// A thread of a tenant issues its next request, or ends. It first gives the hints that come before.
+    fn issue_of<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        tenant: usize,
+    ) -> Result<(), DriveError> {
+        while self.take_of(shared, dies, tenant)?.is_some_and(Op::is_hint) {}
+        Ok(())
+    }
+
+    /// The next request of a tenant arrives, if there is one; what it does.
+    fn take_of<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        tenant: usize,
+    ) -> Result<Option<Op>, DriveError> {
+        let Some(lines) = self.lines.as_mut().filter(|lines| lines.left > 0) else {
+            return Ok(None);
+        };
+        let next = lines.lines[tenant].arrivals.take(&*shared.map, &self.shape)?;
+        let Some(request) = next else { return Ok(None) };
+        lines.left -= u64::from(!request.op.is_hint() && request.op != Op::Flush);
+        self.arrive(shared, dies, request)?;
+        Ok(Some(request.op))
+    }
+
+    /// When the next request of a tenant arrives, or its next thread has rested.
+    fn next_arrival<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        tenant: usize,
+    ) -> Result<u64, DriveError> {
+        let lines = self.lines.as_mut().expect("only a drive of tenants comes here");
+        let line = &mut lines.lines[tenant];
+        if line.host != Loop::Open {
+            return Ok(line.resting.front().copied().unwrap_or(NEVER));
+        }
+        if lines.left == 0 {
+            return Ok(NEVER);
+        }
+        let next = line.arrivals.peek(&*shared.map, &self.shape)?;
+        Ok(next.map_or(NEVER, |next| next.arrival_ns.max(shared.now())))
+    }
+
+    fn expect_lines<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
+        let mut first = NEVER;
+        for tenant in 0..self.lines().lines.len() {
+            first = first.min(self.next_arrival(shared, tenant)?);
+        }
+        shared.clock.set(Event::Arrival, first);
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! The link between host and drive: commands and data of writes come in over it, data of reads go out.
+//! One transfer at a time goes each way, first come, first served.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+use flashgc_drive::error::DriveError;
+use flashgc_workload::Op;
+
+use super::FrontEnd;
+use super::dispatch::Times;
+use super::requests::Waiting;
+use crate::clock::{Clock, Event, NEVER};
+use crate::config::HostLink;
+use crate::measure::Observer;
+use crate::schedule::Scheduler;
+use crate::shared::Shared;
+
+/// A command on its way into the drive.
+struct Entering {
+    /// When the drive has it, with its data.
+    at: u64,
+    waiting: Waiting,
+    /// When it got its place in the queue of the drive.
+    dispatched: u64,
+    /// The pages of the hints that it brings.
+    hints: Vec<u32>,
+}
+
+/// The data of a read on their way to the host.
+#[derive(Clone, Copy)]
+struct Leaving {
+    at: u64,
+    /// The place of the request, and the times of its last page.
+    place: u32,
+    last: Times,
+}
+
+impl Value for Entering {
+    value!(at, waiting, dispatched, hints);
+}
+
+impl Value for Leaving {
+    value!(at, place, last);
+}
+
+/// Commands and data on the link.
+pub struct Link {
+    link: HostLink,
+    /// Reads bring no data and wait for none: they pass the others.
+    reads: VecDeque<Entering>,
+    /// All other commands, in order.
+    others: VecDeque<Entering>,
+    leaving: VecDeque<Leaving>,
+    /// When the last transfer to the drive ends, and the last to the host.
+    in_free_at: u64,
+    out_free_at: u64,
+}
+
+impl State for Link {
+    state! { values: reads, others, leaving, in_free_at, out_free_at; fixed: link; }
+}
+
+impl Link {
+    pub fn new(link: HostLink) -> Self {
+        let (reads, others, leaving) = Default::default();
+        Self { link, reads, others, leaving, in_free_at: 0, out_free_at: 0 }
+    }
+
+    /// A command gets its place in the queue of the drive, with the hints that it brings.
+    pub fn enter(&mut self, clock: &mut Clock, waiting: Waiting, hints: Vec<u32>) {
+        let dispatched = clock.now();
+        let is_hint = waiting.request.op.is_hint();
+        let ready = dispatched + if is_hint { 0 } else { self.link.overhead_ns };
+        if waiting.request.op == Op::Read && hints.is_empty() {
+            self.reads.push_back(Entering { at: ready, waiting, dispatched, hints });
+        } else {
+            let writes = waiting.request.op == Op::Write;
+            let bytes = if writes { waiting.request.bytes } else { 0 };
+            // Behind the data before it, even where it has none: it takes effect after them.
+            let at = self.in_free_at.max(ready) + self.link.transfer_ns(bytes);
+            self.in_free_at = at;
+            self.others.push_back(Entering { at, waiting, dispatched, hints });
+        }
+        self.expect(clock);
+    }
+
+    /// The data of the read at `place` go to the host.
+    pub fn leave(&mut self, clock: &mut Clock, place: u32, bytes: u32, last: Times) {
+        let now = clock.now();
+        let at = self.out_free_at.max(now) + self.link.transfer_ns(bytes);
+        self.out_free_at = at;
+        self.leaving.push_back(Leaving { at, place, last: last.with_link(at - now) });
+        self.expect(clock);
+    }
+
+    /// The next command that the drive has at `now`; commands without data go first.
+    fn next_in(&mut self, now: u64) -> Option<Entering> {
+        let is_due = |them: &VecDeque<Entering>| them.front().is_some_and(|one| one.at <= now);
+        match is_due(&self.reads) {
+            true => self.reads.pop_front(),
+            false if is_due(&self.others) => self.others.pop_front(),
+            false => None,
+        }
+    }
+
+    /// The next read whose data the host has at `now`.
+    fn next_out(&mut self, now: u64) -> Option<(u32, Times)> {
+        let Leaving { at, place, last } = *self.leaving.front()?;
+        if at > now {
+            return None;
+        }
+        self.leaving.pop_front();
+        Some((place, last))
+    }
+
+    /// Sets the event of the link to the first of all ends.
+    fn expect(&self, clock: &mut Clock) {
+        let ends = [self.reads.front(), self.others.front()].map(|it| it.map(|one| one.at));
+        let out = self.leaving.front().map(|one| one.at);
+        let first = ends.into_iter().flatten().chain(out).min();
+        clock.set(Event::Link, first.unwrap_or(NEVER));
+    }
+}
+
+impl FrontEnd {
+    /// Something has crossed the link.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn crossed<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        let now = shared.now();
+        while let Some((place, last)) = self.link().next_out(now) {
+            self.reaches_host(shared, place, last);
+        }
+        while let Some(entering) = self.link().next_in(now) {
+            let Entering { waiting, dispatched, hints, .. } = entering;
+            self.begin(shared, dies, &waiting, dispatched, &hints)?;
+        }
+        self.link().expect(&mut shared.clock);
+        Ok(())
+    }
+
+    fn link(&mut self) -> &mut Link {
+        self.link.as_mut().expect("only a drive with a link comes here")
+    }
+}

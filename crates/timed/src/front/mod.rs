@@ -1,0 +1,492 @@
+//! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
+//! between its arrival and its completion.
+
+mod arbiter;
+mod arrivals;
+mod cache;
+mod cover;
+mod dispatch;
+mod flushes;
+mod hosted;
+mod lines;
+mod link;
+mod overlaps;
+mod requests;
+mod shape;
+mod write_back;
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_base::{state, value};
+use flashgc_drive::error::DriveError;
+use flashgc_host::{ClockedHost, HostCounts};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+
+use super::clock::{Event, NEVER};
+use super::config::{Loop, Settings};
+use super::mapping::Mapping;
+use super::measure::{Observer, Totals};
+use super::schedule::Scheduler;
+use super::shared::Shared;
+use arrivals::Arrivals;
+use cache::WriteCache;
+pub use lines::Lines;
+use link::Link;
+use overlaps::Overlaps;
+pub use requests::PART;
+use requests::{Party, Requests, Waiting};
+pub use shape::Shape;
+use write_back::WriteBack;
+
+/// Requests that may wait in front of the drive.
+pub const MOST_WAITING: usize = 1_000_000;
+
+/// The counts of the front end.
+#[derive(Default)]
+struct Counts {
+    arrived: u64,
+    completed: u64,
+    /// Requests between arrival and completion, their sum over time, and until when that is.
+    in_system: u64,
+    request_ns: u128,
+    counted_until: u64,
+    /// When the last request arrived, and the requests in the system then.
+    last_arrival_ns: u64,
+    at_last_arrival: u64,
+    pages_read: u64,
+    pages_written: u64,
+    pages_modified: u64,
+}
+
+impl Value for Counts {
+    value!(
+        arrived,
+        completed,
+        in_system,
+        request_ns,
+        counted_until,
+        last_arrival_ns,
+        at_last_arrival,
+        pages_read,
+        pages_written,
+        pages_modified
+    );
+}
+
+impl Counts {
+    /// A request arrives.
+    #[inline(always)]
+    fn arrives(&mut self, now: u64, op: Op) {
+        self.count_until(now);
+        self.in_system += 1;
+        (self.last_arrival_ns, self.at_last_arrival) = (now, self.in_system);
+        // A flush command is no request: it has the number of the one before it.
+        self.arrived += u64::from(op != Op::Flush);
+    }
+
+    /// Adds the requests in the system to their sum over time.
+    fn count_until(&mut self, now: u64) {
+        let since = now - self.counted_until;
+        self.request_ns += u128::from(since) * u128::from(self.in_system);
+        self.counted_until = now;
+    }
+}
+
+/// The host's side of the drive.
+///
+/// It owns the requests that wait for the drive or are in it, and the caches before the drive, the
+/// host's and its own. It cuts requests into page operations, gives these to the scheduler, and
+/// gets finished operations back. It knows nothing of dies and collections.
+pub struct FrontEnd {
+    host: Loop,
+    queue_depth: u32,
+    shape: Shape,
+    arrivals: Arrivals,
+    has_started: bool,
+    waiting: VecDeque<Waiting>,
+    requests: Requests,
+    /// Commands that the drive works on.
+    outstanding: u32,
+    cache: WriteCache,
+    /// The map on flash, if there is one: operations go through it to their dies.
+    mapping: Option<Box<Mapping>>,
+    write_back: Option<Box<WriteBack>>,
+    /// The link to the host, where it takes time.
+    link: Option<Box<Link>>,
+    /// The writes under way, where those of a page go one by one.
+    overlaps: Option<Box<Overlaps>>,
+    /// The arrivals and lines of tenants, where several share the drive: requests come from there alone.
+    lines: Option<Box<Lines>>,
+    /// When threads that rest issue their next requests, in order.
+    resting: VecDeque<u64>,
+    /// Threads whose requests were completed and that do not rest.
+    free_threads: u32,
+    /// Requests may be dispatched that could not be before.
+    is_due: bool,
+    is_overloaded: bool,
+    counts: Counts,
+}
+
+impl State for FrontEnd {
+    state! {
+        named: "front end";
+        values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
+        states: arrivals, cache, mapping, write_back, link, overlaps, lines;
+        fixed: host, queue_depth, shape;
+    }
+}
+
+impl FrontEnd {
+    /// Before the first request of `requests`, for a drive that promises `logical_pages`.
+    pub fn new(settings: &Settings, requests: Box<dyn RequestStream>, logical_pages: u32) -> Self {
+        Self {
+            host: settings.host,
+            queue_depth: settings.queue_depth,
+            shape: Shape::new(settings.hardware.unit_bytes(), logical_pages),
+            arrivals: Arrivals::new(requests),
+            has_started: false,
+            waiting: VecDeque::new(),
+            requests: Requests::default(),
+            outstanding: 0,
+            cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
+            mapping: None,
+            write_back: None,
+            link: settings.details.link.map(|link| Box::new(Link::new(link))),
+            overlaps: settings.details.serial_overwrites.then(Box::default),
+            lines: None,
+            resting: VecDeque::new(),
+            free_threads: 0,
+            is_due: false,
+            is_overloaded: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Lets requests go through a host's cache first.
+    pub fn put_behind(&mut self, host: ClockedHost) {
+        self.write_back = Some(Box::new(WriteBack::new(host)));
+    }
+
+    /// Lets requests come from the lines of tenants.
+    pub fn put_tenants(&mut self, lines: Lines) {
+        self.lines = Some(Box::new(lines));
+    }
+
+    /// Lets page operations go through a map on flash, of so many pages of the host and beside them
+    /// those of the map.
+    pub fn put_before(&mut self, mapping: Mapping, logical_pages: u32) {
+        self.shape = self.shape.with_pages(logical_pages);
+        self.mapping = Some(Box::new(mapping));
+    }
+
+    /// The map, where it lies on flash.
+    pub fn mapping_mut(&mut self) -> Option<&mut Mapping> {
+        self.mapping.as_deref_mut()
+    }
+
+    /// The same.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        self.mapping.as_deref()
+    }
+
+    /// How requests lie on pages.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The cache of the host, where it has one.
+    pub fn host_mut(&mut self) -> Option<&mut ClockedHost> {
+        self.write_back.as_mut().map(|cache| &mut cache.host)
+    }
+
+    /// The counts of the host's cache, where it has one.
+    pub fn host_counts(&self) -> Option<HostCounts> {
+        self.write_back.as_ref().map(|cache| cache.host.counts())
+    }
+
+    /// Whether requests may be dispatched that could not before: [`admit`](Self::admit) comes next.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// A block was erased.
+    pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
+        if let Some(mapping) = &mut self.mapping {
+            mapping.erased(shared, dies);
+            self.is_overloaded |= mapping.is_endless(&*shared.map);
+        }
+    }
+
+    /// Whether more than [`MOST_WAITING`] requests wait, or the drive does nothing but to write its
+    /// map.
+    #[inline]
+    pub fn is_overloaded(&self) -> bool {
+        self.is_overloaded
+    }
+
+    /// Requests completed.
+    #[inline]
+    pub fn completed(&self) -> u64 {
+        self.counts.completed
+    }
+
+    /// Pages that requests have read.
+    pub fn pages_read(&self) -> u64 {
+        self.counts.pages_read
+    }
+
+    /// Requests between arrival and completion.
+    pub fn in_system(&self) -> u64 {
+        self.counts.in_system
+    }
+
+    /// Whether requests arrive at times of their own.
+    pub fn has_open_loop(&self) -> bool {
+        let alone = || self.host == Loop::Open;
+        self.lines.as_ref().map_or_else(alone, |lines| lines.have_open_loop())
+    }
+
+    /// Puts the counts until `now` into `totals`.
+    pub fn count(&mut self, now: u64, totals: &mut Totals) {
+        self.counts.count_until(now);
+        totals.arrived = self.counts.arrived;
+        totals.completed = self.counts.completed;
+        totals.pages_read = self.counts.pages_read;
+        totals.pages_written = self.counts.pages_written;
+        totals.pages_modified = self.counts.pages_modified;
+        totals.cache_hits = self.cache.hits();
+        totals.request_ns = self.counts.request_ns;
+        totals.last_arrival_ns = self.counts.last_arrival_ns;
+        totals.at_last_arrival = self.counts.at_last_arrival;
+    }
+
+    /// Lets the first requests arrive; does nothing if they have.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn start<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        if std::mem::replace(&mut self.has_started, true) {
+            return Ok(());
+        }
+        self.start_write_back(shared, dies)?;
+        if self.lines.is_some() {
+            return self.start_lines(shared, dies);
+        }
+        match self.host {
+            Loop::Open => self.expect_arrival(shared),
+            Loop::Closed { threads, .. } => {
+                self.free_threads = threads;
+                self.admit(shared, dies)
+            }
+        }
+    }
+
+    /// Dispatches requests for which completions have made room, and lets free threads go on.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn admit<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.admit_lines(shared, dies);
+        }
+        self.is_due = false;
+        loop {
+            let has_room = self.waiting.front().is_some_and(|first| self.has_room(first));
+            if has_room && let Some(waiting) = self.waiting.pop_front() {
+                self.dispatch(shared, dies, waiting)?;
+            } else if self.free_threads > 0 {
+                self.free_threads -= 1;
+                self.issue(shared, dies)?;
+            } else {
+                break;
+            }
+        }
+        self.is_due = false;
+        if self.write_back.is_some() {
+            self.flush_at_leisure(shared, dies)?;
+        }
+        Ok(())
+    }
+
+    /// The time of an arrival has come.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn arrivals<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        if self.lines.is_some() {
+            return self.arrivals_of_lines(shared, dies);
+        }
+        match self.host {
+            Loop::Open => {
+                if let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
+                    self.arrive(shared, dies, request)?;
+                }
+                self.expect_arrival(shared)
+            }
+            Loop::Closed { .. } => {
+                while self.resting.front().is_some_and(|&time| time <= shared.now()) {
+                    self.resting.pop_front();
+                    self.issue(shared, dies)?;
+                }
+                let next = self.resting.front().copied().unwrap_or(NEVER);
+                shared.clock.set(Event::Arrival, next);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets the next request of an open loop arrive in its time.
+    ///
+    /// # Errors
+    /// Those of the workload.
+    pub fn expect_arrival<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+    ) -> Result<(), DriveError> {
+        let next = self.arrivals.peek(&*shared.map, &self.shape)?;
+        let time = next.map_or(NEVER, |next| next.arrival_ns.max(shared.now()));
+        shared.clock.set(Event::Arrival, time);
+        Ok(())
+    }
+
+    /// A thread issues its next request, or ends. It first gives the hints that come before.
+    #[inline(always)]
+    fn issue<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+    ) -> Result<(), DriveError> {
+        while let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
+            self.arrive(shared, dies, request)?;
+            if !request.op.is_hint() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn arrive<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        request: TimedRequest,
+    ) -> Result<(), DriveError> {
+        let (now, party) = (shared.now(), Party::Workload);
+        if request.op.is_hint() {
+            // A trace says which pages are dirty in its host's cache: the drive learns it as soon
+            // as it has taken the requests before. A cache of ours reports its own pages.
+            if self.write_back.is_some() {
+                return Ok(());
+            }
+            let waiting = Waiting { request, number: u64::MAX, arrived: now, party, hints: 0 };
+            return self.let_in(shared, dies, waiting);
+        }
+        let pushed = self.arrivals.number();
+        let waiting = self.counted(shared, request, pushed, now);
+        if self.write_back.is_some() {
+            return self.ask_cache(shared, dies, waiting);
+        }
+        self.let_in(shared, dies, waiting)
+    }
+
+    /// Counts a request of the workload that comes to the drive now, and tells of it. It has the number that it
+    /// was given, or the next one. A part of a request is not counted.
+    #[inline(always)]
+    fn counted<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        request: TimedRequest,
+        given: Option<u64>,
+        arrived: u64,
+    ) -> Waiting {
+        let now = shared.now();
+        if given.is_none_or(|number| number < PART) {
+            self.counts.arrives(now, request.op);
+        }
+        let number = given.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
+        shared.observer.arrived(number, request.op, now);
+        Waiting { request, number, arrived, party: Party::Workload, hints: 0 }
+    }
+
+    /// Dispatches a request if none waits before it, or lets it wait.
+    #[inline(always)]
+    fn let_in<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        waiting: Waiting,
+    ) -> Result<(), DriveError> {
+        if let Some(lines) = &mut self.lines {
+            self.is_overloaded |= lines.push(waiting);
+            return Ok(());
+        }
+        if self.waiting.is_empty() && self.has_room(&waiting) {
+            return self.dispatch(shared, dies, waiting);
+        }
+        self.waiting.push_back(waiting);
+        self.is_overloaded |= self.waiting.len() > MOST_WAITING;
+        Ok(())
+    }
+
+    /// Whether the drive may get this now: a mere hint takes no place in it.
+    #[inline(always)]
+    fn has_room(&self, next: &Waiting) -> bool {
+        let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
+        next.request.op.is_hint()
+            || self.outstanding < self.queue_depth
+                && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
+    }
+
+    /// A command has left the drive: others may be let in.
+    fn left_drive(&mut self) {
+        debug_assert!(self.outstanding > 0, "a command leaves the drive once");
+        self.outstanding -= 1;
+        self.is_due |= !self.waiting.is_empty();
+    }
+
+    /// Another request of an open loop, in place of a workload.
+    pub fn push(&mut self, request: TimedRequest, number: u64) {
+        self.arrivals.push(request, number);
+    }
+
+    /// What was pushed may arrive in its time.
+    ///
+    /// # Errors
+    /// None: no workload is asked.
+    pub fn expect_pushed<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
+        self.arrivals.fetch_first(&*shared.map, &self.shape);
+        self.expect_arrival(shared)
+    }
+
+    /// A request gets its place in the queue of the drive now, which arrived now or earlier.
+    ///
+    /// # Errors
+    /// Those of the workload or the map.
+    pub fn enter<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        request: TimedRequest,
+        number: u64,
+        arrived: u64,
+    ) -> Result<(), DriveError> {
+        let waiting = self.counted(shared, request, Some(number), arrived);
+        self.dispatch(shared, dies, waiting)
+    }
+}

@@ -1,0 +1,112 @@
+//! Serial overwrites: a write waits in the drive until the earlier writes of its page are done. What comes
+//! to the page after a write that waits, waits behind it.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+
+use hashbrown::HashMap;
+
+use crate::ops::Ops;
+
+/// A page operation, with its bytes of the page.
+type Waiting = (u32, (u32, u32));
+
+/// The writes of the host that are under way, by their pages.
+///
+/// It knows page operations, and neither dies nor caches.
+#[derive(Default)]
+pub struct Overlaps {
+    /// What waits behind the write of a page that is under way: first a write, if anything does.
+    under_way: HashMap<u32, VecDeque<Waiting>>,
+    /// What waits no longer, in order.
+    ready: VecDeque<Waiting>,
+}
+
+impl State for Overlaps {
+    state! { values: under_way, ready; }
+}
+
+impl Overlaps {
+    /// Takes an operation that comes to its page; whether it goes on at once.
+    pub fn lets_go(&mut self, ops: &Ops, op: u32, bytes: (u32, u32)) -> bool {
+        let (page, writes) = (ops[op].page, ops[op].writes());
+        match self.under_way.get_mut(&page) {
+            None => {
+                if writes {
+                    self.under_way.insert(page, VecDeque::new());
+                }
+                true
+            }
+            Some(waiting) if waiting.is_empty() && !writes => true,
+            Some(waiting) => {
+                waiting.push_back((op, bytes));
+                false
+            }
+        }
+    }
+
+    /// The write of `page` that is under way is done. The next write is ready, and what came between it
+    /// and the one after it. Returns whether to send what is [`ready`](Self::ready): not where somebody
+    /// is about it.
+    pub fn done(&mut self, ops: &Ops, page: u32) -> bool {
+        let is_at_rest = self.ready.is_empty();
+        let waiting = self.under_way.get_mut(&page).expect("a write is done once");
+        let Some(next) = waiting.pop_front() else {
+            self.under_way.remove(&page);
+            return false;
+        };
+        debug_assert!(ops[next.0].writes(), "reads wait for no write that is under way");
+        self.ready.push_back(next);
+        while waiting.front().is_some_and(|&(op, _)| !ops[op].writes()) {
+            self.ready.extend(waiting.pop_front());
+        }
+        is_at_rest
+    }
+
+    /// The first that is ready. It stays the first until it [has gone](Self::gone).
+    pub fn ready(&self) -> Option<Waiting> {
+        self.ready.front().copied()
+    }
+
+    /// The first that was ready has been sent.
+    pub fn gone(&mut self) {
+        self.ready.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{Kind, PageOp};
+
+    #[test]
+    fn writes_of_a_page_go_one_by_one_and_what_comes_behind_one_that_waits_goes_after_it() {
+        let (mut overlaps, mut ops) = (Overlaps::default(), Ops::default());
+        let mut take = |overlaps: &mut Overlaps, kind| {
+            let op = ops.add(PageOp::new(0, 5, kind), 0);
+            (op, overlaps.lets_go(&ops, op, (0, 4096)))
+        };
+        let kinds = [Kind::Write, Kind::Read, Kind::Modify, Kind::Read, Kind::Trim, Kind::Write];
+        let took = kinds.map(|kind| take(&mut overlaps, kind));
+        // The read behind the first write goes on: only a write waits for a write.
+        assert_eq!(took.map(|(_, goes)| goes), [true, true, false, false, false, false]);
+        let gone = |overlaps: &mut Overlaps| {
+            let first = overlaps.ready().map(|(op, _)| op);
+            overlaps.gone();
+            first
+        };
+        assert!(overlaps.done(&ops, 5));
+        assert_eq!(gone(&mut overlaps), Some(took[2].0));
+        // The second write is done before what came behind it has gone: whoever sends goes on.
+        assert!(!overlaps.done(&ops, 5));
+        let rest = [3, 4, 5].map(|at| Some(took[at].0));
+        assert_eq!([(); 3].map(|()| gone(&mut overlaps)), rest);
+        assert_eq!(overlaps.ready(), None);
+        // The third is done, and the page is free.
+        assert!(!overlaps.done(&ops, 5));
+        let op = ops.add(PageOp::new(0, 5, Kind::Write), 0);
+        assert!(overlaps.lets_go(&ops, op, (0, 4096)));
+    }
+}

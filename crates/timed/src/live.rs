@@ -1,0 +1,290 @@
+//! A timed drive whose requests come while it runs: one that answers by the wall clock.
+//!
+//! Whoever owns it says what arrives and how far its time has come. It has no clock of the wall, no
+//! thread and no data. Fed with the requests of an ordinary run at their times of arrival, it completes
+//! them when that run does.
+//!
+//! A flush is complete when the drive has done it and every write that came before it is complete.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
+use flashgc_base::stream::NO_STREAM;
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::dftl::MapCache;
+use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{LiveRequests, TimedRequest};
+use hashbrown::HashMap;
+
+use super::config::{Loop, Settings};
+use super::drive::{Stop, TimedDrive, Until};
+use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
+
+/// Bytes of one request of the drive at most: larger ones are cut.
+const LARGEST: u64 = 1 << 30;
+
+/// A request that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// What [`Live::arrive`] said when it came.
+    pub ticket: u64,
+    /// When it was complete: nanoseconds since the start.
+    pub at_ns: u64,
+}
+
+/// Keeps what was completed until it is fetched, and the slowest requests with what held them.
+struct Answers {
+    done: Vec<Completion>,
+    worst: WorstSoFar,
+}
+
+impl Observer for Answers {
+    fn follows(&self) -> Follows {
+        Follows::Steps
+    }
+
+    fn completed(&mut self, request: &Completion) {
+        self.worst.completed(request);
+        self.done.push(*request);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        self.worst.worked(span);
+    }
+
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        self.worst.collection(now, die, number, begins);
+    }
+}
+
+/// A timed drive whose requests come while it runs.
+pub struct Live {
+    drive: TimedDrive<Answers>,
+    requests: LiveRequests,
+    geometry: Geometry,
+    /// The time until which everything has happened; `None` before the clock starts.
+    reached: Option<u64>,
+    /// Requests that came, and of these those that the drive numbers: all but flushes.
+    tickets: u64,
+    numbers: u64,
+    /// The ticket of each numbered part under way.
+    parts: HashMap<u64, u64>,
+    /// Parts that are left of a ticket that has several.
+    left: HashMap<u64, u32>,
+    /// Flushes under way in the drive, with the number that it gives them.
+    flushes: VecDeque<(u64, u64)>,
+    /// Flushes that the drive has done and that wait for earlier writes.
+    waiting: BTreeSet<u64>,
+    /// Writes under way.
+    writes: BTreeSet<u64>,
+}
+
+impl Live {
+    /// A drive with these settings over `layer`.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or not with the planes of `layer`.
+    pub fn new(settings: Settings, layer: Box<dyn Stepwise>) -> Result<Self, SpecError> {
+        let geometry = *layer.geometry();
+        let requests = LiveRequests::new(geometry.logical_pages());
+        let settings = Settings { host: Loop::Open, ..settings };
+        let hardware = &settings.hardware;
+        let worst = WorstSoFar::new(hardware.all_dies(), hardware.planes, true);
+        let answers = Answers { done: Vec::new(), worst };
+        let drive = TimedDrive::new(settings, layer, Box::new(requests.clone()), answers)?;
+        Ok(Self {
+            drive,
+            requests,
+            geometry,
+            reached: None,
+            tickets: 0,
+            numbers: 0,
+            parts: HashMap::new(),
+            left: HashMap::new(),
+            flushes: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            writes: BTreeSet::new(),
+        })
+    }
+
+    /// The same drive with its map on flash, for a host that sees a drive of this `geometry`: see
+    /// [`TimedDrive::mapped`].
+    ///
+    /// # Errors
+    /// A map of another size.
+    pub fn mapped(mut self, cache: MapCache, geometry: Geometry) -> Result<Self, SpecError> {
+        self.drive = self.drive.mapped(cache)?;
+        self.geometry = geometry;
+        Ok(self)
+    }
+
+    /// The map.
+    pub fn layer(&self) -> &dyn Stepwise {
+        self.drive.layer()
+    }
+
+    /// Blocks, pages a block and logical pages, all in mapping units.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Gives data to the mapping units that hold any byte of `count` pages of `bytes` bytes from page
+    /// `first` on, before the clock starts.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn fill(&mut self, first: u64, count: u64, bytes: u64) -> Result<(), FtlError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let unit = u64::from(self.drive.settings().hardware.unit_bytes());
+        let pages = (first * bytes / unit) as u32..((first + count) * bytes).div_ceil(unit) as u32;
+        let fresh: Vec<u32> =
+            pages.filter(|&page| self.drive.layer().locate(page).is_none()).collect();
+        match self.drive.precondition(&fresh)? {
+            written if written == fresh.len() => Ok(()),
+            _ => Err(FtlError::no_space("the drive's life has ended")),
+        }
+    }
+
+    /// Writes random pages of those that have data anew before the clock starts, `times` as many as there
+    /// are: the drive is then one that has been used.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn age(&mut self, times: f64, seed: u64) -> Result<(), FtlError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let layer = self.drive.layer();
+        let held: Vec<u32> = (0..self.geometry.logical_pages())
+            .filter(|&page| layer.locate(page).is_some())
+            .collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let mut stream = Stream::new(seed, "age");
+        let mut left = (held.len() as f64 * times) as usize;
+        while left > 0 {
+            let draw = |_| held[stream.below(held.len() as u32) as usize];
+            let pages: Vec<u32> = (0..left.min(1 << 16)).map(draw).collect();
+            left -= pages.len();
+            self.drive.precondition(&pages)?;
+        }
+        Ok(())
+    }
+
+    /// A request arrives at `now_ns`: later than [`run`](Self::run) has reached, and not before those
+    /// that came. Returns its ticket: 0, 1, 2 and so on.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn arrive(
+        &mut self,
+        op: Op,
+        offset: u64,
+        bytes: u64,
+        now_ns: u64,
+    ) -> Result<u64, DriveError> {
+        debug_assert!(self.reached.is_none_or(|reached| now_ns > reached), "the time is over");
+        let ticket = self.tickets;
+        self.tickets += 1;
+        if op == Op::Flush {
+            self.flushes.push_back((self.numbers.saturating_sub(1), ticket));
+            self.push(op, 0, 0, now_ns);
+        } else {
+            let parts = bytes.div_ceil(LARGEST).max(1);
+            if parts > 1 {
+                self.left.insert(ticket, parts as u32);
+            }
+            for part in 0..parts {
+                let begin = part * LARGEST;
+                self.parts.insert(self.numbers, ticket);
+                self.numbers += 1;
+                self.push(op, offset + begin, (bytes - begin).min(LARGEST) as u32, now_ns);
+            }
+            if op == Op::Write {
+                self.writes.insert(ticket);
+            }
+        }
+        self.drive.heed()?;
+        Ok(ticket)
+    }
+
+    fn push(&mut self, op: Op, offset: u64, bytes: u32, arrival_ns: u64) {
+        let (urgent, stream) = (false, NO_STREAM);
+        self.requests.push(TimedRequest { arrival_ns, offset, bytes, op, urgent, stream });
+    }
+
+    /// Lets everything happen until `until_ns`, and adds the requests that were completed to `done`.
+    ///
+    /// # Errors
+    /// Those of the drive: no block can be erased, too many requests wait, its life is over.
+    pub fn run(&mut self, until_ns: u64, done: &mut Vec<Done>) -> Result<(), DriveError> {
+        let stop = self.drive.run(Until { time_ns: until_ns, ..Until::END })?;
+        self.reached = Some(until_ns);
+        let mut answers = std::mem::take(&mut self.drive.observer_mut().done);
+        for answer in answers.drain(..) {
+            self.answered(&answer, done);
+        }
+        self.drive.observer_mut().done = answers;
+        let ended = match stop {
+            Stop::Reached | Stop::Ended => return Ok(()),
+            Stop::Overload => "more requests wait than a drive takes",
+            Stop::WornOut => "its life is over",
+        };
+        Err(FtlError::no_space(ended).into())
+    }
+
+    /// A part of a request, or a flush, is done in the drive.
+    fn answered(&mut self, answer: &Completion, done: &mut Vec<Done>) {
+        let at_ns = answer.completed_ns;
+        if answer.op == Op::Flush {
+            let place = self.flushes.iter().position(|&(number, _)| number == answer.number);
+            if let Some((_, ticket)) = place.and_then(|place| self.flushes.remove(place)) {
+                self.waiting.insert(ticket);
+            }
+        } else if let Some(ticket) = self.parts.remove(&answer.number) {
+            if let Some(left) = self.left.get_mut(&ticket) {
+                *left -= 1;
+                if *left > 0 {
+                    return;
+                }
+                self.left.remove(&ticket);
+            }
+            self.writes.remove(&ticket);
+            done.push(Done { ticket, at_ns });
+        }
+        let first_write = self.writes.first().copied().unwrap_or(u64::MAX);
+        while let Some(&ticket) = self.waiting.first().filter(|&&ticket| ticket < first_write) {
+            self.waiting.remove(&ticket);
+            done.push(Done { ticket, at_ns });
+        }
+    }
+
+    /// When something happens next, if nothing arrives until then; `u64::MAX` if nothing does.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn next_ns(&mut self) -> Result<u64, DriveError> {
+        self.drive.heed()
+    }
+
+    /// The counts of the map.
+    pub fn counters(&mut self) -> Counters {
+        self.drive.counters()
+    }
+
+    /// The counts of the drive.
+    pub fn totals(&mut self) -> &Totals {
+        self.drive.totals()
+    }
+
+    /// The slowest requests so far and what held them. Their numbers count all but flushes.
+    pub fn worst(&self) -> &WorstSoFar {
+        &self.drive.observer().worst
+    }
+
+    /// A digest of the decisions so far.
+    pub fn decisions(&self) -> u64 {
+        self.drive.layer().decisions()
+    }
+}

@@ -1,0 +1,537 @@
+//! Measures a timed drive: an [`Observer`] that collects latencies, series over time, and a
+//! timeline. The time before the first measured request is left out.
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::spec::count;
+use flashgc_base::stream::StreamId;
+use flashgc_base::value;
+use flashgc_workload::Op;
+use hashbrown::HashMap;
+
+use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
+use super::tenants::ByTenant;
+use super::worst::WorstSoFar;
+use crate::metrics::latency::{Latencies, Split};
+use crate::metrics::series::{Busy, Series};
+use crate::metrics::timeline::Timeline;
+use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
+
+/// Slices of a resolution that was asked for, at most.
+const MOST_SLICES: u32 = 1 << 16;
+
+/// Requests that are done are noted so many at a time: what they are noted in stays at hand then.
+const AT_A_TIME: usize = 128;
+
+/// What is noted of a request that is done. A copy of its [`Completion`] would wait for fields that were just
+/// written one by one.
+#[derive(Clone, Copy)]
+pub(super) struct Done {
+    pub op: Op,
+    pub met_collection: bool,
+    pub split: Split,
+    pub at_ns: u64,
+    pub offset: u64,
+    pub bytes: u32,
+    pub stream: Option<StreamId>,
+}
+
+impl Value for Done {
+    value!(op, met_collection, split, at_ns, offset, bytes, stream);
+}
+
+/// The file of a stream of trace events.
+pub type TraceFile = TraceEvents<BufWriter<File>>;
+
+/// Collects the measurements.
+pub struct Meter {
+    /// Requests with smaller numbers are warm-up.
+    first: u64,
+    /// When the first measured request arrived.
+    began_ns: Option<u64>,
+    /// Measured requests that are done and not noted in what follows: fewer than [`AT_A_TIME`].
+    done: Vec<Done>,
+    /// When the last measured one was complete.
+    ended_ns: u64,
+    bytes: [u64; 3],
+    latencies: Latencies,
+    /// Those of each stream.
+    streams: HashMap<StreamId, Latencies>,
+    /// Those of each tenant, where several share the drive.
+    tenants: ByTenant,
+    series: Series,
+    timeline: Option<Timeline>,
+    trace: Option<Box<TraceFile>>,
+    /// What it follows: that depends on what it draws and keeps.
+    follows: Follows,
+    worst: WorstSoFar,
+    /// When the collection under way on each die began.
+    collecting: Vec<Option<u64>>,
+    arrived: u64,
+}
+
+/// Without its timeline and trace events, which are not saved.
+impl Value for Meter {
+    fn put(&self, to: &mut Writer<'_>) {
+        let Self {
+            first,
+            began_ns,
+            done,
+            ended_ns,
+            bytes,
+            latencies,
+            streams,
+            tenants,
+            series,
+            timeline: _,
+            trace: _,
+            follows: _,
+            worst,
+            collecting,
+            arrived,
+        } = self;
+        (*first, *began_ns, *ended_ns, *bytes).put(to);
+        done.put(to);
+        latencies.put(to);
+        streams.put(to);
+        tenants.put(to);
+        series.put(to);
+        worst.put(to);
+        collecting.put(to);
+        arrived.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (first, began_ns, ended_ns, bytes) = Value::take(from)?;
+        let meter = Self {
+            first,
+            began_ns,
+            done: Value::take(from)?,
+            ended_ns,
+            bytes,
+            latencies: Value::take(from)?,
+            streams: Value::take(from)?,
+            tenants: Value::take(from)?,
+            series: Value::take(from)?,
+            timeline: None,
+            trace: None,
+            follows: Follows::Work,
+            worst: Value::take(from)?,
+            collecting: Value::take(from)?,
+            arrived: Value::take(from)?,
+        };
+        Ok(meter.following())
+    }
+}
+
+impl State for Meter {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.put(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let meter = Self::take(from)?;
+        let holds = meter.collecting.len() == self.collecting.len()
+            && meter.first == self.first
+            && meter.worst.is_like(&self.worst)
+            && meter.tenants.len() == self.tenants.len();
+        from.check(holds, "what was measured is of another drive")?;
+        *self = meter;
+        Ok(())
+    }
+}
+
+impl Meter {
+    /// Measures requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
+    /// a length that makes 256 to 512 of them), on a drive of `dies` dies. `worst` keeps the slowest
+    /// requests.
+    pub fn new(
+        first: u64,
+        resolution_ns: Option<u64>,
+        dies: u32,
+        timeline: Option<Timeline>,
+        worst: WorstSoFar,
+    ) -> Self {
+        let series = match resolution_ns {
+            Some(resolution_ns) => Series::new(0, resolution_ns, MOST_SLICES),
+            None => Series::new(0, 1000, 512),
+        };
+        let meter = Self {
+            first,
+            began_ns: None,
+            done: Vec::with_capacity(AT_A_TIME),
+            ended_ns: 0,
+            bytes: [0; 3],
+            latencies: Latencies::default(),
+            streams: HashMap::new(),
+            tenants: ByTenant::default(),
+            series,
+            timeline,
+            trace: None,
+            follows: Follows::Work,
+            worst,
+            collecting: vec![None; dies as usize],
+            arrived: 0,
+        };
+        meter.following()
+    }
+
+    /// The same, which knows what it follows.
+    fn following(mut self) -> Self {
+        self.follows = match self.draws() || self.worst.keeps_operations() {
+            true => Follows::Steps,
+            false => Follows::Work,
+        };
+        self
+    }
+
+    /// Whether it draws a timeline or writes trace events.
+    fn draws(&self) -> bool {
+        self.timeline.is_some() || self.trace.is_some()
+    }
+
+    /// The same, which also keeps apart what each tenant gets.
+    #[must_use]
+    pub fn by_tenant(self, tenants: ByTenant) -> Self {
+        Self { tenants, ..self }
+    }
+
+    /// The same, which also draws a timeline.
+    #[must_use]
+    pub fn with_timeline(self, timeline: Option<Timeline>) -> Self {
+        Self { timeline, ..self }.following()
+    }
+
+    /// What each tenant got.
+    pub fn tenants(&self) -> &ByTenant {
+        &self.tenants
+    }
+
+    /// Writes trace events, too.
+    #[must_use]
+    pub fn writing(mut self, trace: Option<TraceFile>) -> Self {
+        self.trace = trace.map(Box::new);
+        self.following()
+    }
+
+    /// Response times; of all requests that are done, as everything here, after
+    /// [`settle`](Self::settle).
+    pub fn latencies(&self) -> &Latencies {
+        &self.latencies
+    }
+
+    /// Response times of each stream.
+    pub fn streams(&self) -> &HashMap<StreamId, Latencies> {
+        &self.streams
+    }
+
+    /// Bytes of the measured requests: written, read, discarded.
+    pub fn bytes(&self) -> [u64; 3] {
+        self.bytes
+    }
+
+    /// When the first measured request arrived and when the last one was complete; `None` where
+    /// none arrived.
+    pub fn window(&self) -> Option<(u64, u64)> {
+        self.began_ns.map(|began| (began, self.ended_ns.max(began)))
+    }
+
+    /// The series over time.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// The timeline, if one was asked for.
+    pub fn take_timeline(&mut self) -> Option<Timeline> {
+        self.timeline.take()
+    }
+
+    /// The slowest requests so far.
+    pub fn worst(&self) -> &WorstSoFar {
+        &self.worst
+    }
+
+    /// Requests with smaller numbers are warm-up.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The first measured request arrives.
+    pub fn begin(&mut self, now: u64) {
+        self.began_ns = Some(now);
+        self.series.restart(now);
+    }
+
+    /// The slowest requests so far, to be corrected.
+    pub fn worst_mut(&mut self) -> &mut WorstSoFar {
+        &mut self.worst
+    }
+
+    /// Adds what another has measured of a part of the same drive in the same time; but not the slowest
+    /// requests. The other is finished.
+    pub fn add(&mut self, other: Self) {
+        let Self {
+            first: _,
+            began_ns: _,
+            done,
+            ended_ns,
+            bytes,
+            latencies,
+            streams,
+            tenants,
+            series,
+            timeline,
+            trace,
+            follows: _,
+            worst: _,
+            collecting: _,
+            arrived: _,
+        } = other;
+        debug_assert!(done.is_empty(), "it is finished");
+        debug_assert!(
+            tenants.len() == 0 && timeline.is_none() && trace.is_none(),
+            "parts of a drive have none"
+        );
+        self.latencies.add(&latencies);
+        for (stream, latencies) in &streams {
+            self.streams.entry(*stream).or_default().add(latencies);
+        }
+        self.series.add(series);
+        self.ended_ns = self.ended_ns.max(ended_ns);
+        self.bytes.iter_mut().zip(bytes).for_each(|(bytes, other)| *bytes += other);
+    }
+
+    /// Ends the measurement at `now`: work under way counts until then.
+    pub fn finish(&mut self, now: u64) {
+        self.settle();
+        for die in 0..self.collecting.len() as u32 {
+            let number = self.worst.under_way(die).unwrap_or_default();
+            self.end_collection(now, die, number);
+        }
+    }
+
+    /// Ends the file of trace events at `now`. Returns what a reader of it should know.
+    pub fn end_trace(&mut self, now: u64) -> Option<String> {
+        let mut trace = self.trace.take()?;
+        if let Err(error) = trace.finish(now) {
+            return Some(format!("the trace events could not be written whole: {error}"));
+        }
+        let full_ns = trace.full_ns()?;
+        let (end, from) = (full_ns as f64 / 1e6, full_ns / 1_000_000);
+        Some(format!(
+            "the trace events end at {end:.3} ms: a file has {} at most; hint: --window \
+             {from}ms:{}ms shows what comes next",
+            count(MOST_EVENTS, "event"),
+            2 * from + 1,
+        ))
+    }
+
+    /// Notes the requests that are done and were not yet noted.
+    #[inline(never)]
+    pub fn settle(&mut self) {
+        let mut done = std::mem::take(&mut self.done);
+        done.iter().for_each(|one| self.note(one));
+        done.clear();
+        self.done = done;
+    }
+
+    #[inline(always)]
+    fn note(&mut self, done: &Done) {
+        let Done { op, met_collection, ref split, at_ns, bytes, stream, .. } = *done;
+        self.latencies.record(op, met_collection, split);
+        if let Some(stream) = stream {
+            self.streams.entry(stream).or_default().record(op, met_collection, split);
+        }
+        self.tenants.completed(done);
+        if let Some(sum) = self.bytes.get_mut(op as usize) {
+            *sum += u64::from(bytes);
+        }
+        self.ended_ns = self.ended_ns.max(at_ns);
+        self.series.completed(at_ns, op, bytes, split.ns());
+    }
+
+    /// A request is done: the timeline and the trace events are told.
+    #[cold]
+    fn draw(&mut self, request: &Completion) {
+        let holder = self.worst.holder(request);
+        if let Some(trace) = &mut self.trace {
+            trace.completed(request, holder.as_ref());
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.note(Happening::Request(*request, holder));
+            if request.number >= self.first {
+                timeline.measured(request.arrived_ns, request.completed_ns);
+            }
+        }
+    }
+
+    /// A bus, a die or a collection was busy.
+    #[inline(always)]
+    fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
+        // Before the measurement begins no slice is at hand.
+        if !self.series.busy_at_hand(what, from_ns, to_ns) && self.began_ns.is_some() {
+            self.series.busy(what, from_ns, to_ns);
+        }
+    }
+
+    fn end_collection(&mut self, now: u64, die: u32, number: u64) {
+        if let Some(began) = self.collecting[die as usize].take() {
+            self.busy(Busy::Collection, began, now);
+            if let Some(timeline) = &mut self.timeline {
+                timeline.note(Happening::Collection { die, number, from_ns: began, to_ns: now });
+            }
+        }
+    }
+}
+
+impl Observer for Meter {
+    #[inline(always)]
+    fn follows(&self) -> Follows {
+        self.follows
+    }
+
+    #[inline(always)]
+    fn was_busy(&mut self, stint: &Stint) {
+        self.busy(busy_of(stint.place), stint.begin_ns, stint.end_ns);
+    }
+
+    #[inline(always)]
+    fn was_programmed(&mut self, _: u32, times @ [begin_ns, sent_ns, end_ns]: [u64; 3]) {
+        if !self.series.programmed_at_hand(times) {
+            self.busy(Busy::Bus, begin_ns, sent_ns);
+            self.busy(Busy::Die, sent_ns, end_ns);
+        }
+    }
+
+    fn adds_up(&self) -> (u64, u64) {
+        self.series.slice_at_hand() // none before the measurement begins
+    }
+
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
+        let [bus, die] = busy_ns;
+        self.series.busy_in_all(Busy::Bus, between.0, bus);
+        self.series.busy_in_all(Busy::Die, between.0, die);
+    }
+
+    fn copied(&mut self, die: u32, pages: u64) {
+        self.worst.copied(die, pages);
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, number: u64, op: Op, now: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.arrived(number, op, now);
+        }
+        if self.arrived == self.first {
+            self.begin(now);
+        }
+        self.arrived += 1;
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, request: &Completion) {
+        if self.follows == Follows::Steps && self.draws() {
+            self.draw(request);
+        }
+        if request.number < self.first {
+            return;
+        }
+        self.worst.completed(request);
+        self.done.push(Done {
+            op: request.op,
+            met_collection: request.met_collection,
+            split: Split {
+                queue_ns: request.queue_ns,
+                blocked_ns: request.blocked_ns,
+                bus_ns: request.bus_ns,
+                cell_ns: request.cell_ns,
+            },
+            at_ns: request.completed_ns,
+            offset: request.offset,
+            bytes: request.bytes,
+            stream: request.stream,
+        });
+        if self.done.len() >= AT_A_TIME {
+            self.settle();
+        }
+    }
+
+    fn worked(&mut self, span: &Span) {
+        self.busy(busy_of(span.place), span.begin_ns, span.end_ns);
+        self.worst.worked(span);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.note(Happening::Work(*span));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.worked(span);
+        }
+    }
+
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        self.worst.collection(now, die, number, begins);
+        if begins {
+            self.collecting[die as usize] = Some(now);
+        } else {
+            self.end_collection(now, die, number);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.collection(now, die, number, begins);
+        }
+    }
+
+    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
+        if let Some(trace) = &mut self.trace {
+            trace.erased_blocks(now, plane, count);
+        }
+    }
+}
+
+/// What is busy with work at this place.
+fn busy_of(place: Place) -> Busy {
+    match place {
+        Place::Bus => Busy::Bus,
+        Place::Cells => Busy::Die,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read of one page, from 10 to `completed_ns`.
+    fn read(number: u64, completed_ns: u64) -> Completion {
+        Completion {
+            number,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            stream: None,
+            arrived_ns: 10,
+            dispatched_ns: 10,
+            completed_ns,
+            queue_ns: 0,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: completed_ns - 10,
+            plane: Some(0),
+            met_collection: false,
+        }
+    }
+
+    #[test]
+    fn the_window_ends_with_the_latest_completion_in_whatever_order_they_are_told() {
+        let mut meter = Meter::new(1, None, 1, None, WorstSoFar::new(1, 1, false));
+        for (number, now) in [5, 10, 10].into_iter().enumerate() {
+            meter.arrived(number as u64, Op::Read, now);
+        }
+        assert_eq!(meter.window(), Some((10, 10)));
+        // The first request is warm-up.
+        [read(0, 900), read(2, 500), read(1, 300)].iter().for_each(|done| meter.completed(done));
+        meter.settle();
+        assert_eq!(meter.window(), Some((10, 500)));
+        assert_eq!((meter.latencies().requests(), meter.bytes()), (2, [0, 2 * 4096, 0]));
+    }
+}

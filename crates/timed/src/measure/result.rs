@@ -1,0 +1,195 @@
+//! The results of a timed run beside the counts that every drive has.
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::spec::count;
+use flashgc_base::value;
+use flashgc_drive::stats::mean;
+use serde::{Deserialize, Serialize};
+
+use super::tenants::TenantResult;
+use super::totals::{CollectionCounts, SlcCounts, Totals};
+use super::worst_result::WorstResult;
+use crate::metrics::latency::{LatencyResult, TimeShares};
+use crate::metrics::series::SeriesResult;
+
+/// The result of all timed runs of one configuration: of their measured parts, all runs together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimedResult {
+    /// Response times.
+    pub latency_us: LatencyResult,
+    /// Mean response time of each run, in microseconds.
+    pub mean_us_runs: Vec<f64>,
+    /// Half the width of the 95% interval of its mean over the runs; `None` for one run.
+    pub mean_us_ci95: Option<f64>,
+    /// The response time of requests by cause.
+    pub time_share: TimeShares,
+    /// The work done in the time.
+    pub throughput: Throughput,
+    /// The busy shares of buses and dies.
+    pub utilisation: Utilisation,
+    /// The counts of collections.
+    pub collecting: CollectionResult,
+    /// The counts of the SLC region; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcCounts>,
+    /// What each tenant got, in their order; `None` where the drive has one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<Vec<TenantResult>>,
+    /// The series over time of the first run.
+    pub over_time: SeriesResult,
+    /// Time that passed in the drive, all runs together.
+    pub simulated_seconds: f64,
+    /// Requests in the drive and before it, mean over the time.
+    pub requests_in_system: f64,
+    /// Where requests came faster than the drive could serve them.
+    pub overload: Option<Overload>,
+    /// The slowest read, write and discard of all runs, and what held them.
+    #[serde(default)]
+    pub worst: Vec<WorstResult>,
+}
+
+/// The work done in the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Requests completed a second.
+    pub requests_per_second: f64,
+    /// Bytes read a second.
+    pub read_bytes_per_second: f64,
+    /// Bytes written a second.
+    pub write_bytes_per_second: f64,
+}
+
+/// Shares of the time in which something was in use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Utilisation {
+    /// A bus, mean over the channels.
+    pub bus: f64,
+    /// A die, mean over the dies: it reads, programs or erases, or transfers or waits for the bus.
+    pub die: f64,
+    /// A die by a collection, mean over the dies.
+    pub collection: f64,
+    /// Each channel's bus.
+    pub channels: Vec<f64>,
+    /// Each die.
+    pub dies: Vec<f64>,
+}
+
+/// The counts of collections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectionResult {
+    /// Collections and the operations that they gave way to.
+    #[serde(flatten)]
+    pub counts: CollectionCounts,
+    /// Programs suspended.
+    pub suspended_programs: u64,
+    /// Erases suspended.
+    pub suspended_erases: u64,
+}
+
+/// Requests that came faster than the drive could serve them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overload {
+    /// Requests that arrived a second.
+    pub offered_per_second: f64,
+    /// Requests that were served a second while others waited: the rate that the drive can sustain.
+    pub sustainable_per_second: f64,
+    /// Requests not yet served when the run was stopped, or when its last request arrived.
+    pub outstanding: u64,
+    /// The run was stopped before its end.
+    #[serde(default)]
+    pub is_cut_short: bool,
+}
+
+impl Overload {
+    /// The warning for the user; of a drive that tenants share or not.
+    pub fn warning(&self, is_shared: bool) -> String {
+        // A little below the rate that can be sustained.
+        let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
+            small if small < 0.01 => format!("{small:.1e}"),
+            scale => format!("{scale:.2}"),
+        };
+        let waiting = count(self.outstanding, "request");
+        let closed = if is_shared { "for a tenant arrivals=" } else { "--arrivals " };
+        let end = match self.is_cut_short {
+            true => format!("the run was stopped with {waiting} waiting"),
+            false => format!("{waiting} waited when the last one arrived"),
+        };
+        format!(
+            "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so \
+             response times grow with the length of the run; hint: --rate-scale {scale}, or \
+             {closed}closed:threads=8",
+            self.offered_per_second, self.sustainable_per_second,
+        )
+    }
+}
+
+impl Value for CollectionResult {
+    value!(counts, suspended_programs, suspended_erases);
+}
+
+impl Value for Utilisation {
+    value!(bus, die, collection, channels, dies);
+}
+
+impl Value for Overload {
+    value!(offered_per_second, sustainable_per_second, outstanding, is_cut_short);
+}
+
+impl CollectionResult {
+    /// The counts between the two.
+    pub fn between(from: &Totals, to: &Totals) -> Self {
+        Self {
+            counts: to.collections.joined(&from.collections, |to, from| to - from),
+            suspended_programs: to.suspended_programs - from.suspended_programs,
+            suspended_erases: to.suspended_erases - from.suspended_erases,
+        }
+    }
+
+    /// The sum of two.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            counts: self.counts.joined(&other.counts, |one, other| one + other),
+            suspended_programs: self.suspended_programs + other.suspended_programs,
+            suspended_erases: self.suspended_erases + other.suspended_erases,
+        }
+    }
+}
+
+impl Utilisation {
+    /// Busy times between the two, by the nanoseconds that passed; nothing where none did.
+    pub fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
+        if ns == 0 {
+            return Self::default();
+        }
+        let shares = |from: &[u64], to: &[u64]| -> Vec<f64> {
+            to.iter().zip(from).map(|(to, from)| (to - from) as f64 / ns as f64).collect()
+        };
+        let channels = shares(&from.bus_busy_ns, &to.bus_busy_ns);
+        let dies = shares(&from.die_busy_ns, &to.die_busy_ns);
+        Self {
+            bus: mean(&channels),
+            die: mean(&dies),
+            collection: mean(&shares(&from.die_collecting_ns, &to.die_collecting_ns)),
+            channels,
+            dies,
+        }
+    }
+
+    /// The mean of several.
+    pub fn mean(several: &[&Self]) -> Self {
+        let over = |figure: &dyn Fn(&Self) -> f64| {
+            mean(&several.iter().map(|one| figure(one)).collect::<Vec<_>>())
+        };
+        let each = |figure: &dyn Fn(&Self) -> &[f64]| -> Vec<f64> {
+            let count = several.first().map_or(0, |one| figure(one).len());
+            (0..count).map(|index| over(&|one| figure(one)[index])).collect()
+        };
+        Self {
+            bus: over(&|one| one.bus),
+            die: over(&|one| one.die),
+            collection: over(&|one| one.collection),
+            channels: each(&|one| &one.channels),
+            dies: each(&|one| &one.dies),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What each tenant of a drive got: its requests, its rates and its response times.
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+use serde::{Deserialize, Serialize};
+
+use super::meter::Done;
+use crate::metrics::latency::{Figures, Latencies, SideLatency};
+use crate::tenants::{Parts, Tenant};
+
+/// What one tenant got in the measured parts of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TenantResult {
+    /// Its name.
+    pub name: String,
+    /// Requests completed; no flush commands.
+    pub requests: u64,
+    /// Its share of the requests of all tenants.
+    pub share: f64,
+    /// Requests completed a second.
+    pub requests_per_second: f64,
+    /// Bytes read a second.
+    pub read_bytes_per_second: f64,
+    /// Bytes written a second.
+    pub write_bytes_per_second: f64,
+    /// Response times of all its requests in microseconds; `None` where there were none.
+    pub all_us: Option<Figures>,
+    /// Those of its reads.
+    pub read_us: Option<Figures>,
+    /// Those of its writes.
+    pub write_us: Option<Figures>,
+}
+
+/// The measurements of one tenant.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    requests: u64,
+    bytes: [u64; 3],
+    latencies: Latencies,
+}
+
+impl Value for Measured {
+    value!(requests, bytes, latencies);
+}
+
+/// The measurements of every tenant; none where a drive has one host.
+#[derive(Clone, Debug, Default)]
+pub struct ByTenant {
+    parts: Parts,
+    each: Vec<Measured>,
+}
+
+impl Value for ByTenant {
+    value!(parts, each);
+}
+
+impl ByTenant {
+    /// Nothing is measured yet of `tenants`, on mapping units of `unit` bytes.
+    pub fn new(tenants: &[Tenant], unit: u32) -> Self {
+        Self { parts: Parts::of(tenants, unit), each: vec![Measured::default(); tenants.len()] }
+    }
+
+    /// How many tenants there are.
+    pub(super) fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// A request of a tenant was completed.
+    #[inline]
+    pub(super) fn completed(&mut self, done: &Done) {
+        if self.each.is_empty() {
+            return;
+        }
+        let one = &mut self.each[self.parts.tenant(done.offset)];
+        one.latencies.record(done.op, done.met_collection, &done.split);
+        if let Some(bytes) = one.bytes.get_mut(done.op as usize) {
+            *bytes += u64::from(done.bytes);
+            one.requests += 1;
+        }
+    }
+
+    /// The sum of both, which are of the same tenants.
+    fn add(&mut self, other: &Self) {
+        for (one, other) in self.each.iter_mut().zip(&other.each) {
+            one.requests += other.requests;
+            one.latencies.add(&other.latencies);
+            for (bytes, more) in one.bytes.iter_mut().zip(other.bytes) {
+                *bytes += more;
+            }
+        }
+    }
+
+    /// What each of `tenants` got in all `runs`, in which `seconds` passed.
+    pub fn results<'a>(
+        tenants: &[Tenant],
+        runs: impl Iterator<Item = &'a Self>,
+        seconds: f64,
+    ) -> Vec<TenantResult> {
+        let mut sum =
+            Self { parts: Parts::default(), each: vec![Measured::default(); tenants.len()] };
+        runs.for_each(|run| sum.add(run));
+        let all: u64 = sum.each.iter().map(|one| one.requests).sum();
+        let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+        let figures = |side: Option<SideLatency>| side.map(|side| side.all);
+        let result = |(tenant, one): (&Tenant, &Measured)| {
+            let latencies = one.latencies.result();
+            TenantResult {
+                name: tenant.spec.name.clone(),
+                requests: one.requests,
+                share: if all > 0 { one.requests as f64 / all as f64 } else { 0.0 },
+                requests_per_second: rate(one.requests),
+                read_bytes_per_second: rate(one.bytes[1]),
+                write_bytes_per_second: rate(one.bytes[0]),
+                all_us: figures(latencies.all),
+                read_us: figures(latencies.read),
+                write_us: figures(latencies.write),
+            }
+        };
+        tenants.iter().zip(&sum.each).map(result).collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! The counts of a timed drive.
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+
+use serde::{Deserialize, Serialize};
+
+/// The counts of collections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectionCounts {
+    /// Victims picked.
+    pub started: u64,
+    /// Victims erased.
+    pub ended: u64,
+    /// Victims that gave way to the host at least once.
+    pub preempted: u64,
+    /// Page operations of the host served at preemption points.
+    pub preemptions: u64,
+    /// Reads served from the buffer of a page that was moved.
+    pub merged_reads: u64,
+    /// Writes programmed in the place of a page that was moved.
+    pub merged_writes: u64,
+    /// Reads that overlapped with a read of a collection.
+    pub pipelined_reads: u64,
+    /// Writes that overlapped with a program of a collection.
+    pub pipelined_writes: u64,
+    /// Times that writes began to wait because their unit was below the hard threshold (state S2).
+    pub entered_s2: u64,
+    /// Times that an urgent write stopped preemption (state S3).
+    pub entered_s3: u64,
+    /// Writes that waited because no block was erased.
+    pub starved: u64,
+    /// Victims picked by idle dies.
+    pub idle: u64,
+}
+
+impl Value for CollectionCounts {
+    value!(
+        started,
+        ended,
+        preempted,
+        preemptions,
+        merged_reads,
+        merged_writes,
+        pipelined_reads,
+        pipelined_writes,
+        entered_s2,
+        entered_s3,
+        starved,
+        idle
+    );
+}
+
+impl CollectionCounts {
+    /// The counts of both, joined one by one by `join`.
+    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            started: join(self.started, other.started),
+            ended: join(self.ended, other.ended),
+            preempted: join(self.preempted, other.preempted),
+            preemptions: join(self.preemptions, other.preemptions),
+            merged_reads: join(self.merged_reads, other.merged_reads),
+            merged_writes: join(self.merged_writes, other.merged_writes),
+            pipelined_reads: join(self.pipelined_reads, other.pipelined_reads),
+            pipelined_writes: join(self.pipelined_writes, other.pipelined_writes),
+            entered_s2: join(self.entered_s2, other.entered_s2),
+            entered_s3: join(self.entered_s3, other.entered_s3),
+            starved: join(self.starved, other.starved),
+            idle: join(self.idle, other.idle),
+        }
+    }
+}
+
+/// The counts of an SLC region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlcCounts {
+    /// Pages that the host wrote into the region.
+    pub host_pages: u64,
+    /// Pages that the host wrote to normal blocks.
+    pub direct_pages: u64,
+    /// Pages copied from the region to normal blocks; among the copied pages of the drive.
+    pub folded_pages: u64,
+    /// Blocks folded; among the collections.
+    pub folds: u64,
+    /// Of these, begun by idle dies.
+    pub idle_folds: u64,
+    /// Pages that the host read from the cells of the region.
+    pub reads: u64,
+}
+
+impl Value for SlcCounts {
+    value!(host_pages, direct_pages, folded_pages, folds, idle_folds, reads);
+}
+
+impl SlcCounts {
+    /// The counts of both, joined one by one by `join`.
+    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            host_pages: join(self.host_pages, other.host_pages),
+            direct_pages: join(self.direct_pages, other.direct_pages),
+            folded_pages: join(self.folded_pages, other.folded_pages),
+            folds: join(self.folds, other.folds),
+            idle_folds: join(self.idle_folds, other.idle_folds),
+            reads: join(self.reads, other.reads),
+        }
+    }
+}
+
+/// The counts of a timed drive since it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Requests completed.
+    pub completed: u64,
+    /// Pages read by the host, also those without data.
+    pub pages_read: u64,
+    /// Pages written by the host, also those merged in the write cache.
+    pub pages_written: u64,
+    /// Partial pages written: each a read and a program.
+    pub pages_modified: u64,
+    /// Reads and writes of the host that the write cache took.
+    pub cache_hits: u64,
+    /// Operations of the cells suspended.
+    pub suspended_programs: u64,
+    /// Erases suspended.
+    pub suspended_erases: u64,
+    /// The counts of collections.
+    pub collections: CollectionCounts,
+    /// The counts of the SLC region; `None` without one.
+    pub slc: Option<SlcCounts>,
+    /// Time that each channel's bus was in use.
+    pub bus_busy_ns: Vec<u64>,
+    /// Time that each die was in use: cells, transfers, and waiting for the bus.
+    pub die_busy_ns: Vec<u64>,
+    /// Time that each die was held by collections.
+    pub die_collecting_ns: Vec<u64>,
+    /// Sum over time of the requests in the system, from arrival to completion: divided by the
+    /// time it is L of Little's law.
+    pub request_ns: u128,
+    /// When the last request arrived.
+    pub last_arrival_ns: u64,
+    /// The requests in the system then, itself among them.
+    pub at_last_arrival: u64,
+}
+
+impl Totals {
+    /// Adds the counts of a part of the drive, whose buses and dies come behind those before. Requests are
+    /// those of the whole drive, and not added but for their time.
+    pub(crate) fn add_part(&mut self, part: &Self) {
+        let Self {
+            arrived: _,
+            completed: _,
+            pages_read,
+            pages_written,
+            pages_modified,
+            cache_hits,
+            suspended_programs,
+            suspended_erases,
+            collections,
+            slc,
+            bus_busy_ns,
+            die_busy_ns,
+            die_collecting_ns,
+            request_ns,
+            last_arrival_ns: _,
+            at_last_arrival: _,
+        } = part;
+        debug_assert!(slc.is_none(), "parts of a drive have no SLC region");
+        self.pages_read += pages_read;
+        self.pages_written += pages_written;
+        self.pages_modified += pages_modified;
+        self.cache_hits += cache_hits;
+        self.suspended_programs += suspended_programs;
+        self.suspended_erases += suspended_erases;
+        self.collections = self.collections.joined(collections, |sum, part| sum + part);
+        self.bus_busy_ns.extend(bus_busy_ns);
+        self.die_busy_ns.extend(die_busy_ns);
+        self.die_collecting_ns.extend(die_collecting_ns);
+        self.request_ns += request_ns;
+    }
+}
+
+impl Value for Totals {
+    value!(
+        arrived,
+        completed,
+        pages_read,
+        pages_written,
+        pages_modified,
+        cache_hits,
+        suspended_programs,
+        suspended_erases,
+        collections,
+        slc,
+        bus_busy_ns,
+        die_busy_ns,
+        die_collecting_ns,
+        request_ns,
+        last_arrival_ns,
+        at_last_arrival
+    );
+}

@@ -1,0 +1,344 @@
+//! The slowest request of each kind so far, and what its die did while it waited.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::Value;
+use flashgc_base::value;
+use flashgc_workload::Op;
+
+use super::observer::{Cause, Completion, Place, Span, Work};
+
+/// Collections of a die that are remembered.
+pub const MOST_COLLECTIONS: usize = 16;
+/// Operations of a die, cells and bus, that are remembered where they are asked for.
+pub const MOST_OPERATIONS: usize = 1024;
+/// The kinds of requests that are told apart.
+pub(crate) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+
+/// The place of an operation in [`KINDS`].
+#[inline(always)]
+pub(crate) fn kind_of(op: Op) -> Option<usize> {
+    match op {
+        Op::Read => Some(0),
+        Op::Write => Some(1),
+        Op::Trim => Some(2),
+        Op::Dirty | Op::Clean | Op::Flush => None,
+    }
+}
+
+/// A collection on the die of a request, between the request's arrival and its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its number: how many were started before it in the drive.
+    pub number: u64,
+    /// When it began.
+    pub began_ns: u64,
+    /// When its victim was erased; `None` while it is under way.
+    pub ended_ns: Option<u64>,
+    /// Flash pages that it has programmed.
+    pub programmed: u64,
+}
+
+impl Value for Held {
+    value!(number, began_ns, ended_ns, programmed);
+}
+
+impl Held {
+    /// For how long it was under way between the two.
+    fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
+        self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
+    }
+}
+
+/// A slow request and what held it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worst {
+    /// The request, with the parts of its response time.
+    pub request: Completion,
+    /// The die of its last page, counted through the drive; `None` where no die served it.
+    pub die: Option<u32>,
+    /// The collections on that die from its arrival to its completion, the first first: at most the
+    /// latest [`MOST_COLLECTIONS`].
+    pub collections: Vec<Held>,
+    /// What the die and its side of the bus did in that time, in the order of their ends: at most the latest
+    /// [`MOST_OPERATIONS`]. Empty where they are not kept.
+    pub operations: Vec<Span>,
+    /// Whether operations before these are forgotten.
+    pub is_cut: bool,
+}
+
+impl Value for Worst {
+    value!(request, die, collections, operations, is_cut);
+}
+
+impl Worst {
+    /// The collection that held it: of those on its die the one that was under way for longest while
+    /// it waited, the first of several. `None` where collections took none of its time, or those of
+    /// another die did.
+    pub fn held_by(&self) -> Option<&Held> {
+        held_by(&self.request, self.collections.iter())
+    }
+}
+
+/// Of the collections of its die the one that was under way for longest while a request waited.
+fn held_by<'a>(
+    request: &Completion,
+    collections: impl DoubleEndedIterator<Item = &'a Held>,
+) -> Option<&'a Held> {
+    let overlap = |held: &&Held| held.overlap_ns(request.arrived_ns, request.completed_ns);
+    let held = collections.rev().max_by_key(overlap)?;
+    (request.blocked_ns > 0 && overlap(&held) > 0).then_some(held)
+}
+
+/// The latest of a die.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Log {
+    collections: VecDeque<Held>,
+    /// The page that its collection has programmed last: pieces of one program count once.
+    last_page: Option<u32>,
+    operations: VecDeque<Span>,
+    has_forgotten: bool,
+}
+
+impl Value for Log {
+    value!(collections, last_page, operations, has_forgotten);
+}
+
+/// Keeps the slowest request of each kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorstSoFar {
+    planes_per_die: u32,
+    keeps_operations: bool,
+    dies: Vec<Log>,
+    of_kinds: [Option<Worst>; KINDS.len()],
+    /// How often one has changed.
+    changes: u64,
+}
+
+impl Value for WorstSoFar {
+    value!(planes_per_die, keeps_operations, dies, of_kinds, changes);
+}
+
+impl WorstSoFar {
+    /// Of a drive of `dies` dies of `planes_per_die` planes; with what their dies did, or without.
+    pub fn new(dies: u32, planes_per_die: u32, keeps_operations: bool) -> Self {
+        Self {
+            planes_per_die,
+            keeps_operations,
+            dies: vec![Log::default(); dies as usize],
+            of_kinds: Default::default(),
+            changes: 0,
+        }
+    }
+
+    /// The slowest read, write and discard.
+    pub fn of_kinds(&self) -> impl Iterator<Item = &Worst> {
+        self.of_kinds.iter().flatten()
+    }
+
+    /// The slowest of each of [`KINDS`].
+    pub(crate) fn each(&mut self) -> &mut [Option<Worst>; KINDS.len()] {
+        &mut self.of_kinds
+    }
+
+    /// The collection of a die that was called `from` is called `to` from now on.
+    pub(crate) fn renumber(&mut self, die: u32, from: u64, to: u64) {
+        let kept = self.of_kinds.iter_mut().flatten().filter(|worst| worst.die == Some(die));
+        let kept = kept.flat_map(|worst| &mut worst.collections);
+        let all = self.dies[die as usize].collections.iter_mut().chain(kept);
+        all.filter(|held| held.number == from).for_each(|held| held.number = to);
+    }
+
+    /// The slowest of all.
+    pub fn slowest(&self) -> Option<&Worst> {
+        self.of_kinds().max_by_key(|worst| worst.request.response_ns())
+    }
+
+    /// The collection under way on a die.
+    pub fn under_way(&self, die: u32) -> Option<u64> {
+        let latest = self.dies[die as usize].collections.back();
+        latest.filter(|held| held.ended_ns.is_none()).map(|held| held.number)
+    }
+
+    /// How often one has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The collection that has held a request for longest, as far as is remembered, and its die.
+    pub fn holder(&self, request: &Completion) -> Option<(Held, u32)> {
+        let die = request.plane? / self.planes_per_die;
+        let held = held_by(request, self.dies[die as usize].collections.iter())?;
+        Some((*held, die))
+    }
+
+    /// Whether it is of the same drive.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.planes_per_die, self.dies.len()) == (other.planes_per_die, other.dies.len())
+    }
+
+    /// A measured request is done.
+    #[inline(always)]
+    pub fn completed(&mut self, request: &Completion) {
+        let Some(kind) = kind_of(request.op) else { return };
+        let is_slower = match &self.of_kinds[kind] {
+            Some(worst) => request.response_ns() > worst.request.response_ns(),
+            None => true,
+        };
+        if is_slower {
+            self.keep(kind, request);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, kind: usize, request: &Completion) {
+        self.of_kinds[kind] = Some(self.about(request));
+        self.changes += 1;
+    }
+
+    /// A request that is done, and what its die did since it arrived.
+    pub(crate) fn about(&self, request: &Completion) -> Worst {
+        let die = request.plane.map(|plane| plane / self.planes_per_die);
+        let from_ns = request.arrived_ns;
+        let (mut collections, mut operations, mut is_cut) = (Vec::new(), Vec::new(), false);
+        if let Some(die) = die {
+            let log = &self.dies[die as usize];
+            let meets = |held: &&Held| held.ended_ns.is_none_or(|ended| ended > from_ns);
+            collections.extend(log.collections.iter().filter(meets));
+            operations.extend(log.operations.iter().filter(|span| span.end_ns > from_ns));
+            is_cut = log.has_forgotten && operations.len() == log.operations.len();
+        }
+        Worst { request: *request, die, collections, operations, is_cut }
+    }
+
+    /// A bus or a die has done some work.
+    #[inline]
+    pub fn worked(&mut self, span: &Span) {
+        let log = &mut self.dies[span.die as usize];
+        if matches!(span.cause, Cause::Collection(_))
+            && (span.place, span.work) == (Place::Cells, Work::Program)
+            && span.page != log.last_page
+        {
+            log.last_page = span.page;
+            if let Some(held) = log.collections.back_mut() {
+                held.programmed += 1;
+            }
+        }
+        if self.keeps_operations {
+            log.has_forgotten |= push(&mut log.operations, *span, MOST_OPERATIONS);
+        }
+    }
+
+    /// What the die of each slowest request did is kept.
+    pub fn keeps_operations(&self) -> bool {
+        self.keeps_operations
+    }
+
+    /// The collection of a die has programmed so many pages.
+    pub fn copied(&mut self, die: u32, pages: u64) {
+        if let Some(held) = self.dies[die as usize].collections.back_mut() {
+            held.programmed += pages;
+        }
+    }
+
+    /// A collection began on a die, or ended there.
+    pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
+        let log = &mut self.dies[die as usize];
+        if begins {
+            log.last_page = None;
+            let held = Held { number, began_ns: now, ended_ns: None, programmed: 0 };
+            push(&mut log.collections, held, MOST_COLLECTIONS);
+        } else if let Some(held) = log.collections.back_mut() {
+            held.ended_ns = Some(now);
+        }
+    }
+}
+
+/// Adds one; the oldest goes where there are more than `most`. Returns whether one went.
+fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
+    let is_full = kept.len() == most;
+    if is_full {
+        kept.pop_front();
+    }
+    kept.push_back(one);
+    is_full
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A collection's program of `page` on die 0, which ends at `end_ns`.
+    fn program(page: u32, end_ns: u64) -> Span {
+        Span {
+            begin_ns: end_ns - 10,
+            end_ns,
+            place: Place::Cells,
+            channel: 0,
+            die: 0,
+            plane: 0,
+            work: Work::Program,
+            page: Some(page),
+            cause: Cause::Collection(0),
+        }
+    }
+
+    fn read(arrived_ns: u64) -> Completion {
+        Completion {
+            number: 0,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            stream: None,
+            arrived_ns,
+            dispatched_ns: arrived_ns,
+            completed_ns: 1_000_000,
+            queue_ns: 0,
+            blocked_ns: 1,
+            bus_ns: 0,
+            cell_ns: 0,
+            plane: Some(0),
+            met_collection: true,
+        }
+    }
+
+    /// Page 7 is programmed in two pieces by the first collection, and once more by the second.
+    #[test]
+    fn a_page_that_two_collections_program_counts_in_each() {
+        let mut worst = WorstSoFar::new(1, 1, false);
+        worst.collection(0, 0, 0, true);
+        worst.worked(&program(7, 20));
+        worst.worked(&program(7, 40));
+        worst.collection(50, 0, 0, false);
+        worst.collection(60, 0, 1, true);
+        worst.worked(&program(7, 80));
+        let held = [
+            Held { number: 0, began_ns: 0, ended_ns: Some(50), programmed: 1 },
+            Held { number: 1, began_ns: 60, ended_ns: None, programmed: 1 },
+        ];
+        assert_eq!(worst.about(&read(10)).collections, held);
+        assert_eq!(worst.under_way(0), Some(1));
+        // One that arrived with the end of the first did not meet it.
+        assert_eq!(worst.about(&read(50)).collections, held[1..]);
+    }
+
+    #[test]
+    fn of_many_collections_and_operations_the_latest_are_kept() {
+        let mut worst = WorstSoFar::new(1, 1, true);
+        for number in 0..=MOST_COLLECTIONS as u64 {
+            worst.collection(100 + number, 0, number, true);
+        }
+        for end in 0..MOST_OPERATIONS as u64 {
+            worst.worked(&program(1, 100 + end));
+        }
+        let about = worst.about(&read(0));
+        assert_eq!(about.collections.first().map(|held| held.number), Some(1));
+        assert_eq!((about.collections.len(), about.is_cut), (MOST_COLLECTIONS, false));
+        worst.worked(&program(1, 5000));
+        let about = worst.about(&read(0));
+        let ends = about.operations.first().zip(about.operations.last());
+        assert_eq!(ends.map(|(first, last)| (first.end_ns, last.end_ns)), Some((101, 5000)));
+        assert_eq!((about.operations.len(), about.is_cut), (MOST_OPERATIONS, true));
+    }
+}

@@ -1,0 +1,498 @@
+//! Response times: counts, exact moments, and percentiles from a histogram.
+
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::value;
+use flashgc_workload::Op;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Significant decimal digits of a percentile: its relative error is below 10^-3.
+const DIGITS: u8 = 3;
+
+/// Points of a distribution for each halving of the share above.
+const TICKS: u32 = 8;
+
+/// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Waiting for other requests.
+    pub queue_ns: u64,
+    /// Waiting for a collection.
+    pub blocked_ns: u64,
+    /// Transfers over a bus, and waiting for it.
+    pub bus_ns: u64,
+    /// Reads from and programs into cells.
+    pub cell_ns: u64,
+}
+
+impl Value for Split {
+    value!(queue_ns, blocked_ns, bus_ns, cell_ns);
+}
+
+impl Split {
+    /// All of it.
+    #[inline(always)]
+    pub fn ns(&self) -> u64 {
+        self.parts().into_iter().sum()
+    }
+
+    #[inline(always)]
+    fn parts(&self) -> [u64; 4] {
+        [self.queue_ns, self.blocked_ns, self.bus_ns, self.cell_ns]
+    }
+}
+
+/// How often each time was noted, in the bins of a [`Histogram`] of [`DIGITS`]: up to 2047 one each, and 1024
+/// for each power of two above. The histogram itself is made when a percentile is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Bins(Vec<u64>);
+
+impl Bins {
+    /// Bins for each power of two, as a power of two.
+    const LOG: u32 = 10;
+
+    #[inline(always)]
+    fn index(ns: u64) -> usize {
+        let power = (ns >> Self::LOG | 1).ilog2();
+        ((power as usize) << Self::LOG) + (ns >> power) as usize
+    }
+
+    /// The smallest time of a bin.
+    fn least(index: usize) -> u64 {
+        let power = (index >> Self::LOG).saturating_sub(1) as u32;
+        ((index - ((power as usize) << Self::LOG)) as u64) << power
+    }
+
+    #[inline(always)]
+    fn add(&mut self, ns: u64, times: u64) {
+        let index = Self::index(ns);
+        match self.0.get_mut(index) {
+            Some(count) => *count += times,
+            None => self.grow(index)[index] += times,
+        }
+    }
+
+    /// Makes room for a bin that it does not have.
+    #[cold]
+    fn grow(&mut self, index: usize) -> &mut [u64] {
+        self.0.resize((index + 1).next_multiple_of(1 << Self::LOG), 0);
+        &mut self.0
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(count, other)| *count += other);
+    }
+
+    /// The bins that have any: the smallest time of each, and how many.
+    fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.0.iter().copied().enumerate();
+        counts.filter(|&(_, count)| count > 0).map(|(index, count)| (Self::least(index), count))
+    }
+
+    fn histogram(&self) -> Histogram<u64> {
+        let mut histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        for (ns, count) in self.filled() {
+            histogram.record_n(ns, count).expect("the histogram grows as it must");
+        }
+        histogram
+    }
+}
+
+/// The bins that have any.
+impl Value for Bins {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.filled().collect::<Vec<_>>().put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut bins = Self::default();
+        for (ns, count) in <Vec<(u64, u64)>>::take(from)? {
+            bins.add(ns, count);
+        }
+        Ok(bins)
+    }
+}
+
+/// The response times of one class of requests.
+#[derive(Clone, Debug, Default)]
+struct Class {
+    count: u64,
+    bins: Bins,
+    /// Sums of the times and of their squares: integers, so that neither the order of the requests
+    /// nor rounding matters.
+    sum: u128,
+    squares: u128,
+    max: u64,
+}
+
+impl Value for Class {
+    value!(count, bins, sum, squares, max);
+}
+
+impl Class {
+    #[inline(always)]
+    fn record(&mut self, ns: u64) {
+        self.count += 1;
+        self.bins.add(ns, 1);
+        self.sum += u128::from(ns);
+        self.squares += u128::from(ns) * u128::from(ns);
+        self.max = self.max.max(ns);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bins.add_all(&other.bins);
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.max = self.max.max(other.max);
+    }
+
+    fn figures(&self) -> Option<Figures> {
+        let n = self.count;
+        if n == 0 {
+            return None;
+        }
+        let histogram = self.bins.histogram();
+        let us = |ns: f64| ns / 1e3;
+        // A histogram's answer is the upper end of a bin, which may be above the largest value.
+        let quantile = |q: f64| us(histogram.value_at_quantile(q).min(self.max) as f64);
+        let variance = self.variance();
+        Some(Figures {
+            requests: n,
+            mean: us(self.sum as f64 / n as f64),
+            variance: variance / 1e6,
+            deviation: us(variance.sqrt()),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            p99_99: quantile(0.9999),
+            max: us(self.max as f64),
+        })
+    }
+
+    /// In square nanoseconds: (n S2 - S^2) / n^2, in integers while they fit.
+    fn variance(&self) -> f64 {
+        let n = u128::from(self.count);
+        let exact = n
+            .checked_mul(self.squares)
+            .zip(self.sum.checked_mul(self.sum))
+            .map(|(squares, square)| (squares - square) as f64);
+        let n = n as f64;
+        match exact {
+            Some(difference) => difference / (n * n),
+            None => (self.squares as f64 / n - (self.sum as f64 / n).powi(2)).max(0.0),
+        }
+    }
+
+    fn distribution(&self) -> Vec<(f64, f64)> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let histogram = self.bins.histogram();
+        let steps = histogram.iter_quantiles(TICKS);
+        let point = |value: u64, share: f64| (value.min(self.max) as f64 / 1e3, share);
+        let mut points: Vec<(f64, f64)> =
+            steps.map(|step| point(step.value_iterated_to(), step.quantile())).collect();
+        points.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1 = later.1;
+            }
+            same
+        });
+        points
+    }
+}
+
+/// Response times of one class of requests, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Requests of the class.
+    pub requests: u64,
+    /// Mean, exact.
+    pub mean: f64,
+    /// Variance in square microseconds, exact.
+    pub variance: f64,
+    /// Its square root.
+    pub deviation: f64,
+    /// Half of the requests took at most so long; to 0.1%, as all percentiles.
+    pub p50: f64,
+    /// 90% of them.
+    pub p90: f64,
+    /// 99%.
+    pub p99: f64,
+    /// 99.9%.
+    pub p99_9: f64,
+    /// 99.99%.
+    pub p99_99: f64,
+    /// The longest, exact.
+    pub max: f64,
+}
+
+/// Response times of reads or of writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideLatency {
+    /// All of them.
+    #[serde(flatten)]
+    pub all: Figures,
+    /// Those that waited for a collection, or were served between its steps.
+    pub during_collection: Option<Figures>,
+    /// Those that met none.
+    pub free_of_collection: Option<Figures>,
+    /// The distribution: response time in microseconds, and share of the requests that took at
+    /// most so long.
+    pub distribution: Vec<(f64, f64)>,
+}
+
+/// Response times by class, in microseconds; `None` where there was no such request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyResult {
+    /// All requests.
+    pub all: Option<SideLatency>,
+    /// Reads.
+    pub read: Option<SideLatency>,
+    /// Writes.
+    pub write: Option<SideLatency>,
+    /// Discards.
+    pub trim: Option<SideLatency>,
+    /// Flush commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<SideLatency>,
+}
+
+/// The response time of requests by cause: shares of the sum of all response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimeShare {
+    /// Waiting for other requests.
+    pub queue: f64,
+    /// Waiting for a collection.
+    pub collection: f64,
+    /// On a bus, and waiting for it.
+    pub bus: f64,
+    /// In the cells.
+    pub cell: f64,
+}
+
+/// Shares of reads and of writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeShares {
+    /// Of reads.
+    pub read: Option<TimeShare>,
+    /// Of writes.
+    pub write: Option<TimeShare>,
+}
+
+/// Collects response times.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// By operation, and by whether a collection was met.
+    classes: [[Class; 2]; OPS],
+    /// By operation: sums of the parts of [`Split`].
+    parts: [[u128; 4]; OPS],
+}
+
+/// Operations whose response times are kept apart.
+const OPS: usize = 4;
+
+/// The place of an operation.
+fn place(op: Op) -> usize {
+    match op {
+        Op::Write => 0,
+        Op::Read => 1,
+        Op::Trim | Op::Dirty | Op::Clean => 2,
+        Op::Flush => 3,
+    }
+}
+
+impl Value for Latencies {
+    value!(classes, parts);
+}
+
+impl Latencies {
+    /// Notes a request of this response time; `met` says whether it met a collection.
+    #[inline(always)]
+    pub fn record(&mut self, op: Op, met: bool, response: &Split) {
+        self.classes[place(op)][usize::from(met)].record(response.ns());
+        for (sum, part) in self.parts[place(op)].iter_mut().zip(response.parts()) {
+            *sum += u128::from(part);
+        }
+    }
+
+    /// Adds the response times of another one.
+    pub fn add(&mut self, other: &Self) {
+        for (classes, others) in self.classes.iter_mut().zip(&other.classes) {
+            for (class, other) in classes.iter_mut().zip(others) {
+                class.add(other);
+            }
+        }
+        for (parts, others) in self.parts.iter_mut().zip(&other.parts) {
+            for (part, other) in parts.iter_mut().zip(others) {
+                *part += other;
+            }
+        }
+    }
+
+    /// Requests noted.
+    pub fn requests(&self) -> u64 {
+        self.classes.iter().flatten().map(|class| class.count).sum()
+    }
+
+    /// The sum of all response times, in nanoseconds.
+    pub fn sum_ns(&self) -> u128 {
+        self.classes.iter().flatten().map(|class| class.sum).sum()
+    }
+
+    /// The latencies noted, for people.
+    pub fn result(&self) -> LatencyResult {
+        let of = |op: Op| side(&self.classes[place(op)]);
+        let mut all = <[Class; 2]>::default();
+        for classes in &self.classes {
+            for (sum, class) in all.iter_mut().zip(classes) {
+                sum.add(class);
+            }
+        }
+        LatencyResult {
+            all: side(&all),
+            read: of(Op::Read),
+            write: of(Op::Write),
+            trim: of(Op::Trim),
+            flush: of(Op::Flush),
+        }
+    }
+
+    /// The response time of requests by cause.
+    pub fn shares(&self) -> TimeShares {
+        let of = |op: Op| {
+            let total: u128 = self.classes[place(op)].iter().map(|class| class.sum).sum();
+            let share = |part: u128| part as f64 / total as f64;
+            let parts = self.parts[place(op)];
+            (total > 0).then(|| TimeShare {
+                queue: share(parts[0]),
+                collection: share(parts[1]),
+                bus: share(parts[2]),
+                cell: share(parts[3]),
+            })
+        };
+        TimeShares { read: of(Op::Read), write: of(Op::Write) }
+    }
+}
+
+fn side(classes: &[Class; 2]) -> Option<SideLatency> {
+    let [free, during] = classes;
+    let mut both = free.clone();
+    both.add(during);
+    Some(SideLatency {
+        all: both.figures()?,
+        during_collection: during.figures(),
+        free_of_collection: free.figures(),
+        distribution: both.distribution(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads of 1 to `most` microseconds that met no collection.
+    fn reads(most: u64) -> Latencies {
+        let mut latencies = Latencies::default();
+        for us in 1..=most {
+            latencies.record(Op::Read, false, &Split { cell_ns: us * 1000, ..Split::default() });
+        }
+        latencies
+    }
+
+    #[test]
+    fn bins_are_those_of_the_histogram() {
+        let (mut bins, mut histogram) = (Bins::default(), Histogram::new(DIGITS).unwrap());
+        let edges = (0..60).flat_map(|power| {
+            (0..9).map(move |off| (1u64 << power) + off - 4 * u64::from(power > 3))
+        });
+        let apart = (0..20_000u64).map(|i| i * i * 7_919);
+        for ns in edges.chain(apart) {
+            bins.add(ns, 1);
+            histogram.record(ns).unwrap();
+        }
+        assert_eq!(bins.histogram(), histogram);
+        let of = |histogram: &Histogram<u64>| -> Vec<_> {
+            let steps = histogram.iter_quantiles(TICKS);
+            steps.map(|step| (step.value_iterated_to(), step.quantile())).collect()
+        };
+        assert_eq!(of(&bins.histogram()), of(&histogram));
+        assert!((0..bins.0.len()).all(|index| Bins::index(Bins::least(index)) == index));
+    }
+
+    #[test]
+    fn moments_are_exact_and_percentiles_good_to_three_digits() {
+        // 1 to 100 000 us: mean 50 000.5, variance (n^2 - 1) / 12, percentiles n p.
+        let read = reads(100_000).result().read.unwrap().all;
+        assert_eq!(read.mean, 50_000.5);
+        assert_eq!(read.variance, (1e10 - 1.0) / 12.0);
+        let near = |found: f64, exact: f64| (found - exact).abs() <= 1e-3 * exact;
+        assert!(near(read.p50, 5e4) && near(read.p90, 9e4) && near(read.p99, 9.9e4), "{read:?}");
+        assert!(near(read.p99_9, 9.99e4) && near(read.p99_99, 9.999e4), "{read:?}");
+        assert_eq!((read.max, read.requests), (1e5, 100_000));
+    }
+
+    #[test]
+    fn a_constant_has_no_variance_however_large_and_no_percentile_above_it() {
+        let mut latencies = Latencies::default();
+        let same = Split { cell_ns: 123_456_789_123, ..Split::default() };
+        for _ in 0..1000 {
+            latencies.record(Op::Write, true, &same);
+        }
+        let write = latencies.result().write.unwrap();
+        assert_eq!((write.all.mean, write.all.variance), (123_456_789.123, 0.0));
+        assert_eq!((write.all.p50, write.all.max), (123_456_789.123, 123_456_789.123));
+        assert_eq!(write.distribution, [(123_456_789.123, 1.0)]);
+        assert_eq!(write.during_collection, Some(write.all));
+        assert_eq!(write.free_of_collection, None);
+    }
+
+    #[test]
+    fn sums_of_two_are_what_one_would_have_noted() {
+        let [mut one, mut other, mut both] = [(); 3].map(|()| Latencies::default());
+        for i in 0..5000u64 {
+            let ns = i * i % 7919 + 1;
+            let op = [Op::Write, Op::Read, Op::Trim][i as usize % 3];
+            let split = Split {
+                queue_ns: ns / 2,
+                blocked_ns: ns / 4,
+                bus_ns: 0,
+                cell_ns: ns - ns / 2 - ns / 4,
+            };
+            let part = if i % 2 == 0 { &mut one } else { &mut other };
+            part.record(op, i % 5 == 0, &split);
+            both.record(op, i % 5 == 0, &split);
+        }
+        one.add(&other);
+        assert_eq!(one.result(), both.result());
+        assert_eq!(one.shares(), both.shares());
+        assert_eq!((one.requests(), one.sum_ns()), (5000, both.sum_ns()));
+    }
+
+    #[test]
+    fn shares_are_of_all_time() {
+        let mut latencies = Latencies::default();
+        let split = |blocked_ns| Split { queue_ns: 50, blocked_ns, bus_ns: 25, cell_ns: 25 };
+        latencies.record(Op::Read, false, &split(0));
+        latencies.record(Op::Read, true, &split(200));
+        let read = latencies.shares().read.unwrap();
+        let expected = TimeShare { queue: 0.25, collection: 0.5, bus: 0.125, cell: 0.125 };
+        assert_eq!(read, expected);
+        assert_eq!(latencies.shares().write, None);
+    }
+
+    #[test]
+    fn the_distribution_rises_to_1() {
+        let points = reads(10_000).result().read.unwrap().distribution;
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
+        assert_eq!(points.last(), Some(&(10_000.0, 1.0)));
+        // Of 1 to 10 000 us, the share below x us is x / 10 000.
+        assert!(points.iter().all(|(us, share)| (share - us / 1e4).abs() < 2e-3), "{points:?}");
+    }
+}

@@ -1,0 +1,181 @@
+//! A timeline of single operations in a window of time: what a picture, or a file of trace events,
+//! shows of it.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use super::trace_events::{Happening, TraceEvents};
+
+/// Most operations that are kept: pictures of more cannot be looked at.
+pub const MOST: usize = 1_000_000;
+
+/// The window of time that a timeline shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// From when to when, in nanoseconds since the start.
+    Fixed {
+        /// Its beginning.
+        from_ns: u64,
+        /// Its end.
+        to_ns: u64,
+    },
+    /// So many nanoseconds around the end of the slowest request: nine tenths before, one after.
+    Worst {
+        /// Its length.
+        length_ns: u64,
+    },
+}
+
+/// Collects the operations in a window of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    from_ns: u64,
+    to_ns: u64,
+    happenings: Vec<Happening>,
+    left_out: u64,
+    search: Option<Search>,
+}
+
+/// The search for the slowest request: the latest operations are kept, since only the end of a
+/// request shows how slow it was.
+#[derive(Clone, Debug, PartialEq)]
+struct Search {
+    length_ns: u64,
+    /// The slowest request's response time so far.
+    worst_ns: u64,
+    latest: VecDeque<Happening>,
+}
+
+impl Timeline {
+    /// A timeline of this window.
+    pub fn new(window: Window) -> Self {
+        let (from_ns, to_ns, search) = match window {
+            Window::Fixed { from_ns, to_ns } => (from_ns, to_ns, None),
+            Window::Worst { length_ns } => {
+                (0, 0, Some(Search { length_ns, worst_ns: 0, latest: VecDeque::new() }))
+            }
+        };
+        Self { from_ns, to_ns, happenings: Vec::new(), left_out: 0, search }
+    }
+
+    /// A measured request is done. Where the slowest is searched for and this one is slower than
+    /// all before it, the window is laid around its end.
+    pub fn measured(&mut self, arrived_ns: u64, completed_ns: u64) {
+        let Some(search) = &mut self.search else { return };
+        let response_ns = completed_ns - arrived_ns;
+        if response_ns <= search.worst_ns {
+            return;
+        }
+        search.worst_ns = response_ns;
+        self.to_ns = completed_ns + search.length_ns / 10;
+        self.from_ns = self.to_ns.saturating_sub(search.length_ns);
+        let (from_ns, to_ns) = (self.from_ns, self.to_ns);
+        let inside = |one: &&Happening| one.from_ns() < to_ns && one.to_ns() > from_ns;
+        self.happenings = search.latest.iter().filter(inside).copied().collect();
+        self.left_out = 0;
+    }
+
+    /// Notes a request, a collection or an operation, at its end.
+    pub fn note(&mut self, one: Happening) {
+        let (from_ns, to_ns) = (one.from_ns(), one.to_ns());
+        if let Some(Search { length_ns, latest, .. }) = &mut self.search {
+            latest.push_back(one);
+            let old = |first: &Happening| first.to_ns() + *length_ns < to_ns;
+            while latest.len() > MOST || latest.front().is_some_and(old) {
+                latest.pop_front();
+            }
+        }
+        if from_ns < self.to_ns && to_ns > self.from_ns {
+            if self.happenings.len() < MOST {
+                self.happenings.push(one);
+            } else {
+                self.left_out += 1;
+            }
+        }
+    }
+
+    /// Operations in the window that there was no room for.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Writes the timeline as trace events.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        let mut events = TraceEvents::new(out, 0, u64::MAX, u64::MAX);
+        events.replay(&self.happenings);
+        events.finish(self.to_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_workload::Op;
+
+    use super::*;
+    use crate::{Cause, Completion, Place, Span, Work};
+
+    fn span(begin_ns: u64, end_ns: u64) -> Happening {
+        Happening::Work(Span {
+            begin_ns,
+            end_ns,
+            place: Place::Cells,
+            channel: 0,
+            die: 0,
+            plane: 0,
+            work: Work::Read,
+            page: None,
+            cause: Cause::Request(0),
+        })
+    }
+
+    fn request(number: u64, arrived_ns: u64, completed_ns: u64) -> Happening {
+        let completion = Completion {
+            number,
+            op: Op::Read,
+            offset: 0,
+            bytes: 4096,
+            urgent: false,
+            stream: None,
+            arrived_ns,
+            dispatched_ns: arrived_ns,
+            completed_ns,
+            queue_ns: 0,
+            blocked_ns: 0,
+            bus_ns: 0,
+            cell_ns: completed_ns - arrived_ns,
+            plane: Some(0),
+            met_collection: false,
+        };
+        Happening::Request(completion, None)
+    }
+
+    #[test]
+    fn the_window_is_laid_around_the_end_of_the_slowest_request() {
+        let mut timeline = Timeline::new(Window::Worst { length_ns: 1000 });
+        let complete = |timeline: &mut Timeline, number, from, to| {
+            timeline.note(request(number, from, to));
+            timeline.measured(from, to);
+        };
+        timeline.note(span(0, 900));
+        complete(&mut timeline, 0, 0, 900);
+        timeline.note(span(4000, 4050)); // 5000 + 100 - 1000 = 4100: before the window
+        timeline.note(span(4050, 4150));
+        timeline.note(span(4990, 5000));
+        complete(&mut timeline, 1, 2000, 5000);
+        timeline.note(span(5000, 5099));
+        complete(&mut timeline, 2, 4990, 5099); // faster: the window stays
+        timeline.note(span(5100, 5200)); // behind the window
+        assert_eq!((timeline.from_ns, timeline.to_ns), (4100, 5100));
+        let shown = [
+            span(4050, 4150),
+            span(4990, 5000),
+            request(1, 2000, 5000),
+            span(5000, 5099),
+            request(2, 4990, 5099),
+        ];
+        assert_eq!(timeline.happenings, shown);
+    }
+}

@@ -1,0 +1,230 @@
+//! The page buffer of each die: writes of mapping units wait there until they fill a flash page, and
+//! reads find them there.
+//!
+//! A write gets its physical place when it comes into the buffer, and is done then. The one that fills
+//! its flash page goes to the die, and is done when the page is programmed.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_drive::error::DriveError;
+use hashbrown::HashMap;
+
+use super::Scheduler;
+use super::serve::write;
+use crate::clock::{Event, NEVER};
+use crate::flash::{Die, Job};
+use crate::measure::Observer;
+use crate::ops::{BUFFER, Kind, NONE, PageOp};
+use crate::shared::Shared;
+
+/// Reads that wait at a die and are looked at to find others of a flash page.
+pub(super) const MOST_LOOKED_AT: usize = 256;
+
+/// Flash pages that are programmed partly filled when data of the host have waited for a time.
+pub(super) struct Stale {
+    /// The time; [`NEVER`] for not at all.
+    after_ns: u64,
+    /// When each is due, by the place of its first unit.
+    due: HashMap<u32, u64>,
+    /// The same in order; one that is no longer due is passed over.
+    order: VecDeque<(u64, u32)>,
+}
+
+impl State for Stale {
+    state! { values: due, order; fixed: after_ns; }
+}
+
+impl Stale {
+    pub(super) fn new(after_ns: u64) -> Self {
+        Self { after_ns, due: HashMap::new(), order: VecDeque::new() }
+    }
+
+    /// The flash page that begins at `first` waits from `now` on, if it does not yet. Returns when the
+    /// first of all is due, if it is this one.
+    fn wait(&mut self, now: u64, first: u32) -> Option<u64> {
+        let due = now + self.after_ns;
+        if self.due.contains_key(&first) {
+            return None;
+        }
+        self.due.insert(first, due);
+        self.order.push_back((due, first));
+        (self.order.len() == 1).then_some(due)
+    }
+
+    /// The flash page that begins at `first` is full.
+    fn filled(&mut self, first: u32) {
+        self.due.remove(&first);
+    }
+
+    /// The next flash page that is due at `now`, or else when the next may be.
+    fn next(&mut self, now: u64) -> Result<u32, u64> {
+        while let Some(&(due, first)) = self.order.front() {
+            if due > now {
+                return Err(due);
+            }
+            self.order.pop_front();
+            if self.due.get(&first) == Some(&due) {
+                self.due.remove(&first);
+                return Ok(first);
+            }
+        }
+        Err(NEVER)
+    }
+}
+
+impl Scheduler {
+    /// The write that is next at a die comes into the page buffer, where that does not fill a flash
+    /// page and needs no collection; whether it did. A busy die does not hold it up.
+    pub(super) fn gather_write<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let op = self.waiting.oldest_write(die);
+        if op == NONE || !self.can_gather(shared, die, op) {
+            return Ok(false);
+        }
+        self.take_out(shared, die, op);
+        self.collector.served(&shared.ops[op]);
+        let fills = self.put(shared, op)?;
+        debug_assert!(!fills, "a write that fills its page goes to the die");
+        self.done = op;
+        Ok(true)
+    }
+
+    /// Whether a write can come into the page buffer now, and waits there for others.
+    pub(super) fn can_gather<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> bool {
+        let PageOp { page, plane, kind, .. } = shared.ops[op];
+        let writes = kind == Kind::Write || kind == Kind::Modify && !self.is_on_flash(shared, page);
+        // A collection lets writes through where it lets other operations through.
+        if !writes || self.collector.is_under_way(die) || self.collector.holds(die) {
+            return false;
+        }
+        let room = shared.map.host_room(page, plane);
+        room.is_open
+            && !self.is_being_changed(shared, die, page)
+            && room.pages % self.units_per_page != 1
+            && !self.collector.is_needed(&*shared.map, page, plane)
+            && !self.waiting.read_before(&shared.ops, die, op)
+            && self.collector.lets_go(shared, op)
+    }
+
+    /// Whether an earlier write of a part of `page` reads its old data now.
+    fn is_being_changed<O: Observer>(&self, shared: &Shared<O>, die: u32, page: u32) -> bool {
+        let Die { cells, bus, .. } = self.flash.die(die);
+        let changes = |job| matches!(job, Job::ModifyRead(op) if shared.ops[op].page == page);
+        changes(cells.job) || changes(bus.job)
+    }
+
+    /// Whether the data at `ppn` wait in the page buffer.
+    pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
+        self.units_per_page > 1 && shared.map.is_buffered(ppn)
+    }
+
+    /// Whether two pages of the map lie on one flash page.
+    pub(super) fn are_in_one_page<O: Observer>(
+        &self,
+        shared: &Shared<O>,
+        one: u32,
+        other: u32,
+    ) -> bool {
+        let map = &*shared.map;
+        let first = |page| map.locate(page).map(|ppn| ppn - map.unit_in_page(ppn));
+        self.units_per_page > 1 && first(one).is_some() && first(one) == first(other)
+    }
+
+    /// Whether the data of `page` are in the cells, and not in the page buffer.
+    pub(super) fn is_on_flash<O: Observer>(&self, shared: &Shared<O>, page: u32) -> bool {
+        shared.map.locate(page).is_some_and(|ppn| !self.is_buffered(shared, ppn))
+    }
+
+    /// Programs the flash pages in which data of the host wait, for the flush `op`: one of them now.
+    /// Whether there is one.
+    pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
+        let Shared { ops, map, .. } = shared;
+        let PageOp { plane, is_programmed, .. } = ops[op];
+        if !is_programmed {
+            ops[op].is_programmed = true;
+            while let Some(first) = map.program_host_data(plane) {
+                ops[op].missing += 1;
+                if !self.flash.is_uniform() {
+                    self.sites.flushes(op, first);
+                }
+            }
+        }
+        if ops[op].missing == 0 {
+            return false;
+        }
+        ops[op].missing -= 1;
+        let cells_ns = self.cell_time(shared, die, Job::Write(op));
+        let Shared { clock, ops, .. } = shared;
+        let units = self.units_per_page.into();
+        self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
+        true
+    }
+
+    /// A page of the flush `op` is programmed: it waits again while others are left. Whether it does.
+    pub(super) fn goes_on_flushing<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> bool {
+        let PageOp { kind, missing, .. } = shared.ops[op];
+        if kind != Kind::Flush || missing == 0 {
+            return false;
+        }
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        shared.ops[op].blocked_ns = held_ns - shared.ops[op].blocked_ns;
+        self.waiting.put_back(&mut shared.ops, die, op);
+        true
+    }
+
+    /// Gives a write its physical page. Returns whether its flash page is full, and is programmed; else
+    /// it waits in the page buffer.
+    #[inline(always)]
+    pub(super) fn put<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        let ppn = write(shared, op)?;
+        let fills = shared.fills_its_page(ppn);
+        if self.stale.after_ns < NEVER {
+            self.note_unit(shared, ppn, fills);
+        }
+        Ok(fills)
+    }
+
+    /// Notes a unit of the host at `ppn`: its flash page is full, or is programmed after a time.
+    pub(super) fn note_unit<O: Observer>(&mut self, shared: &mut Shared<O>, ppn: u32, fills: bool) {
+        let first = ppn - shared.map.unit_in_page(ppn);
+        if fills {
+            self.stale.filled(first);
+        } else if let Some(due) = self.stale.wait(shared.now(), first) {
+            shared.clock.set(Event::Stale, due);
+        }
+    }
+
+    /// Flash pages have waited as long as they may: they are programmed if they are not full.
+    pub fn program_stale<O: Observer>(&mut self, shared: &mut Shared<O>) {
+        loop {
+            match self.stale.next(shared.now()) {
+                Ok(first) if shared.map.is_buffered(first) => {
+                    let plane = shared.map.plane_of(first);
+                    let op = shared.ops.add(PageOp::new(BUFFER, plane, Kind::Flush), u64::MAX);
+                    self.accept(shared, op);
+                }
+                Ok(_) => {}
+                Err(due) => return shared.clock.set(Event::Stale, due),
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! How long the cells work on a job, where that depends on the page: its number in its block, and the
+//! erases and the age of the block, or whether it is an SLC block. Pages that go together take the time of
+//! the slowest.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_ftl::Stepwise;
+use hashbrown::HashMap;
+
+use super::Scheduler;
+use crate::collector::Collector;
+use crate::config::Settings;
+use crate::flash::{Job, Site};
+use crate::measure::Observer;
+use crate::ops::{Kind, Ops};
+use crate::shared::Shared;
+
+/// Where jobs of the cells work, as far as the map no longer says.
+pub(super) struct Sites {
+    /// When the first page of each block was given to be programmed; empty if no time depends on it.
+    since: Vec<u64>,
+    /// The first units of flash pages that each flush is still to program.
+    flushes: HashMap<u32, Vec<u32>>,
+    blocks_per_plane: u32,
+    units_per_page: u32,
+}
+
+impl State for Sites {
+    state! { values: since, flushes; fixed: blocks_per_plane, units_per_page; }
+}
+
+impl Sites {
+    pub(super) fn new(settings: &Settings, map: &dyn Stepwise) -> Self {
+        let blocks = map.geometry().blocks();
+        let ages = settings.details.retry.is_some_and(|rule| rule.age_ns.is_some());
+        Self {
+            since: vec![0; if ages { blocks as usize } else { 0 }],
+            flushes: HashMap::new(),
+            blocks_per_plane: blocks / map.planes(),
+            units_per_page: settings.hardware.units_per_page,
+        }
+    }
+
+    /// The flush `op` is to program the page whose first unit is at `ppn`.
+    pub(super) fn flushes(&mut self, op: u32, ppn: u32) {
+        self.flushes.entry(op).or_default().push(ppn);
+    }
+
+    /// The next page that the flush `op` programs.
+    fn next_of(&mut self, op: u32) -> Option<u32> {
+        let pages = self.flushes.get_mut(&op)?;
+        let next = pages.pop();
+        if pages.is_empty() {
+            self.flushes.remove(&op);
+        }
+        next
+    }
+
+    /// The page at `ppn`, which a job reads now or `programs`.
+    fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
+        let (block, offset) = map.geometry().place_of(ppn);
+        let page = offset / self.units_per_page;
+        let erases = map.blocks(map.plane_of(ppn)).erase_counts();
+        let erases = erases[(block % self.blocks_per_plane) as usize];
+        let since = self.since.get_mut(block as usize);
+        let age_ns = since.map_or(0, |since| {
+            if programs && page == 0 {
+                *since = now;
+            }
+            now - *since
+        });
+        Site { page, erases, age_ns }
+    }
+}
+
+impl Scheduler {
+    /// How long the cells of a die work on a job that begins now.
+    #[inline(always)]
+    pub(super) fn cell_time<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
+        match self.flash.is_uniform() {
+            true => self.flash.cell_time(job),
+            false => self.cell_time_by_site(shared, die, job),
+        }
+    }
+
+    /// The same by the place of the page, or of the slowest of several.
+    #[inline(never)]
+    fn cell_time_by_site<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
+        let Shared { ops, map, .. } = shared;
+        let Self { sites, flash, collector, .. } = self;
+        let op = job.op();
+        if let Some(time) = flash.slc_time(job)
+            && is_in_slc(ops, collector, die, job)
+        {
+            return time;
+        }
+        let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
+        let one = match (op, flush) {
+            (None, _) => collector.on(die).map(|collection| collection.site),
+            (_, Some(flush)) => sites.next_of(flush),
+            _ => None,
+        };
+        let mut time = |ppn: u32| {
+            let site = sites.at(&**map, ppn, shared.clock.now(), job.programs());
+            flash.cell_time_at(job, &site)
+        };
+        if let Some(ppn) = one {
+            return time(ppn);
+        }
+        // A write that waits in the page buffer is done with the others, and programs nothing.
+        let on_flash = |op| map.locate(ops[op].page).filter(|&ppn| !map.is_buffered(ppn));
+        let together = op.into_iter().flat_map(|first| ops.chain(first));
+        together.filter_map(on_flash).map(time).max().unwrap_or_else(|| flash.cell_time(job))
+    }
+}
+
+/// Whether the cells of a job are those of an SLC block. Operations that go together take the time of
+/// normal cells where one of them does; a fold reads and erases an SLC block, and programs normal ones.
+fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
+    match job.op() {
+        Some(op) => ops.chain(op).all(|op| ops[op].in_slc),
+        None => {
+            let folds = collector.on(die).is_some_and(|collection| collection.folds);
+            folds && matches!(job, Job::CopyRead | Job::Erase)
+        }
+    }
+}

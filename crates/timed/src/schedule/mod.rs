@@ -1,0 +1,376 @@
+//! The scheduler: the queue of each die, and its next operation.
+
+mod buffer;
+mod cells;
+mod chains;
+mod choose;
+mod points;
+mod serve;
+mod spans;
+mod spread;
+mod suspend;
+
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::SpecError;
+use flashgc_base::state;
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::{FtlError, Stepwise};
+
+use super::clock::{Event, NEVER};
+use super::collector::{Begun, Collector, Life};
+use super::config::{Scheduling, Settings, Suspend};
+use super::flash::{Flash, Job};
+use super::measure::{CollectionCounts, Observer, Place};
+use super::ops::{Kind, NONE, PageOp, Waiting};
+use super::shared::Shared;
+use buffer::Stale;
+use cells::Sites;
+use spread::Spread;
+
+/// The dies that are looked at before time goes on; the one that was added last is first.
+struct Ready {
+    dies: Vec<u32>,
+    is_in: Vec<bool>,
+}
+
+impl State for Ready {
+    state! {
+        values: dies;
+        tables: is_in;
+    }
+}
+
+impl Ready {
+    #[inline]
+    fn add(&mut self, die: u32) {
+        if !std::mem::replace(&mut self.is_in[die as usize], true) {
+            self.dies.push(die);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        let die = self.dies.pop()?;
+        self.is_in[die as usize] = false;
+        Some(die)
+    }
+}
+
+/// Which operation each die serves next.
+///
+/// It owns the operations that wait at the dies, their planes, and the suspended jobs. It has both
+/// the flash and the collector: a choice depends on the job of the die and on the operations that a
+/// collection lets through, and neither of these needs to know the scheduler. It knows nothing of
+/// requests: page operations come to it, and leave it when they are done.
+pub struct Scheduler {
+    flash: Flash,
+    collector: Collector,
+    waiting: Waiting,
+    stale: Stale,
+    sites: Sites,
+    spread: Spread,
+    ready: Ready,
+    planes_per_die: u32,
+    units_per_page: u32,
+    rule: Scheduling,
+    /// A collection goes on from its first page to its last whatever comes.
+    collects_undisturbed: bool,
+    /// A busy die may begin something.
+    begins_when_busy: bool,
+    multi_plane: bool,
+    cache_commands: bool,
+    suspend: Suspend,
+    /// Idle time after which a die collects or folds; `None` for never.
+    idle_ns: Option<u64>,
+    /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
+    /// begins anything else.
+    done: u32,
+    suspended_programs: u64,
+    suspended_erases: u64,
+}
+
+impl State for Scheduler {
+    state! {
+        named: "scheduler";
+        values: done, suspended_programs, suspended_erases;
+        states: flash, collector, waiting, stale, sites, spread, ready;
+        fixed: planes_per_die, units_per_page, rule, collects_undisturbed, begins_when_busy, multi_plane, cache_commands, suspend, idle_ns;
+    }
+}
+
+impl Scheduler {
+    /// Idle dies, at which nothing waits.
+    ///
+    /// # Errors
+    /// A dynamic placement without room.
+    pub fn new(settings: &Settings, map: &dyn Stepwise) -> Result<Self, SpecError> {
+        let dies = settings.hardware.all_dies();
+        Ok(Self {
+            flash: Flash::new(settings),
+            collector: Collector::new(settings, map),
+            waiting: Waiting::new(dies),
+            stale: Stale::new(settings.flush_after_ns),
+            sites: Sites::new(settings, map),
+            spread: Spread::new(settings, map)?,
+            ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
+            planes_per_die: settings.hardware.planes,
+            units_per_page: settings.hardware.units_per_page,
+            rule: settings.scheduling,
+            collects_undisturbed: settings.collects_undisturbed(),
+            begins_when_busy: settings.begins_when_busy(),
+            multi_plane: settings.multi_plane,
+            cache_commands: settings.cache_commands,
+            suspend: settings.suspend,
+            idle_ns: settings.idle_ns(),
+            done: NONE,
+            suspended_programs: 0,
+            suspended_erases: 0,
+        })
+    }
+
+    /// Lets a page operation wait at its die, or share the operation under way there.
+    pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let plane = self.spread.place(&*shared.map, &shared.ops[op]);
+        let die = plane / self.planes_per_die;
+        let order = shared.ops.send();
+        let now = shared.now();
+        let operation = &mut shared.ops[op];
+        operation.plane = plane;
+        operation.order = order;
+        operation.blocked_ns = self.flash.die(die).held_until(now);
+        operation.met_collection |= self.collector.is_under_way(die);
+        if self.joins(shared, die, op) {
+            return;
+        }
+        self.waiting.push(&mut shared.ops, die, op);
+        if self.idle_ns.is_some() {
+            shared.clock.set(Event::Idle(die), NEVER);
+        }
+        if self.begins_when_busy || self.flash.die(die).is_idle() {
+            self.suspend_for(shared, die, op);
+            self.ready.add(die);
+        }
+    }
+
+    /// Makes `op`, a write that waits, a TRIM.
+    pub fn discard<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let PageOp { plane, is_merged, is_programmed, .. } = shared.ops[op];
+        debug_assert!(shared.ops[op].writes() && !is_merged && !is_programmed);
+        shared.ops[op].kind = Kind::Trim;
+        self.spread.discard(plane);
+    }
+
+    /// The next die to look at before time goes on.
+    #[inline]
+    pub fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop()
+    }
+
+    /// Whether no die is to be looked at.
+    pub fn is_still(&self) -> bool {
+        self.ready.dies.is_empty()
+    }
+
+    /// A die begins the next job that it can begin now; whether there was one. The caller
+    /// [takes](Self::take_done) the operation that is done with it.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn begin_next<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        debug_assert!(self.done == NONE);
+        if !self.begins_when_busy && !self.flash.die(die).is_idle() {
+            return Ok(false);
+        }
+        if self.collector.life() == Life::Ended {
+            return Ok(false); // the drive is read-only, and stops
+        }
+        if self.units_per_page > 1 && self.gather_write(shared, die)? {
+            return Ok(true);
+        }
+        let die_state = self.flash.die(die);
+        let has_begun = if !die_state.is_idle() {
+            self.overlap(shared, die)?
+        } else if die_state.suspended.is_some() {
+            self.while_suspended(shared, die)?
+        } else if self.collector.is_under_way(die) {
+            self.at_point(shared, die)?
+        } else if self.collector.holds(die) {
+            false
+        } else {
+            self.serve(shared, die)?
+        };
+        Ok(has_begun || self.suspend_for_those_that_wait(shared, die))
+    }
+
+    /// A page operation that is done and was not given back before, or [`NONE`].
+    #[inline]
+    pub fn take_done(&mut self) -> u32 {
+        std::mem::replace(&mut self.done, NONE)
+    }
+
+    /// A die has begun all jobs that it can: notes its job until the next event.
+    #[inline(always)]
+    pub fn note(&mut self, now: u64, die: u32) {
+        let held = self.collector.holds(die);
+        self.flash.note(die, now, held);
+    }
+
+    /// The transfer on a channel is over. Returns the die, and a job that is over.
+    pub fn transfer_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        channel: u32,
+    ) -> (u32, Option<Job>) {
+        let (die, transfer) = self.flash.end_transfer(&mut shared.clock, channel);
+        self.tell(shared, die, &transfer, Place::Bus);
+        (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
+    }
+
+    /// After a transfer, a page that the cells have read may go out. Returns a job that is over.
+    pub fn bus_freed<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
+        self.flash.bus_freed(&mut shared.clock, &mut shared.ops, die)
+    }
+
+    /// The cells of a die are done. Returns a job that is over.
+    pub fn cells_done<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
+        let now = shared.now();
+        let (transfer, work) = self.flash.end_cells(now, &mut shared.ops, die);
+        self.tell_program(shared, die, transfer.as_ref(), &work);
+        self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
+    }
+
+    /// After the work of the cells, the page that came over the bus meanwhile is programmed.
+    pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
+        self.flash.program_held(&mut shared.clock, die);
+    }
+
+    /// A job is over. Returns the first of the page operations that are done with it, which are
+    /// chained, or [`NONE`].
+    ///
+    /// # Errors
+    /// Those of the map.
+    #[inline(always)]
+    pub fn finish<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        job: Job,
+    ) -> Result<u32, DriveError> {
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        if let Job::Write(op) = job
+            && self.goes_on_flushing(shared, die, op)
+        {
+            return Ok(NONE);
+        }
+        let ops = &mut shared.ops;
+        match job {
+            Job::Read(op) | Job::Buffer(op) | Job::Write(op) | Job::ModifyWrite(op) => {
+                ops.share_times(op);
+                return Ok(op);
+            }
+            Job::CopyRead => return Ok(self.collector.page_is_read(ops, die, held_ns)),
+            Job::CopyWrite => return Ok(self.collector.page_is_moved(ops, die, held_ns)),
+            Job::ModifyRead(op) => return self.write_back(shared, die, op),
+            Job::Erase => self.erased(shared, die)?,
+            Job::Suspend => {
+                // The operations that wait until now go before the one that has let go of the die.
+                let mark = shared.ops.sent();
+                if let Some(suspended) = self.flash.suspended_mut(die) {
+                    suspended.mark = mark;
+                }
+            }
+            Job::CopyAll => debug_assert!(false, "it ends with its chain"),
+            Job::Poll | Job::Idle => {}
+        }
+        Ok(NONE)
+    }
+
+    /// `op`, which is done, leaves its die.
+    #[inline]
+    pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let operation = &mut shared.ops[op];
+        self.spread.leave(operation);
+        operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
+    }
+
+    /// A die has been idle since its timer was set.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn idle_for_long<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let die_state = self.flash.die(die);
+        let rests = die_state.is_idle()
+            && die_state.suspended.is_none()
+            && !self.collector.is_under_way(die);
+        if rests && let Some(begun) = self.collector.begin_idle(shared, die)? {
+            self.look_at(begun);
+        }
+        Ok(())
+    }
+
+    /// Writes `page` before the clock starts, with the collections that this needs; whether it did:
+    /// not at the end of the drive's life.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
+        let plane = self.spread.home(page);
+        self.collector.collect_at_once(map, page, plane)?;
+        Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
+    }
+
+    /// How far the drive's life is.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.collector.life()
+    }
+
+    /// The counts of collections.
+    pub fn collections(&self) -> &CollectionCounts {
+        self.collector.counts()
+    }
+
+    /// Programs and erases suspended.
+    pub fn suspended(&self) -> (u64, u64) {
+        (self.suspended_programs, self.suspended_erases)
+    }
+
+    /// The times for which each bus and each die was in use, and each die was held by collections.
+    pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
+        self.flash.times_until(now)
+    }
+
+    /// The victim of a die is erased.
+    #[inline(never)]
+    fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<(), DriveError> {
+        let rests = self.waiting.is_empty(die);
+        let (unit, begun) = self.collector.end(shared, die, rests)?;
+        if let Some(begun) = begun {
+            self.look_at(begun);
+        }
+        self.look_at_unit(unit);
+        Ok(())
+    }
+
+    /// Marks the dies that a collection may hold to be looked at, its own first.
+    fn look_at(&mut self, Begun { die, unit }: Begun) {
+        self.ready.add(die);
+        self.look_at_unit(unit);
+    }
+
+    /// Marks all dies of a unit to be looked at, where there are several.
+    fn look_at_unit(&mut self, unit: u32) {
+        let dies = self.collector.dies_of(unit);
+        if dies.start() < dies.end() {
+            dies.for_each(|die| self.ready.add(die));
+        }
+    }
+}

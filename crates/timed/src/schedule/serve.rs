@@ -1,0 +1,316 @@
+//! How a die serves a page operation: alone, with others on its other planes, or while another is
+//! under way.
+
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::FtlError;
+
+use super::Scheduler;
+use super::buffer::MOST_LOOKED_AT;
+use super::choose::Allowed;
+use crate::clock::{Event, NEVER};
+use crate::collector::Goal;
+use crate::flash::Job;
+use crate::measure::Observer;
+use crate::ops::{Kind, NONE, PageOp};
+use crate::shared::Shared;
+
+/// A plane that no operation joins any more. No operation has this place.
+const CLOSED: u32 = NONE - 1;
+
+impl Scheduler {
+    /// An idle die without a collection serves the next operation, begins a collection for it, or
+    /// rests.
+    pub(super) fn serve<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let Some(op) = self.next_for(shared, die, Allowed::ALL) else {
+            self.rest(shared, die);
+            return Ok(false);
+        };
+        let PageOp { plane, page, .. } = shared.ops[op];
+        if shared.ops[op].writes() && self.collector.is_needed_for(shared, op) {
+            shared.map.close_full(page, plane);
+            let Some(begun) = self.collector.begin(shared, plane, Goal::Write)? else {
+                return Ok(false);
+            };
+            self.look_at(begun);
+            return Ok(true);
+        }
+        self.start(shared, die, op)?;
+        // The next writes have waited long: what they need may have left the processor's cache. First the
+        // map entry is fetched, and one operation later what it points to.
+        let next = self.waiting.oldest_write(die);
+        if next != NONE {
+            let PageOp { page, next: after, .. } = shared.ops[next];
+            shared.map.prefetch_old(page);
+            if after != NONE {
+                shared.map.prefetch(shared.ops[after].page);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A die has nothing to do: it may collect after a while.
+    fn rest<O: Observer>(&self, shared: &mut Shared<O>, die: u32) {
+        if let Some(after_ns) = self.idle_ns {
+            let clock = &mut shared.clock;
+            let writes_wait = self.waiting.oldest_write(die) != NONE;
+            if !writes_wait && clock.time_of(Event::Idle(die)) == NEVER {
+                clock.set(Event::Idle(die), clock.now() + after_ns);
+            }
+        }
+    }
+
+    /// A busy die begins operations that may overlap with its job.
+    pub(super) fn overlap<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        if self.collector.is_under_way(die) {
+            return self.overlap_collection(shared, die);
+        }
+        let die_state = self.flash.die(die);
+        if !self.cache_commands || die_state.suspended.is_some() {
+            return Ok(false);
+        }
+        let kind = match (die_state.cells.job, die_state.bus.job) {
+            (Job::Idle, Job::Read(_)) if !die_state.bus.command => Kind::Read,
+            (Job::Write(_), Job::Idle) => Kind::Write,
+            _ => return Ok(false),
+        };
+        // With a command time the bus must be free for the command.
+        if kind == Kind::Read && self.flash.has_commands() {
+            return Ok(false);
+        }
+        match self.next_for(shared, die, Allowed::ALL) {
+            Some(op) if shared.ops[op].kind == kind && !self.needs_collection(shared, op) => {
+                self.start(shared, die, op)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether an operation is a write that begins a collection.
+    fn needs_collection<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
+        let PageOp { plane, page, .. } = shared.ops[op];
+        shared.ops[op].writes() && self.collector.is_needed(&*shared.map, page, plane)
+    }
+
+    /// Serves a page operation that waits at a die, and those that go with it: something has begun.
+    pub(super) fn start<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        self.take_out(shared, die, op);
+        self.collector.served(&shared.ops[op]);
+        let PageOp { kind, page, .. } = shared.ops[op];
+        // Comparisons are foreseen more often than a jump.
+        if kind == Kind::Trim || kind == Kind::Flush {
+            return self.start_without_data(shared, die, op);
+        }
+        match kind {
+            Kind::Read => {
+                let from = shared.reads(op);
+                if from.is_none_or(|ppn| self.is_buffered(shared, ppn)) {
+                    self.done = op;
+                } else if self.is_in_suspended_program(shared, die, page) {
+                    let Shared { clock, ops, .. } = shared;
+                    if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1, 0) {
+                        self.done = op;
+                    }
+                } else {
+                    shared.notes_read(op);
+                    self.gather(shared, die, op)?;
+                    let cells_ns = self.cell_time(shared, die, Job::Read(op));
+                    let Shared { clock, ops, .. } = shared;
+                    self.flash.begin_in_cells(clock, ops, die, Job::Read(op), cells_ns);
+                }
+            }
+            Kind::Modify if self.is_on_flash(shared, page) => {
+                let job = Job::ModifyRead(op);
+                shared.notes_read(op);
+                let cells_ns = self.cell_time(shared, die, job);
+                self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
+            }
+            _ => {
+                if !self.put(shared, op)? {
+                    self.done = op;
+                    return Ok(true);
+                }
+                let pages = 1 + self.gather(shared, die, op)?;
+                let units = pages * u64::from(self.units_per_page);
+                let cells_ns = self.cell_time(shared, die, Job::Write(op));
+                let Shared { clock, ops, .. } = shared;
+                self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Serves a TRIM or a flush.
+    #[inline(never)]
+    fn start_without_data<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        let PageOp { kind, page, .. } = shared.ops[op];
+        if kind == Kind::Trim {
+            shared.map.trim(page)?;
+            shared.observer.trimmed(page);
+            self.done = op;
+        } else if !self.flush(shared, die, op) {
+            self.done = op;
+        }
+        Ok(true)
+    }
+
+    /// The old data of a partial write are read: the whole page is written. Returns the write if it is
+    /// done, because its page waits in the page buffer, or [`NONE`].
+    #[inline(never)]
+    pub(super) fn write_back<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<u32, DriveError> {
+        let PageOp { page, plane, kind, .. } = shared.ops[op];
+        if kind == Kind::Trim {
+            // It waited in the write cache, and was discarded meanwhile.
+            shared.map.trim(page)?;
+            shared.observer.trimmed(page);
+            return Ok(op);
+        }
+        if shared.map.can_write(page, plane) {
+            if !self.put(shared, op)? {
+                return Ok(op);
+            }
+            let units = self.units_per_page.into();
+            let cells_ns = self.cell_time(shared, die, Job::ModifyWrite(op));
+            let Shared { clock, ops, .. } = shared;
+            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units, cells_ns);
+            return Ok(NONE);
+        }
+        // While it was read, its place was taken or it aged into another class: it waits again.
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        let operation = &mut shared.ops[op];
+        operation.kind = Kind::Write;
+        operation.blocked_ns = held_ns - operation.blocked_ns;
+        self.waiting.put_back(&mut shared.ops, die, op);
+        Ok(NONE)
+    }
+
+    /// Takes a page operation that waits out of its queue to be served now.
+    #[inline(always)]
+    pub(super) fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let held_ns = self.flash.die(die).held_until(shared.now());
+        self.waiting.take(&mut shared.ops, die, op);
+        let operation = &mut shared.ops[op];
+        debug_assert!(operation.blocked_ns <= held_ns);
+        operation.blocked_ns = held_ns - operation.blocked_ns;
+    }
+
+    /// Operations of the same kind on other planes join `first`, a read or a write that is served, in
+    /// one multi-plane operation, and reads of a flash page that is read go with it. Returns how many
+    /// flash pages are programmed beside the first.
+    fn gather<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        first: u32,
+    ) -> Result<u64, DriveError> {
+        let planes = self.planes_per_die;
+        let is_alone = !self.multi_plane
+            || planes == 1
+            || self.collector.is_under_way(die)
+            || self.flash.die(die).suspended.is_some();
+        if is_alone && self.units_per_page == 1 {
+            return Ok(0);
+        }
+        self.gather_waiting(shared, die, first, is_alone)
+    }
+
+    /// The same where others may join, from other planes unless it `is_alone`.
+    #[inline(never)]
+    fn gather_waiting<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        first: u32,
+        is_alone: bool,
+    ) -> Result<u64, DriveError> {
+        let kind = if shared.ops[first].kind == Kind::Read { Kind::Read } else { Kind::Write };
+        let planes = self.planes_per_die;
+        let has_units = kind == Kind::Read && self.units_per_page > 1;
+        if is_alone && !has_units {
+            return Ok(0);
+        }
+        // The operation of each plane, or the first where others cannot join it.
+        let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
+        of_plane[(shared.ops[first].plane % planes) as usize] = first;
+        let mut last = first;
+        let mut joined = 0;
+        let mut next = self.waiting.oldest(die, kind);
+        let mut looked_at = 0;
+        // An operation that is passed over closes its plane: operations on one plane stay in order.
+        while next != NONE && (of_plane.contains(&NONE) || has_units && looked_at < MOST_LOOKED_AT)
+        {
+            looked_at += 1;
+            let op = next;
+            let PageOp { page, plane, next: after, kind: its, .. } = shared.ops[op];
+            next = after;
+            let at = (plane % planes) as usize;
+            let before = std::mem::replace(&mut of_plane[at], op);
+            let fits = its == kind
+                && match kind {
+                    Kind::Read => {
+                        let is_new = before == NONE && self.is_on_flash(shared, page);
+                        let other = (before < CLOSED).then(|| shared.ops[before].page);
+                        (is_new
+                            || other.is_some_and(|other| self.are_in_one_page(shared, other, page)))
+                            && !self.waiting.write_before(&shared.ops, die, op)
+                    }
+                    _ => {
+                        before == NONE
+                            && !self.waiting.read_before(&shared.ops, die, op)
+                            && !self.needs_collection(shared, op)
+                            && self.collector.lets_go(shared, op)
+                    }
+                };
+            if !fits {
+                of_plane[at] = if before == NONE { CLOSED } else { before };
+                continue;
+            }
+            self.take_out(shared, die, op);
+            if kind == Kind::Read {
+                shared.reads(op);
+                shared.notes_read(op);
+            } else if self.put(shared, op)? {
+                joined += 1;
+            } else {
+                of_plane[at] = NONE; // its flash page is not full: the next write goes there too
+            }
+            shared.ops[last].next = op;
+            last = op;
+        }
+        Ok(joined)
+    }
+}
+
+/// Gives a write its physical page. Returns its place.
+#[inline(always)]
+pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<u32, DriveError> {
+    let PageOp { page, plane, .. } = shared.ops[op];
+    let Some(ppn) = shared.map.write(page, plane)? else {
+        return Err(FtlError::no_space("the pool of erased blocks is empty").into());
+    };
+    shared.has_its_page(op, ppn)?;
+    shared.notes_write(op, ppn);
+    Ok(ppn)
+}

@@ -1,0 +1,192 @@
+//! Which plane serves a page operation: by the number of its page, or, with dynamic placement, a write
+//! goes to the die with the least to do.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::spec::SpecError;
+use flashgc_base::state;
+use flashgc_ftl::Stepwise;
+use hashbrown::HashMap;
+
+use crate::config::{Placement, Settings, Unit};
+use crate::ops::{Kind, PageOp};
+
+/// The plane of each page, and the data of dynamic placement on dies and planes; empty without it.
+///
+/// It knows how many operations are on their way, and nothing of their later way.
+pub struct Spread {
+    /// The plane of each page modulo their number, at first.
+    homes: Box<[u32]>,
+    planes_per_die: u32,
+    is_dynamic: bool,
+    /// Page operations at each die.
+    loads: Vec<u32>,
+    /// Writes on their way to each plane.
+    coming: Vec<u32>,
+    /// The die after the one chosen last, and each die's plane after the one chosen last.
+    next_die: usize,
+    next_plane: Vec<u32>,
+    /// The plane that takes the rest of a flash page's worth of writes, and how many.
+    filling: (u32, u32),
+    units_per_page: u32,
+    /// Pages with operations on their way: how many, and the plane to which they all go, so that
+    /// they stay in order.
+    pending: HashMap<u32, (u32, u32)>,
+    /// Valid pages that a plane holds at most.
+    most_valid: u64,
+}
+
+impl State for Spread {
+    state! {
+        values: next_die, filling, pending;
+        tables: loads, coming, next_plane;
+        fixed: homes, planes_per_die, units_per_page, is_dynamic, most_valid;
+    }
+}
+
+impl Spread {
+    pub fn new(settings: &Settings, layer: &dyn Stepwise) -> Result<Self, SpecError> {
+        let geometry = layer.geometry();
+        let hardware = &settings.hardware;
+        let is_dynamic = settings.placement == Placement::Dynamic;
+        let planes = hardware.all_planes();
+        let unit = match settings.collecting.unit {
+            Unit::Plane => 1,
+            Unit::Die => hardware.planes,
+            Unit::Channel => hardware.planes * hardware.dies_per_channel(),
+            Unit::Drive => planes,
+        };
+        // The erased blocks that a plane keeps, and its open blocks.
+        let in_slc = settings.slc.map_or(0, |slc| slc.region.set_aside());
+        let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks() + in_slc;
+        let blocks = geometry.blocks() / planes;
+        let most_valid =
+            u64::from(blocks.saturating_sub(kept)) * u64::from(geometry.pages_per_block());
+        if is_dynamic && most_valid * u64::from(planes) < geometry.logical_pages().into() {
+            return Err(SpecError::new(
+                format!(
+                    "planes of {blocks} blocks, of which {kept} stay erased or open, cannot hold \
+                     the logical capacity of {} pages",
+                    geometry.logical_pages()
+                ),
+                "more spare space, more blocks, or a lower --gc-low",
+            ));
+        }
+        let size = |count: u32| if is_dynamic { count as usize } else { 0 };
+        Ok(Self {
+            homes: settings.placement.homes(hardware),
+            planes_per_die: hardware.planes,
+            is_dynamic,
+            loads: vec![0; size(hardware.all_dies())],
+            coming: vec![0; size(planes)],
+            next_die: 0,
+            filling: (0, 0),
+            units_per_page: hardware.units_per_page,
+            next_plane: vec![0; size(hardware.all_dies())],
+            pending: HashMap::new(),
+            most_valid,
+        })
+    }
+
+    /// The plane that a page is on at first.
+    #[inline]
+    pub fn home(&self, page: u32) -> u32 {
+        let count = self.homes.len();
+        // A division takes as long as many other instructions.
+        let turn = match count.is_power_of_two() {
+            true => page as usize & (count - 1),
+            false => page as usize % count,
+        };
+        self.homes[turn]
+    }
+
+    /// The plane at which a page operation is served. It is on its way there until it
+    /// [`leave`](Self::leave)s.
+    #[inline(always)]
+    pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp) -> u32 {
+        let PageOp { page, kind, .. } = *op;
+        if kind == Kind::Flush {
+            return page;
+        }
+        if !self.is_dynamic {
+            return self.home(page);
+        }
+        let plane = match self.pending.get(&page) {
+            Some(&(_, plane)) => plane,
+            None => match map.locate(page) {
+                Some(ppn) if kind != Kind::Write => map.plane_of(ppn),
+                None if matches!(kind, Kind::Read | Kind::Trim) => self.home(page),
+                _ => self.freest_plane(map, page),
+            },
+        };
+        self.pending.entry(page).or_insert((0, plane)).0 += 1;
+        self.coming[plane as usize] += u32::from(op.writes());
+        self.loads[(plane / self.planes_per_die) as usize] += 1;
+        plane
+    }
+
+    /// A page operation is done on its die.
+    #[inline]
+    pub fn leave(&mut self, op: &PageOp) {
+        if !self.is_dynamic || op.kind == Kind::Flush {
+            return;
+        }
+        let die = (op.plane / self.planes_per_die) as usize;
+        debug_assert!(self.loads[die] > 0, "an operation leaves its die once");
+        self.loads[die] -= 1;
+        self.coming[op.plane as usize] -= u32::from(op.writes());
+        if let Some(entry) = self.pending.get_mut(&op.page) {
+            entry.0 -= 1;
+            if entry.0 == 0 {
+                self.pending.remove(&op.page);
+            }
+        }
+    }
+
+    /// A write on its way to `plane` becomes a TRIM.
+    pub fn discard(&mut self, plane: u32) {
+        if self.is_dynamic {
+            self.coming[plane as usize] -= 1;
+        }
+    }
+
+    /// A plane with room, on the die with the least to do, in turn among equals; where a page lies
+    /// now if there is none. As many writes as fill a flash page go to one plane.
+    fn freest_plane(&mut self, map: &dyn Stepwise, page: u32) -> u32 {
+        let (filling, left) = self.filling;
+        if left > 0 && self.has_room(map, filling) {
+            self.filling.1 -= 1;
+            return filling;
+        }
+        let dies = self.loads.len();
+        let turn = self.next_die;
+        let order = (turn..dies).chain(0..turn);
+        // With room in the first choice, which is nearly always, the others are not looked at.
+        let first = order.clone().min_by_key(|&die| self.loads[die]).unwrap_or(0);
+        let chosen = self.plane_with_room(map, first).or_else(|| {
+            let mut others: Vec<usize> = order.collect();
+            others.sort_by_key(|&die| self.loads[die]);
+            others.into_iter().find_map(|die| self.plane_with_room(map, die))
+        });
+        let Some(plane) = chosen else {
+            let now = map.locate(page).map(|ppn| map.plane_of(ppn));
+            return now.unwrap_or_else(|| self.home(page));
+        };
+        let die = (plane / self.planes_per_die) as usize;
+        self.filling = (plane, self.units_per_page - 1);
+        self.next_die = (die + 1) % dies;
+        self.next_plane[die] = (plane + 1) % self.planes_per_die;
+        plane
+    }
+
+    fn plane_with_room(&self, map: &dyn Stepwise, die: usize) -> Option<u32> {
+        let planes = self.planes_per_die;
+        let turn = self.next_plane[die];
+        let mut all = (turn..planes).chain(0..turn).map(|plane| die as u32 * planes + plane);
+        all.find(|&plane| self.has_room(map, plane))
+    }
+
+    fn has_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        let coming = u64::from(self.coming[plane as usize]);
+        map.valid_pages(plane) + coming < self.most_valid
+    }
+}

@@ -1,0 +1,143 @@
+//! Suspending an erase or a program of the cells to serve a request.
+
+use flashgc_drive::error::DriveError;
+
+use super::Scheduler;
+use super::choose::Allowed;
+use crate::flash::{Job, Suspended};
+use crate::measure::{Observer, Place};
+use crate::ops::{Kind, NONE};
+use crate::shared::Shared;
+
+impl Scheduler {
+    /// Suspends the job of a die's cells, if `op`, which waits there, is worth it.
+    pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let rule = self.suspend;
+        if !rule.erase && !rule.program {
+            return;
+        }
+        let now = shared.now();
+        let die_state = self.flash.die(die);
+        let job = die_state.cells.job;
+        if die_state.suspended.is_some()
+            || !die_state.bus.is_idle()
+            || die_state.suspends >= rule.most
+        {
+            return;
+        }
+        let left = (die_state.cells.begin + die_state.cells.length).saturating_sub(now);
+        let has_begun = die_state.has_begun(now);
+        let (can, least_ns) = match job {
+            Job::Erase => (rule.erase, rule.least_erase_ns),
+            job if job.programs() => (rule.program, rule.least_program_ns),
+            _ => (false, 0),
+        };
+        let worth = can && left > 0 && (left >= least_ns || !has_begun);
+        if !worth || !self.may_interrupt(shared, die, op, job) {
+            return;
+        }
+        let Shared { clock, ops, .. } = shared;
+        let (mark, lost) = (ops.sent(), (rule.suspend_ns, rule.resume_ns));
+        let done = self.flash.suspend(clock, ops, die, mark, lost);
+        if let Some(done) = done {
+            self.tell(shared, die, &done, Place::Cells);
+        }
+        match job {
+            _ if !has_begun => {}
+            Job::Erase => self.suspended_erases += 1,
+            _ => self.suspended_programs += 1,
+        }
+    }
+
+    /// Suspends the job that the cells of a die have just begun, if one that waits is worth it;
+    /// whether it did.
+    pub(super) fn suspend_for_those_that_wait<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> bool {
+        if !self.suspend.erase && !self.suspend.program {
+            return false;
+        }
+        if self.flash.die(die).suspended.is_some() {
+            return false;
+        }
+        for op in [self.waiting.oldest_read(die), self.waiting.oldest_write(die)] {
+            if op != NONE && self.flash.die(die).suspended.is_none() {
+                self.suspend_for(shared, die, op);
+            }
+        }
+        self.flash.die(die).suspended.is_some()
+    }
+
+    /// Whether `op` could be served while `job` is suspended.
+    fn may_interrupt<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+        job: Job,
+    ) -> bool {
+        if self.collector.on(die).is_some_and(|collection| collection.urgent) {
+            return false;
+        }
+        if shared.ops[op].kind == Kind::Read {
+            return !self.waiting.write_before(&shared.ops, die, op);
+        }
+        let is_next = self.waiting.oldest_write(die) == op;
+        // One that comes into the page buffer needs no die.
+        if self.units_per_page > 1 && self.can_gather(shared, die, op) {
+            return false;
+        }
+        job == Job::Erase && is_next && self.collector.lets_go(shared, op)
+    }
+
+    /// An idle die with a suspended operation serves the operations that waited, and then goes on
+    /// with it. Operations that came meanwhile count as another suspend.
+    pub(super) fn while_suspended<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let Some(Suspended { job, times, mark, .. }) = self.flash.die(die).suspended else {
+            return Ok(false);
+        };
+        let allowed = |before: u64| Allowed { reads: true, writes: job == Job::Erase, before };
+        if let Some(op) = self.next_for(shared, die, allowed(mark)) {
+            return self.start(shared, die, op);
+        }
+        let may_again = times < self.suspend.most;
+        if may_again && self.next_for(shared, die, allowed(u64::MAX)).is_some() {
+            if let Some(suspended) = self.flash.suspended_mut(die) {
+                suspended.times += 1;
+                suspended.mark = shared.ops.sent();
+            }
+            return Ok(true);
+        }
+        self.flash.resume(&mut shared.clock, die);
+        Ok(true)
+    }
+
+    /// Whether the program of `page` is suspended on this die: its buffer holds the data.
+    pub(super) fn is_in_suspended_program<O: Observer>(
+        &self,
+        shared: &Shared<O>,
+        die: u32,
+        page: u32,
+    ) -> bool {
+        let Shared { ops, .. } = shared;
+        match self.flash.die(die).suspended.map(|suspended| suspended.job) {
+            Some(Job::Write(op) | Job::ModifyWrite(op)) => ops.chain(op).any(|op| {
+                let other = ops[op].page;
+                other == page || self.are_in_one_page(shared, other, page)
+            }),
+            Some(Job::CopyWrite) => {
+                let moving = self.collector.on(die).and_then(|collection| collection.moving);
+                moving.is_some_and(|moving| {
+                    moving.page == page || self.are_in_one_page(shared, moving.page, page)
+                })
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The parts that the rooms of a timed drive share.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_base::stream::StreamId;
+use flashgc_drive::asked::Asked;
+use flashgc_ftl::{FtlError, Stepwise};
+use hashbrown::HashMap;
+
+use super::clock::Clock;
+use super::measure::{Observer, SlcCounts, Source};
+use super::ops::{Kind, NONE, Ops, PageOp};
+
+/// The time, the map, the page operations under way, and the observer.
+///
+/// It owns the data that more than one room changes, and knows no room.
+pub struct Shared<O> {
+    pub clock: Clock,
+    pub map: Box<dyn Stepwise>,
+    pub ops: Ops,
+    pub observer: O,
+    /// Hinted pages that the drive has not written since, each with the number of operations sent
+    /// to dies by then.
+    told: HashMap<u32, u64>,
+    /// Whether the drive heeds hints.
+    pub heeds_hints: bool,
+    /// What the host asked of the writes that have their physical pages; without the reads.
+    pub asked: Asked,
+    /// Pages of the map that a flash page holds.
+    pub units_per_page: u32,
+    /// The counts of the SLC region; `None` without one.
+    pub slc: Option<SlcCounts>,
+}
+
+impl<O: State> State for Shared<O> {
+    state! {
+        values: told, asked, slc;
+        states: clock, map, ops, observer;
+        fixed: heeds_hints, units_per_page;
+    }
+}
+
+impl<O: Observer> Shared<O> {
+    /// Time 0, and no operation under way.
+    pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
+        let units_per_page = map.buffer().units_per_page;
+        Self {
+            clock,
+            map,
+            ops: Ops::default(),
+            observer,
+            told: HashMap::new(),
+            heeds_hints: true,
+            asked: Asked::default(),
+            units_per_page,
+            slc: None,
+        }
+    }
+
+    /// The same with counts of an SLC region, where the drive has one.
+    #[must_use]
+    pub fn counting_slc(mut self, has_region: bool) -> Self {
+        self.slc = has_region.then(SlcCounts::default);
+        self
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The writes of `page` from now on are of `stream`.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    #[inline]
+    pub fn name(&mut self, page: u32, stream: StreamId) -> Result<(), FtlError> {
+        if let Some(streams) = self.map.streams() {
+            streams.name(&[page], &[stream])?;
+        }
+        Ok(())
+    }
+
+    /// The host tells of `pages`: it will write them anew after all writes that the drive has taken.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        hints.hint(pages)?;
+        let since = self.ops.sent();
+        self.told.extend(pages.iter().map(|&page| (page, since)));
+        Ok(())
+    }
+
+    /// The host takes back what it told of `pages`: it will not write them, and the writes that the drive
+    /// has taken make no zombies of them.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn take_back(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        hints.cancel(pages)?;
+        pages.iter().for_each(|&page| self.comes_true(page));
+        Ok(())
+    }
+
+    /// The host tells now that it will write `pages`. A drive without a use for hints drops them; its
+    /// results then have no zombies.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        match self.map.hints() {
+            Some(hints) if self.heeds_hints => hints.hint(pages),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the page at `ppn` is the last of its flash page, which is programmed with it.
+    #[inline]
+    pub fn fills_its_page(&self, ppn: u32) -> bool {
+        self.units_per_page == 1 || self.map.unit_in_page(ppn) + 1 == self.units_per_page
+    }
+
+    /// A read finds the data of its page: where they lie, if there are any.
+    #[inline]
+    pub fn reads(&mut self, op: u32) -> Option<u32> {
+        let PageOp { page, is_merged, .. } = self.ops[op];
+        let from = self.map.locate(page);
+        if !is_merged {
+            self.observer.read(self.ops.number(op), page, from);
+        }
+        from
+    }
+
+    /// `op` reads its page from the cells: notes whether they are of an SLC block.
+    #[inline]
+    pub fn notes_read(&mut self, op: u32) {
+        let Some(counts) = &mut self.slc else { return };
+        let PageOp { page, kind, .. } = self.ops[op];
+        let in_slc = self.map.locate(page).is_some_and(|ppn| self.map.is_slc(ppn));
+        self.ops[op].in_slc = in_slc;
+        counts.reads += u64::from(in_slc && kind == Kind::Read);
+    }
+
+    /// `op`, a write, has its place: notes whether it is in an SLC block.
+    #[inline]
+    pub fn notes_write(&mut self, op: u32, ppn: u32) {
+        let Some(counts) = &mut self.slc else { return };
+        let in_slc = self.map.is_slc(ppn);
+        self.ops[op].in_slc = in_slc;
+        counts.host_pages += u64::from(in_slc);
+        counts.direct_pages += u64::from(!in_slc);
+    }
+
+    /// The hint about `page` has come true, or is taken back.
+    #[inline]
+    pub fn comes_true(&mut self, page: u32) {
+        if !self.told.is_empty() {
+            self.told.remove(&page);
+        }
+    }
+
+    /// A write has its physical page, `ppn`. Its data will soon be dead if the host told of its page
+    /// when it was under way.
+    ///
+    /// # Errors
+    /// Those of the map.
+    #[inline(always)]
+    pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
+        debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");
+        self.ops[op].is_programmed = true;
+        let PageOp { page, order, request, missing, .. } = self.ops[op];
+        if missing > 0 {
+            self.asked.short_writes += 1;
+            self.asked.missing_bytes += u64::from(missing);
+        }
+        self.observer.programmed(page, ppn, Source::Host(self.ops.number(op)));
+        if self.told.is_empty() {
+            return Ok(());
+        }
+        match self.told.get(&page) {
+            Some(&since) if order < since || request == NONE => self.hint(&[page])?,
+            Some(_) => self.comes_true(page),
+            None => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! The requests of tenants: moved to their part of the drive, and of several in turn.
+
+use flashgc_base::snapshot::State;
+use flashgc_base::state;
+use flashgc_workload::WorkloadError;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+
+use super::Tenant;
+
+/// The requests of a tenant, whose first byte is that of its part of the drive.
+pub struct InPart {
+    inner: Box<dyn RequestStream>,
+    name: String,
+    begin: u64,
+    bytes: u64,
+}
+
+impl InPart {
+    /// Those of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
+    pub fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
+        Self { inner, name: name.to_string(), begin, bytes }
+    }
+}
+
+impl State for InPart {
+    state! {
+        named: "part of a tenant";
+        states: inner;
+        fixed: name, begin, bytes;
+    }
+}
+
+impl RequestStream for InPart {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        self.inner.fill(batch, limit)?;
+        for request in batch.iter_mut() {
+            if request.end() > self.bytes {
+                return Err(WorkloadError(format!(
+                    "tenant {}: a request ends at byte {}, and its part of the drive has {}; hint: a \
+                     larger space for it",
+                    self.name,
+                    request.end(),
+                    self.bytes
+                )));
+            }
+            request.offset += self.begin;
+        }
+        Ok(())
+    }
+}
+
+/// The requests of several tenants in turn, in proportion to their parts: every part is asked for as
+/// often. They bring a drive into its state before the clock starts, when nobody waits for anybody.
+pub struct InTurn {
+    each: Vec<Turn>,
+}
+
+struct Turn {
+    stream: Box<dyn RequestStream>,
+    /// Pages of its part.
+    pages: u64,
+    /// Bytes asked for so far.
+    done: u64,
+    batch: Vec<TimedRequest>,
+    taken: usize,
+    has_ended: bool,
+}
+
+impl State for Turn {
+    state! {
+        values: done, batch, taken, has_ended;
+        states: stream;
+        fixed: pages;
+    }
+}
+
+impl State for InTurn {
+    state! {
+        named: "requests in turn";
+        states: each;
+    }
+}
+
+/// Requests asked of a tenant at a time.
+const BATCH: usize = 256;
+
+impl Turn {
+    fn next(&mut self) -> Result<Option<TimedRequest>, WorkloadError> {
+        if self.taken == self.batch.len() {
+            self.stream.fill(&mut self.batch, BATCH)?;
+            self.taken = 0;
+        }
+        let next = self.batch.get(self.taken).copied();
+        match next {
+            Some(request) => {
+                self.taken += 1;
+                self.done += u64::from(request.bytes);
+            }
+            None => self.has_ended = true,
+        }
+        Ok(next)
+    }
+}
+
+impl InTurn {
+    /// Those of `tenants`.
+    pub fn new(streams: Vec<Box<dyn RequestStream>>, tenants: &[Tenant]) -> Self {
+        let turn = |(stream, tenant): (Box<dyn RequestStream>, &Tenant)| Turn {
+            stream,
+            pages: tenant.pages.len() as u64,
+            done: 0,
+            batch: Vec::new(),
+            taken: 0,
+            has_ended: false,
+        };
+        Self { each: streams.into_iter().zip(tenants).map(turn).collect() }
+    }
+
+    /// Those of nobody.
+    pub fn none() -> Self {
+        Self { each: Vec::new() }
+    }
+
+    /// The tenant that is behind the others.
+    fn turn(&mut self) -> Option<&mut Turn> {
+        let running = self.each.iter_mut().filter(|turn| !turn.has_ended);
+        running.reduce(|least, other| {
+            let done = |one: &Turn, by: &Turn| u128::from(one.done) * u128::from(by.pages);
+            if done(other, least) < done(least, other) { other } else { least }
+        })
+    }
+}
+
+impl RequestStream for InTurn {
+    fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
+        batch.clear();
+        while batch.len() < limit
+            && let Some(turn) = self.turn()
+        {
+            batch.extend(turn.next()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! All tests of the crate as one program: a module for each file, and what they share.
+
+mod timed;
+mod timed_chains;
+mod timed_common;
+mod timed_devices;
+mod timed_dftl;
+mod timed_hosts;
+mod timed_life;
+mod timed_live;
+mod timed_options;
+mod timed_pacing;
+mod timed_preemption;
+mod timed_slc;
+mod timed_versions;
+mod timed_worst;

@@ -1,0 +1,307 @@
+//! The timed drive with its map on flash: the counting drive's decisions and translation traffic, times
+//! worked by hand, and books that balance whatever overlaps.
+
+use flashgc_base::rng::Stream;
+use flashgc_ftl::{
+    Fill, Frontier, Geometry, Layout, MapTraffic, Mapping, Stepwise, Translation, VictimSpec,
+};
+use flashgc_timed::{
+    Cause, Completion, Hardware, Loop, Observer, Order, Place, Placement, Preemption, Scheduling,
+    Settings, Source, Span, Stop, Suspend, TimedDrive, Unit, Until, Work,
+};
+use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+
+use crate::timed_common::*;
+
+/// A drive whose map is on flash.
+fn drive<O: Observer>(
+    settings: &Settings,
+    mapping: &str,
+    (geometry, policy, fill): (Geometry, &str, Fill),
+    requests: Vec<TimedRequest>,
+    observer: impl FnOnce(&dyn Stepwise) -> O,
+) -> TimedDrive<O> {
+    let mapping = Mapping::parse(mapping).unwrap();
+    let below = mapping.geometry_below(&geometry).unwrap();
+    let layer = layer(settings, below, policy, fill, 2);
+    let cache = mapping.cache(&geometry, |page| layer.locate(page)).unwrap();
+    let (observer, requests) = (observer(&*layer), Box::new(Listed::new(requests)));
+    let drive = TimedDrive::new(settings.clone(), layer, requests, observer).unwrap();
+    drive.mapped(cache).unwrap()
+}
+
+fn counting(mapping: &str, geometry: Geometry, policy: &str, fill: Fill) -> Box<dyn Translation> {
+    let policy = VictimSpec::parse(policy).unwrap();
+    let layout =
+        Layout { frontier: Frontier::Pool { low: 2 }, fill, seed: 7, ..Layout::new(geometry) };
+    Mapping::parse(mapping).unwrap().build(layout, &|layout| policy.build(layout)).unwrap()
+}
+
+/// Writes, reads and TRIMs of single pages, skewed.
+fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
+    let mut stream = Stream::new(3, "mixed");
+    let mut next = || {
+        let page = stream.below(pages);
+        let page = if stream.below(10) < 7 { page / 10 } else { page };
+        let op = match stream.below(20) {
+            0 => Op::Trim,
+            1..6 => Op::Read,
+            _ => Op::Write,
+        };
+        (op, page)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+const THOUGHT: u64 = 1_000_000 * US;
+
+#[test]
+fn one_die_decides_as_the_counting_drive_request_by_request() {
+    let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
+    let commands = mixed(6000, geometry.logical_pages());
+    let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
+    // So much thought that nothing is under way when the next request comes.
+    let host = Loop::Closed { threads: 1, think_ns: THOUGHT };
+    let plain = Settings { host, ..settings(paper_hardware()) };
+    let cases = [
+        ("dftl:entries=1,per_page=64", "greedy", Fill::Random),
+        ("dftl:entries=40,per_page=64", "greedy", Fill::Empty),
+        ("dftl:entries=300,per_page=64", "cost-benefit", Fill::Random),
+        ("dftl:entries=300,per_page=1024", "d-choices:d=3", Fill::Sequential),
+        ("dftl:entries=900,per_page=512", "fifo", Fill::Random),
+        ("dftl:entries=100000,per_page=64", "cat", Fill::Random),
+    ];
+    for (mapping, policy, fill) in cases {
+        let of = (geometry, policy, fill);
+        let mut timed = drive(&plain, mapping, of, requests.clone(), |_| Recorder::default());
+        let mut counting = counting(mapping, geometry, policy, fill);
+        for (done, &(op, page)) in (1..).zip(&commands) {
+            match op {
+                Op::Write => counting.write(&[page]).expect(mapping),
+                Op::Trim | Op::Dirty | Op::Clean | Op::Flush => counting.trim(&[page]).unwrap(),
+                Op::Read => counting.reads().unwrap().read(&[page]).unwrap(),
+            }
+            if done % 20 == 0 {
+                timed.run(Until { completed: done, ..Until::END }).unwrap();
+                let time_ns = timed.now() + THOUGHT - 1;
+                timed.run(Until { completed: u64::MAX, time_ns }).unwrap();
+                let of = format!("{mapping} {policy} after {done}");
+                assert_eq!(timed.map_traffic(), counting.map_traffic(), "{of}");
+                assert_eq!(timed.counters(), counting.counters(), "{of}");
+                assert_eq!(timed.layer().decisions(), counting.decisions(), "{of}");
+            }
+        }
+        assert_eq!(timed.run(Until::END).unwrap(), Stop::Ended);
+        timed.audit().unwrap();
+        counting.audit().unwrap();
+        let traffic = counting.map_traffic().unwrap();
+        assert!(counting.counters().collections > 100 && traffic.misses > 100, "{traffic:?}");
+    }
+}
+
+#[test]
+fn writes_before_the_clock_are_the_counting_drives() {
+    let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
+    let mut stream = Stream::new(5, "pages");
+    let pages: Vec<u32> = (0..5000).map(|_| stream.below(geometry.logical_pages())).collect();
+    let (mapping, plain) = ("dftl:entries=50,per_page=64", settings(paper_hardware()));
+    let of = (geometry, "greedy", Fill::Random);
+    let mut timed = drive(&plain, mapping, of, Vec::new(), |_| Recorder::default());
+    let mut counting = counting(mapping, geometry, "greedy", Fill::Random);
+    assert_eq!(timed.precondition(&pages).unwrap(), pages.len());
+    counting.write(&pages).unwrap();
+    assert_eq!(timed.map_traffic(), counting.map_traffic());
+    assert_eq!(timed.counters(), counting.counters());
+    assert_eq!(timed.layer().decisions(), counting.decisions());
+    timed.audit().unwrap();
+}
+
+#[test]
+fn a_miss_takes_the_times_of_its_translation_pages_longer() {
+    // 16 pages, four to a translation page; two entries. One request at a time.
+    let geometry = Geometry::new(12, 4, 16).unwrap();
+    let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
+    let (read, write) = (25 + 10, 10 + 200);
+    let steps = [
+        // Its entry is missed: a translation page is read.
+        (Op::Write, 0, read + write),
+        // A hit.
+        (Op::Write, 0, write),
+        (Op::Read, 5, read + read),
+        (Op::Read, 5, read),
+        // The entry of page 0 leaves and differs: its translation page is read and programmed.
+        (Op::Read, 9, (read + write) + read + read),
+        // That of page 5 does not.
+        (Op::Write, 10, read + write),
+        (Op::Read, 9, read),
+        (Op::Read, 12, (read + write) + read + read),
+        // A page that nobody wrote is looked up too.
+        (Op::Trim, 3, read),
+    ];
+    let requests = steps.iter().map(|&(op, page, _)| request(0, op, page)).collect();
+    let settings = settings(hardware);
+    let of = (geometry, "greedy", Fill::Sequential);
+    let spec = "dftl:entries=2,per_page=4";
+    let mut drive = drive(&settings, spec, of, requests, |_| Recorder::default());
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    let record = drive.observer();
+    let took: Vec<u64> = record.requests.iter().map(|one| one.response_ns() / US).collect();
+    assert_eq!(took, steps.map(|(_, _, us)| us));
+    // All time that is not the request's own work is waiting.
+    assert_eq!(record.requests[4].queue_ns, (2 * read + write) * US);
+    let traffic = MapTraffic { hits: 3, misses: 6, reads: 6 + 2, writes: 2 };
+    assert_eq!(drive.map_traffic(), Some(traffic));
+    drive.audit().unwrap();
+}
+
+#[test]
+fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
+    let geometry = Geometry::with_spare(60, 16, 0.25).unwrap();
+    let commands = mixed(3000, geometry.logical_pages());
+    let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let settings = settings(paper_hardware());
+    let of = (geometry, "greedy", Fill::Random);
+    let spec = "dftl:entries=30,per_page=64";
+    let mut drive = drive(&settings, spec, of, requests, |_| Recorder::default());
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    drive.audit().unwrap();
+    // With one die and one thread nothing overlaps: the time is the sum of all that was done.
+    let (counters, traffic) = (drive.counters(), drive.map_traffic().unwrap());
+    let found = drive.observer().spans.iter().filter(|span| {
+        span.work == Work::Read && matches!(span.cause, Cause::Request(number) if number < u64::MAX)
+    });
+    let copies = counters.copied_pages - traffic.writes;
+    let us = found.count() as u64 * 25
+        + traffic.reads * 25
+        + (counters.host_pages + traffic.writes) * 200
+        + copies * 225
+        + counters.erases * 1500;
+    assert_eq!(drive.now(), us * US);
+    assert!(traffic.writes > 500 && counters.erases > 100);
+}
+
+/// A checker that counts what is done for the map.
+struct Audited {
+    checker: Checker,
+    /// Logical pages of the host.
+    pages: u32,
+    reads: u64,
+    programs: u64,
+}
+
+impl Observer for Audited {
+    fn dispatched(&mut self, number: u64, op: Op, page: u32) {
+        self.checker.dispatched(number, op, page);
+    }
+
+    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
+        self.checker.read(number, page, from);
+    }
+
+    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
+        let of_map = page >= self.pages && matches!(source, Source::Host(_));
+        self.programs += u64::from(of_map);
+        self.checker.programmed(page, ppn, source);
+    }
+
+    fn cached(&mut self, number: u64, page: u32) {
+        self.checker.cached(number, page);
+    }
+
+    fn read_cached(&mut self, number: u64, page: u32) {
+        self.checker.read_cached(number, page);
+    }
+
+    fn erased(&mut self, block: u32) {
+        self.checker.erased(block);
+    }
+
+    fn completed(&mut self, request: &Completion) {
+        self.checker.completed(request);
+    }
+
+    fn worked(&mut self, span: &Span) {
+        let of_map = span.page.is_some_and(|page| page >= self.pages);
+        let is_read = span.work == Work::Read && span.place == Place::Cells;
+        let by_request = matches!(span.cause, Cause::Request(_));
+        self.reads += u64::from(of_map && is_read && by_request);
+    }
+}
+
+#[test]
+fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
+    let hardware = Hardware {
+        channels: 2,
+        ways: 2,
+        dies: 1,
+        planes: 2,
+        transfer_ns: 7 * US,
+        ..paper_hardware()
+    };
+    let geometry = Geometry::with_spare(8 * 40, 16, 0.3).unwrap();
+    let commands = mixed(20_000, geometry.logical_pages());
+    let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+    // Whether each translation page that is read is a read of its own.
+    let cases = [
+        (true, Preemption::None, false, 0, Placement::Static(Order::CWDP), Unit::Plane),
+        (true, semi(false, false), false, 0, Placement::Dynamic, Unit::Die),
+        (true, semi(false, true), false, 64, Placement::Static(Order::CWDP), Unit::Plane),
+        (false, semi(true, true), true, 64, Placement::Dynamic, Unit::Plane),
+        (false, semi(true, false), true, 0, Placement::Static(Order::CWDP), Unit::Drive),
+    ];
+    for (number, case) in cases.into_iter().enumerate() {
+        let (reads_alone, preemption, multi_plane, write_cache, placement, unit) = case;
+        for (threads, entries, per_page) in [(1, 20, 64), (7, 3, 32), (32, 1, 64), (32, 500, 64)] {
+            let mut settings = Settings {
+                placement,
+                multi_plane,
+                write_cache,
+                cache_commands: number == 3,
+                scheduling: if number % 2 == 1 { Scheduling::ReadsFirst } else { Scheduling::Fifo },
+                host: Loop::Closed { threads, think_ns: 0 },
+                ..settings(hardware)
+            };
+            if number == 4 {
+                settings.suspend = Suspend { erase: true, program: true, ..Suspend::NEVER };
+            }
+            settings.collecting.preemption = preemption;
+            settings.collecting.unit = unit;
+            let requests: Vec<_> = (0..)
+                .zip(&commands)
+                .map(|(at, &(op, page))| {
+                    let mut one = request(0, op, page);
+                    one.bytes = if at % 5 == 0 && op == Op::Write { PAGE / 2 } else { PAGE };
+                    one
+                })
+                .collect();
+            let spec = format!("dftl:entries={entries},per_page={per_page}");
+            let of = (geometry, "greedy", Fill::Random);
+            let mut drive = drive(&settings, &spec, of, requests, |layer| Audited {
+                checker: Checker::new(layer),
+                pages: geometry.logical_pages(),
+                reads: 0,
+                programs: 0,
+            });
+            for completed in (1000..=commands.len() as u64).step_by(1000) {
+                drive.run(Until { completed, ..Until::END }).unwrap();
+                drive.audit().unwrap();
+            }
+            assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended, "{number} {threads}");
+            drive.audit().unwrap();
+            drive.observer().checker.check_end(drive.layer(), commands.len());
+            let (traffic, counters) = (drive.map_traffic().unwrap(), drive.counters());
+            assert_eq!(traffic.writes, drive.observer().programs);
+            if reads_alone {
+                assert_eq!(traffic.reads, drive.observer().reads);
+            }
+            let below = drive.layer().counters();
+            assert_eq!(counters.programs(), below.programs());
+            assert_eq!(counters.host_pages + traffic.writes, below.host_pages);
+            if write_cache == 0 {
+                assert_eq!(traffic.hits + traffic.misses, commands.len() as u64);
+            }
+            assert!(traffic.misses > 1000 && traffic.writes > 300 && counters.erases > 300);
+        }
+    }
+}

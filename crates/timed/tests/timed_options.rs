@@ -1,0 +1,219 @@
+//! Options of hardware and firmware on timelines worked by hand: multi-plane and cache commands,
+//! dynamic placement, a write cache, collections of idle dies and of whole channels.
+
+use flashgc_ftl::{Fill, Geometry};
+use flashgc_timed::{
+    Hardware, Idle, Loop, Placement, Scheduling, Settings, TimedDrive, Unit, Until,
+};
+use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+
+use crate::timed_common::*;
+
+/// The paper's flash with transfers of 10 us.
+fn hardware() -> Hardware {
+    Hardware { transfer_ns: 10 * US, ..paper_hardware() }
+}
+
+fn open(hardware: Hardware) -> Settings {
+    Settings { host: Loop::Open, ..settings(hardware) }
+}
+
+fn drive(settings: &Settings, requests: Vec<TimedRequest>) -> TimedDrive<Recorder> {
+    let planes = settings.hardware.all_planes();
+    let geometry = Geometry::new(16 * planes, 8, u64::from(80 * planes)).unwrap();
+    let layer = layer(settings, geometry, "greedy", Fill::Sequential, 2);
+    let mut drive = recorded(settings, layer, requests);
+    drive.run(Until::END).unwrap();
+    drive.layer().audit().unwrap();
+    drive
+}
+
+/// When requests on these pages, all of time 0, are completed, in microseconds.
+fn completed(settings: &Settings, requests: &[(Op, u32)]) -> Vec<u64> {
+    let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
+    drive(settings, requests).observer().completed_us()
+}
+
+#[test]
+fn operations_on_several_planes_of_a_die_go_together() {
+    let plain = open(Hardware { planes: 2, ..hardware() });
+    let together = Settings { multi_plane: true, ..plain.clone() };
+    // The first takes the die alone, since nothing else is there when it comes; the next two, on
+    // planes 0 and 1, wait and go together: two transfers and one program.
+    let writes = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 1)];
+    assert_eq!(completed(&plain, &writes), [210, 420, 630]);
+    assert_eq!(completed(&together, &writes), [210, 430, 430]);
+    let reads = [(Op::Read, 1), (Op::Read, 0), (Op::Read, 1)];
+    assert_eq!(completed(&plain, &reads), [35, 70, 105]);
+    assert_eq!(completed(&together, &reads), [35, 80, 80]);
+    // Pages 0 and 2 are on one plane.
+    let same = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2)];
+    assert_eq!(completed(&together, &same), [210, 420, 630]);
+    // Of three that wait, those that are on different planes; the third goes alone.
+    let three = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2), (Op::Write, 3)];
+    assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
+}
+
+#[test]
+fn cache_commands_overlap_transfers_with_the_next_operation_of_the_same_kind() {
+    let plain = open(hardware());
+    let cached = Settings { cache_commands: true, ..plain.clone() };
+    // n reads: t_R + (n - 1) max(t_R, t_B) + t_B; n writes: t_B + (n - 1) max(t_B, t_W) + t_W.
+    let reads = [(Op::Read, 0), (Op::Read, 1), (Op::Read, 2)];
+    assert_eq!(completed(&plain, &reads), [35, 70, 105]);
+    assert_eq!(completed(&cached, &reads), [35, 60, 85]);
+    let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2)];
+    assert_eq!(completed(&plain, &writes), [210, 420, 630]);
+    assert_eq!(completed(&cached, &writes), [210, 410, 610]);
+    // A slow bus is the longer: 25 + 3 * 40 and 3 * 40 ... with t_W = 200.
+    let slow =
+        Settings { hardware: Hardware { transfer_ns: 40 * US, ..hardware() }, ..cached.clone() };
+    assert_eq!(completed(&slow, &reads), [65, 105, 145]);
+    // Operations of another kind wait.
+    let mixed = [(Op::Write, 0), (Op::Read, 1), (Op::Write, 2)];
+    assert_eq!(completed(&cached, &mixed), [210, 245, 455]);
+}
+
+#[test]
+fn reads_first_lets_reads_pass_writes_of_other_pages() {
+    let reads_first = Settings { scheduling: Scheduling::ReadsFirst, ..open(hardware()) };
+    let requests = [(Op::Write, 0), (Op::Write, 1), (Op::Read, 2), (Op::Read, 1)];
+    assert_eq!(completed(&open(hardware()), &requests), [210, 420, 455, 490]);
+    // The read of page 1 waits for its write.
+    assert_eq!(completed(&reads_first, &requests), [210, 455, 245, 490]);
+}
+
+#[test]
+fn dynamic_placement_writes_where_there_is_least_to_do() {
+    // Pages 0, 4, 8 and 12 are at home on die 0 of four.
+    let spread = open(Hardware { dies: 4, transfer_ns: 0, ..hardware() });
+    let dynamic = Settings { placement: Placement::Dynamic, ..spread.clone() };
+    let writes = [(Op::Write, 0), (Op::Write, 4), (Op::Write, 8), (Op::Write, 12)];
+    assert_eq!(completed(&spread, &writes), [200, 400, 600, 800]);
+    assert_eq!(completed(&dynamic, &writes), [200, 200, 200, 200]);
+    // Writes of one page stay in order, on one die; a read of it waits there.
+    let same = [(Op::Write, 0), (Op::Write, 0), (Op::Write, 4), (Op::Read, 0)];
+    assert_eq!(completed(&dynamic, &same), [200, 400, 200, 425]);
+    // A page is read where it went: page 4 on die 1, page 1 at home there too.
+    let requests = vec![
+        request(0, Op::Write, 0),
+        request(0, Op::Write, 4),
+        request(500 * US, Op::Read, 4),
+        request(500 * US, Op::Read, 1),
+    ];
+    let drive = drive(&dynamic, requests);
+    assert_eq!(drive.observer().completed_us()[2..], [525, 550]);
+}
+
+#[test]
+fn dynamic_placement_fills_no_plane_beyond_its_room() {
+    // Two dies, the second busy with reads whenever a write comes: all pages, written again, would
+    // end on the first.
+    let hardware = Hardware { dies: 2, transfer_ns: 0, ..hardware() };
+    let settings = Settings { placement: Placement::Dynamic, ..open(hardware) };
+    let mut requests = Vec::new();
+    for index in 0..1000 {
+        let time = index * 20_000 * US; // die 0 is idle again
+        requests.extend((0..16).map(|_| request(time, Op::Read, 1)));
+        requests.push(request(time, Op::Write, (index * 2 % 159) as u32));
+    }
+    let geometry = Geometry::new(32, 8, 160).unwrap();
+    let layer = layer(&settings, geometry, "greedy", Fill::Sequential, 2);
+    let mut drive = recorded(&settings, layer, requests);
+    drive.run(Until::END).unwrap();
+    drive.layer().audit().unwrap();
+    // 16 blocks of 8 pages less 2 kept and two frontiers: 96 pages on a plane at most.
+    assert!(drive.layer().valid_pages(0) <= 96, "{}", drive.layer().valid_pages(0));
+    assert_eq!(drive.layer().valid_pages(0) + drive.layer().valid_pages(1), 160);
+    let (first, second) = (drive.layer().valid_pages(0), drive.layer().valid_pages(1));
+    assert!(first > 80, "{first} {second}");
+}
+
+#[test]
+fn writes_are_done_when_they_are_in_the_cache() {
+    let cached = Settings { flush_after_ns: u64::MAX, write_cache: 2, ..open(hardware()) };
+    // Two places: the third write waits for the first program, the fourth for the second.
+    let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2), (Op::Write, 3)];
+    assert_eq!(completed(&cached, &writes), [0, 0, 210, 420]);
+    // Page 1 waits for its program when it is written again: once programmed. Its read is served
+    // by the cache; page 5's goes to the die, after the programs that came before.
+    let again = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 1), (Op::Read, 1), (Op::Read, 5)];
+    let requests = again.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let mut drive = drive(&cached, requests);
+    assert_eq!(drive.observer().completed_us(), [0, 0, 0, 0, 455]);
+    assert_eq!(drive.layer().counters().host_pages, 2);
+    assert_eq!((drive.totals().cache_hits, drive.totals().pages_written), (2, 3));
+    // Page 0 is being programmed when it is written again, at 100: it is programmed twice.
+    let requests = vec![request(0, Op::Write, 0), request(100 * US, Op::Write, 0)];
+    let mut drive = self::drive(&cached, requests);
+    assert_eq!(drive.observer().completed_us(), [0, 100]);
+    assert_eq!(drive.layer().counters().host_pages, 2);
+    assert_eq!(drive.totals().die_busy_ns, [420 * US]);
+    // A discarded page is not programmed.
+    let requests = [(Op::Write, 0), (Op::Write, 1), (Op::Trim, 1)];
+    let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let drive = self::drive(&cached, requests);
+    assert_eq!(drive.layer().counters().host_pages, 1);
+    assert_eq!(drive.layer().locate(1), None);
+}
+
+/// Eight blocks of 4 pages, 16 promised: see `timed.rs`. Eight writes leave two blocks erased, and
+/// two valid pages in each of blocks 0 to 3.
+fn eight_writes(settings: &Settings, more: Vec<TimedRequest>) -> TimedDrive<Recorder> {
+    let pages = [0, 1, 4, 5, 8, 9, 12, 13];
+    let requests = pages.into_iter().map(|page| request(0, Op::Write, page)).chain(more).collect();
+    let geometry = Geometry::new(8, 4, 16).unwrap();
+    let layer = layer(settings, geometry, "greedy:ties=oldest", Fill::Sequential, 2);
+    let mut drive = recorded(settings, layer, requests);
+    drive.run(Until::END).unwrap();
+    drive.layer().audit().unwrap();
+    drive
+}
+
+#[test]
+fn an_idle_die_collects_until_it_gains_no_block() {
+    let mut settings = open(paper_hardware());
+    settings.collecting.idle = Some(Idle { below: 3, after_ns: 100 * US });
+    // The writes end at 1600. Collections of 1950 us each begin at 1700: three of them, since the
+    // third leaves two dead pages in block 3 alone, which are no block.
+    let mut drive = eight_writes(&settings, Vec::new());
+    let times: Vec<u64> = drive.observer().collections.iter().map(|&(t, ..)| t / US).collect();
+    assert_eq!(times, [1700, 3650, 3650, 5600, 5600, 7550]);
+    assert_eq!(drive.totals().collections.idle, 3);
+    assert_eq!(drive.layer().free_blocks(0), 3);
+    // A request ends it after the victim under way; and again after 100 us of rest.
+    let drive = eight_writes(&settings, vec![request(2000 * US, Op::Read, 2)]);
+    let times: Vec<u64> = drive.observer().collections.iter().map(|&(t, ..)| t / US).collect();
+    assert_eq!(times[..3], [1700, 3650, 3775]);
+    assert_eq!(drive.observer().completed_us()[8], 3675);
+    // A request before the time is over begins the rest anew.
+    let drive = eight_writes(&settings, vec![request(1650 * US, Op::Read, 2)]);
+    assert_eq!(drive.observer().collections[0].0, 1775 * US);
+}
+
+#[test]
+fn a_collection_may_hold_the_whole_channel() {
+    // Two dies on a channel; pages with even numbers are on die 0, which is as in `eight_writes`.
+    // The channel has 2 + 4 erased blocks when the ninth write comes: at its low mark. Two victims.
+    let run = |unit: Unit, holds_unit: bool| {
+        let mut settings = open(Hardware { dies: 2, ..paper_hardware() });
+        let mark = if unit == Unit::Plane { 2 } else { 6 };
+        settings.collecting.unit = unit;
+        settings.collecting.holds_unit = holds_unit;
+        (settings.collecting.low, settings.collecting.high) = (mark, mark);
+        let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2].map(|page| 2 * page);
+        let requests = pages.into_iter().map(|page| request(0, Op::Write, page));
+        let requests = requests.chain([request(2000 * US, Op::Read, 1)]).collect();
+        let geometry = Geometry::new(16, 4, 32).unwrap();
+        let layer = layer(&settings, geometry, "greedy:ties=oldest", Fill::Sequential, 2);
+        let mut drive = recorded(&settings, layer, requests);
+        drive.run(Until::END).unwrap();
+        let read = drive.observer().requests.iter().find(|done| done.op == Op::Read).unwrap();
+        let ninth = drive.observer().completed_us()[8];
+        (read.completed_ns / US, read.blocked_ns / US, ninth)
+    };
+    assert_eq!(run(Unit::Channel, true), (5525, 3500, 5700));
+    assert_eq!(run(Unit::Channel, false), (2025, 0, 5700));
+    assert_eq!(run(Unit::Plane, true), (2025, 0, 5700));
+}

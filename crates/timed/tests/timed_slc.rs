@@ -1,0 +1,289 @@
+//! The SLC region: where the cliff is and how deep, worked out by hand; folds in idle time; and no data
+//! are lost, whatever gives way to whom.
+
+use flashgc_base::rng::Stream;
+use flashgc_ftl::{Fill, Geometry, SlcBlocks, SlcRegion};
+use flashgc_timed::{
+    Hardware, Idle, Loop, Preemption, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Until,
+};
+use flashgc_workload::Op;
+
+use crate::timed_common::{
+    Checker, Listed, Recorder, US, layer, paper_hardware, recorded, request, settings,
+};
+
+/// Pages of a block: an SLC block of TLC flash has 8.
+const B: u32 = 24;
+/// Times of normal cells, of SLC cells, and of a fold whose 8 pages are all live.
+const READ: u64 = 60;
+const PROGRAM: u64 = 700;
+const ERASE: u64 = 3500;
+const SLC_READ: u64 = 25;
+const SLC_PROGRAM: u64 = 200;
+const SLC_ERASE: u64 = 2000;
+const FOLD: u64 = 8 * (SLC_READ + PROGRAM) + SLC_ERASE;
+
+/// Two dies of TLC flash, without waiting for a bus.
+fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
+    let hardware = Hardware {
+        dies: 2,
+        read_ns: READ * US,
+        program_ns: PROGRAM * US,
+        erase_ns: ERASE * US,
+        ..paper_hardware()
+    };
+    let slc = Slc {
+        region: SlcRegion { blocks, bits_per_cell: 3, waits },
+        read_ns: SLC_READ * US,
+        program_ns: SLC_PROGRAM * US,
+        erase_ns: SLC_ERASE * US,
+        after_ns: 10_000 * US,
+    };
+    let host = Loop::Closed { threads: 16, think_ns: 0 };
+    Settings { slc: Some(slc), host, ..settings(hardware) }
+}
+
+/// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and when the
+/// k-th page of a die was done, in microseconds; the other die is in step.
+fn burst(settings: &Settings, count: u32) -> (TimedDrive<Recorder>, Vec<u64>) {
+    let geometry = Geometry::new(128, B, 2400).unwrap();
+    let layer = layer(settings, geometry, "greedy", Fill::Empty, 2);
+    let requests = (0..count).map(|page| request(0, Op::Write, page)).collect();
+    let mut drive = recorded(settings, layer, requests);
+    // Not to its end: the drive would be idle then, and fold.
+    let until = Until { completed: count.into(), ..Until::END };
+    assert_eq!(drive.run(until).unwrap(), Stop::Reached);
+    drive.audit().unwrap();
+    let done = drive.observer().completed_us();
+    assert!(done.chunks(2).all(|pair| pair[0] == pair[1]), "the dies are not in step");
+    let one_die = done.chunks(2).map(|pair| pair[0]).collect();
+    (drive, one_die)
+}
+
+fn counts(drive: &mut TimedDrive<Recorder>) -> SlcCounts {
+    drive.totals().slc.expect("a region")
+}
+
+#[test]
+fn the_cliff_is_at_the_size_of_the_region_and_as_deep_as_the_cells_say() {
+    // 8 blocks of 8 pages on each die: 64 pages in 200 us each, and then 700 us a page.
+    let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), false), 400);
+    let before = (1..=64).map(|k| k * SLC_PROGRAM);
+    let after = (1..=136).map(|k| 64 * SLC_PROGRAM + k * PROGRAM);
+    assert_eq!(done, before.chain(after).collect::<Vec<_>>());
+    let expected = SlcCounts { host_pages: 128, direct_pages: 272, ..SlcCounts::default() };
+    assert_eq!(counts(&mut drive), expected);
+    assert_eq!(drive.counters().copied_pages, 0);
+}
+
+#[test]
+fn writes_that_wait_for_the_region_pay_for_its_folds() {
+    // Once it is full a block is folded for each 8 pages: its pages are read in 25 us and programmed in
+    // 700 us, and it is erased in 2 ms. So a page takes 200 + 725 + 2000 / 8 = 1175 us.
+    let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), true), 400);
+    let before = (1..=64).map(|k| k * SLC_PROGRAM);
+    let after = (0..136).map(|k| {
+        let folds = k / 8 + 1;
+        64 * SLC_PROGRAM + folds * FOLD + (k + 1) * SLC_PROGRAM
+    });
+    assert_eq!(done, before.chain(after).collect::<Vec<_>>());
+    let expected = SlcCounts {
+        host_pages: 400,
+        folds: 2 * 17,
+        folded_pages: 2 * 17 * 8,
+        ..SlcCounts::default()
+    };
+    assert_eq!(counts(&mut drive), expected);
+    // Write amplification includes folds.
+    let counters = drive.counters();
+    assert_eq!((counters.host_pages, counters.copied_pages), (400, 2 * 17 * 8));
+    assert_eq!((counters.collections, counters.erases), (2 * 17, 2 * 17));
+}
+
+#[test]
+fn a_lent_region_ends_where_free_blocks_do_and_then_folds_make_room() {
+    // Of 64 free blocks a die 16 are kept: 48 lent blocks have 8 pages each. Then 14 blocks are written
+    // directly, and 2 stay erased. From then on a block of 24 pages needs folds that gain one: each
+    // gains 1 - 8/24 of a block, so it needs 1.5, and a page takes 700 us + 1.5 x 7800 us / 24.
+    let (mut drive, done) =
+        burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false), 2400);
+    let (lent, direct) = (48 * 8, 14 * 24);
+    let before = (1..=lent).map(|k| k * SLC_PROGRAM);
+    let after = (1..=direct).map(|k| lent * SLC_PROGRAM + k * PROGRAM);
+    let cliffs: Vec<u64> = before.chain(after).collect();
+    assert_eq!(done[..cliffs.len()], cliffs);
+    let at = |blocks: usize| done[cliffs.len() + blocks * B as usize - 1] as f64;
+    let page = (at(18) - at(2)) / (16.0 * f64::from(B));
+    let expected = PROGRAM as f64 + 1.5 * FOLD as f64 / f64::from(B);
+    assert!((page / expected - 1.0).abs() < 0.01, "{page} us a page, {expected} expected");
+    let counts = counts(&mut drive);
+    assert_eq!((counts.host_pages, counts.direct_pages), (2 * lent, 2400 - 2 * lent));
+    assert_eq!(counts.folded_pages, 8 * counts.folds);
+}
+
+#[test]
+fn a_lent_region_is_no_larger_than_it_may_be() {
+    let (mut drive, done) = burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: 10 }, false), 400);
+    let before = (1..=80).map(|k| k * SLC_PROGRAM);
+    let after = (1..=120).map(|k| 80 * SLC_PROGRAM + k * PROGRAM);
+    assert_eq!(done, before.chain(after).collect::<Vec<_>>());
+    assert_eq!(counts(&mut drive).host_pages, 160);
+}
+
+#[test]
+fn a_lent_region_is_smaller_on_a_fuller_drive() {
+    for written in [0, 240, 480] {
+        let settings = tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false);
+        let geometry = Geometry::new(128, B, 2400).unwrap();
+        let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
+        let pages: Vec<u32> = (0..2 * written).collect();
+        let requests = (960..1960).map(|page| request(0, Op::Write, page)).collect();
+        let mut drive = recorded(&settings, layer, requests);
+        // Before the clock starts data go to normal blocks.
+        drive.precondition(&pages).unwrap();
+        assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+        let blocks = 64 - written / B - 16;
+        let done = drive.observer().completed_us();
+        let slow = done.chunks(2).position(|pair| pair[0] % SLC_PROGRAM != 0).unwrap();
+        // The first page after the region takes 700 us.
+        assert_eq!(slow as u32, blocks * 8, "{written} pages a die were written before");
+        drive.audit().unwrap();
+    }
+}
+
+#[test]
+fn idle_dies_fold_and_the_next_burst_is_fast_again() {
+    // The burst ends at 64 x 200 us = 12.8 ms, and 10 ms later each die folds its 8 blocks in 7.8 ms
+    // each, until 85.2 ms. A burst that comes in the 7th fold waits for its end, at 77.4 ms, and finds 7
+    // blocks; the last block of the first burst is not folded.
+    for (again_us, begins_us, in_slc) in [(90_000, 90_000, 64), (75_000, 77_400, 56)] {
+        let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
+        let geometry = Geometry::new(128, B, 2400).unwrap();
+        let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
+        let first = (0..128).map(|page| request(0, Op::Write, page));
+        let second = (128..256).map(|page| request(again_us * US, Op::Write, page));
+        let mut drive = recorded(&settings, layer, first.chain(second).collect());
+        let until = Until { completed: 256, ..Until::END };
+        assert_eq!(drive.run(until).unwrap(), Stop::Reached);
+        let done = drive.observer().completed_us();
+        let of_second = (1..=64).map(|k| match k {
+            k if k <= in_slc => begins_us + k * SLC_PROGRAM,
+            k => begins_us + in_slc * SLC_PROGRAM + (k - in_slc) * PROGRAM,
+        });
+        let found: Vec<u64> = done[128..].chunks(2).map(|pair| pair[0]).collect();
+        assert_eq!(found, of_second.collect::<Vec<_>>());
+        let folds = 2 * in_slc / 8;
+        let expected = SlcCounts {
+            host_pages: 128 + 2 * in_slc,
+            direct_pages: 2 * (64 - in_slc),
+            folded_pages: 8 * folds,
+            folds,
+            idle_folds: folds,
+            reads: 0,
+        };
+        assert_eq!(counts(&mut drive), expected);
+        drive.audit().unwrap();
+    }
+}
+
+#[test]
+fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
+    // Each die writes 32 pages twice: the first 4 blocks are dead and take an erase alone.
+    let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
+    let geometry = Geometry::new(128, B, 2400).unwrap();
+    let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
+    let writes = (0..128).map(|k| request(0, Op::Write, k % 64));
+    // One read in the region, at 15 ms, and one of the same page after the folds.
+    let reads = [15_000, 200_000].map(|us| request(us * US, Op::Read, 0));
+    let mut drive = recorded(&settings, layer, writes.chain(reads).collect());
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    let done = drive.observer().completed_us();
+    assert_eq!(done[128..], [15_000 + SLC_READ, 200_000 + READ]);
+    let expected = SlcCounts {
+        host_pages: 128,
+        direct_pages: 0,
+        folded_pages: 64,
+        folds: 16,
+        idle_folds: 16,
+        reads: 1,
+    };
+    assert_eq!(counts(&mut drive), expected);
+    // The other die has been idle since 12.8 ms: it erases 4 blocks, then folds 4 with live pages.
+    let ends = |die| drive.observer().collections.iter().filter(move |it| it.1 == die && !it.2);
+    let last = ends(1).map(|it| it.0 / US).max().unwrap();
+    assert_eq!(last, 12_800 + 10_000 + 4 * SLC_ERASE + 4 * FOLD);
+}
+
+/// Reads, writes and TRIMs at random on a drive that is nearly full, in bursts with pauses.
+fn at_random(settings: &Settings, seed: u64) {
+    let planes = settings.hardware.all_planes();
+    let geometry = Geometry::new(40 * planes, B, u64::from(planes * 19 * B)).unwrap();
+    let layer = layer(settings, geometry, "greedy", Fill::Sequential, 2);
+    let mut stream = Stream::new(seed, "slc");
+    let mut time = 0;
+    let requests: Vec<_> = (0..6000)
+        .map(|_| {
+            // A pause that folds a few blocks, now and then.
+            time += if stream.below(150) == 0 { 60_000 * US } else { 120 * US };
+            let op = match stream.below(10) {
+                0..3 => Op::Read,
+                3 => Op::Trim,
+                _ => Op::Write,
+            };
+            request(time, op, stream.below(geometry.logical_pages()))
+        })
+        .collect();
+    let checker = Checker::new(&*layer);
+    let count = requests.len();
+    let requests = Box::new(Listed::new(requests));
+    let mut drive = TimedDrive::new(settings.clone(), layer, requests, checker).unwrap();
+    for completed in (1..).map(|part| part * 200) {
+        let stop = drive.run(Until { completed, ..Until::END }).unwrap();
+        drive.audit().unwrap();
+        if stop == Stop::Ended {
+            break;
+        }
+    }
+    drive.observer().check_end(drive.layer(), count);
+    let slc = drive.totals().slc.unwrap();
+    let counters = drive.counters();
+    assert_eq!(slc.host_pages + slc.direct_pages, counters.host_pages);
+    assert!(slc.folded_pages <= counters.copied_pages && slc.folded_pages <= slc.host_pages);
+    let collections = drive.totals().collections;
+    assert!(slc.idle_folds <= slc.folds && slc.folds <= collections.started);
+    assert_eq!(collections.started, counters.collections);
+    assert!(slc.folds > 50 && slc.reads > 20 && slc.idle_folds > 5, "{slc:?}");
+    assert!(counters.collections > slc.folds, "no collection");
+}
+
+#[test]
+fn no_data_are_lost_whatever_gives_way() {
+    let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
+    let preemptions = [Preemption::None, semi(false, false), semi(true, true)];
+    let regions = [SlcBlocks::Static(14), SlcBlocks::Dynamic { keep: 4, most: 14 }];
+    for (seed, preemption) in (1..).zip(preemptions) {
+        for blocks in regions {
+            for waits in [false, true] {
+                let mut settings =
+                    Settings { host: Loop::Open, queue_depth: 32, ..tlc(blocks, waits) };
+                settings.collecting.preemption = preemption;
+                settings.collecting.idle = Some(Idle { below: 6, after_ns: 10_000 * US });
+                at_random(&settings, seed);
+                // Operations that overlap, and planes that go together.
+                settings.hardware.planes = 2;
+                settings.hardware.transfer_ns = 30 * US;
+                settings.hardware.command_ns = US;
+                settings.multi_plane = true;
+                settings.cache_commands = true;
+                let is_semi = preemption != Preemption::None;
+                settings.suspend = Suspend {
+                    erase: is_semi,
+                    program: preemption == semi(false, false),
+                    suspend_ns: 20 * US,
+                    ..Suspend::NEVER
+                };
+                at_random(&settings, seed);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+"""Circles of files in the crates: files that need each other.
+
+Usage: python scripts/structure.py [--arrows] [CRATE ...]; without crates, all of them.
+
+A file needs another one if it names something that is declared there: in a `use`, or by a path that
+begins with `crate`, `self` or `super`. A name that a file only passes on (`pub use`) is looked for
+where it comes from. Tests are left out. So are the names that a file has from its own parent or
+child folder: a type whose methods are spread over the files of its folder is one thing.
+"""
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Names = tuple[str, ...]
+Graph = dict[Names, set[Names]]
+
+
+def without_tests(text: str) -> str:
+    """The code of a file: no comments, no words in quotes, no items for tests alone."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r'r#".*?"#|"(?:\\.|[^"\\])*"', '""', text, flags=re.S)
+    text = re.sub(r"'(?:\\.|[^'\\])'", "' '", text)
+    marker = re.compile(r"#\[cfg\((?:test|all\(test[^]]*|any\(test[^]]*)\)\]")
+    while found := marker.search(text):
+        end = found.end()
+        depth = 0
+        while end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+            if depth == 0 and text[end - 1] in ";}":
+                break
+        text = text[: found.start()] + text[end:]
+    return text
+
+
+def leaves(tree: str) -> Iterator[tuple[Names, str]]:
+    """Each path of a `use` and the name that it gets."""
+    tree = tree.strip()
+    head, brace, rest = tree.partition("{")
+    if not brace:
+        path, _, new = tree.partition(" as ")
+        names = tuple(name.strip() for name in path.split("::") if name.strip())
+        if names and names[-1] == "self":
+            names = names[:-1]
+        if names:
+            yield names, new.strip() or names[-1]
+        return
+    before = tuple(name.strip() for name in head.split("::") if name.strip())
+    depth, start, inner = 0, 0, rest[: rest.rindex("}")]
+    for place, sign in enumerate(inner + ","):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if sign == "," and depth == 0:
+            for names, name in leaves(inner[start:place]):
+                yield before + names, name
+            start = place + 1
+
+
+class Crate:
+    """The modules of a crate and what each names."""
+
+    def __init__(self, folder: Path) -> None:
+        self.paths: dict[Names, Path] = {}
+        self.uses: dict[Names, list[tuple[Names, str, bool]]] = {}
+        source = folder / "src"
+        for path in sorted(source.rglob("*.rs")):
+            names = path.relative_to(source).with_suffix("").parts
+            module = names[:-1] if names[-1] in ("mod", "lib") else names
+            self.paths[module] = path
+        tests = {module for module in self.paths if self._for_tests(module)}
+        for module in [*self.paths]:
+            if any(module[:length] in tests for length in range(1, len(module) + 1)):
+                del self.paths[module]
+        for module, path in self.paths.items():
+            code = without_tests(path.read_text())
+            found = [
+                (self._absolute(module, names), name, bool(public))
+                for public, tree in re.findall(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);", code)
+                for names, name in leaves(tree)
+            ]
+            rest = re.sub(r"\buse\s+[^;]+;", "", code)
+            for inline in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", rest):
+                names = tuple(inline.split("::"))
+                found.append((self._absolute(module, names), names[-1], False))
+            local = {
+                name: names for names, name, _ in found if names[0] == "crate"
+            }  # `use crate::timed::words;` and then `words::f`
+            for first, second in re.findall(r"(?<!::)\b(\w+)::(\w+)", rest):
+                if first in local:
+                    found.append(((*local[first], second), second, False))
+                elif (*module, first) in self.paths:
+                    found.append((("crate", *module, first, second), second, False))
+            self.uses[module] = found
+
+    def _for_tests(self, module: Names) -> bool:
+        parent = self.paths.get(module[:-1])
+        if not module or parent is None:
+            return False
+        pattern = rf"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod {module[-1]};"
+        return re.search(pattern, parent.read_text()) is not None
+
+    def _absolute(self, module: Names, names: Names) -> Names:
+        if names[0] == "crate":
+            return names
+        base = module
+        if names[0] in ("super", "self"):
+            while names and names[0] in ("super", "self"):
+                base = base[:-1] if names[0] == "super" else base
+                names = names[1:]
+            return ("crate", *base, *names)
+        if (*base, names[0]) in self.paths:
+            return ("crate", *base, *names)
+        return names
+
+    def declares(self, names: Names, seen: frozenset[Names] = frozenset()) -> Names | None:
+        """The module in which what `names` says is declared."""
+        if names[0] != "crate" or names in seen:
+            return None
+        names = names[1:]
+        length = len(names)
+        while names[:length] not in self.paths:
+            length -= 1
+        module = names[:length]
+        if length < len(names):
+            for path, name, public in self.uses[module]:
+                if public and name == names[length]:
+                    further = (*path, *names[length + 1 :])
+                    return self.declares(further, seen | {("crate", *names)}) or module
+        return module
+
+    def graph(self) -> Graph:
+        """The files that each file needs."""
+        graph: Graph = {}
+        for module, uses in self.uses.items():
+            needed = graph.setdefault(module, set())
+            for names, _, public in uses:
+                target = None if public and names[0] == "crate" else self.declares(names)
+                if target is None or target == module:
+                    continue
+                related = target == module[: len(target)] or module == target[: len(module)]
+                if not related:
+                    needed.add(target)
+        return graph
+
+
+def circles(graph: Graph) -> list[list[Names]]:
+    """The strongly connected parts of a graph with more than one member, the largest first."""
+
+    def reach(start: Names) -> set[Names]:
+        seen, waiting = set(), [start]
+        while waiting:
+            for target in graph.get(waiting.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+        return seen
+
+    reached = {start: reach(start) for start in graph}
+    found: list[list[Names]] = []
+    for module in graph:
+        if not any(module in circle for circle in found):
+            circle = [other for other in reached[module] if module in reached.get(other, ())]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+    return sorted(found, key=len, reverse=True)
+
+
+def measured(folder: Path) -> tuple[Crate, list[list[Names]]]:
+    """The crate in `folder` and its circles."""
+    crate = Crate(folder)
+    return crate, circles(crate.graph())
+
+
+def main() -> None:
+    """Prints how many files each crate has and how large its circles are."""
+    parser = argparse.ArgumentParser(description="Circles of files in the crates.")
+    parser.add_argument("crates", nargs="*", metavar="CRATE")
+    parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")
+    asked = parser.parse_args()
+    for folder in sorted((ROOT / "crates").iterdir()):
+        if asked.crates and folder.name not in asked.crates:
+            continue
+        crate, found = measured(folder)
+        lengths = ", ".join(str(len(circle)) for circle in found) or "none"
+        print(f"{folder.name}: {len(crate.paths)} files, circles of {lengths}")
+        for circle in found if asked.arrows else []:
+            for module in circle:
+                needed = sorted(crate.graph()[module].intersection(circle))
+                inside = ", ".join("::".join(names) for names in needed)
+                print(f"    {'::'.join(module) or 'lib'} -> {inside}")
+            print()
+
+
+if __name__ == "__main__":
+    main()
