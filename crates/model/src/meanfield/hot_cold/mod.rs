@@ -34,7 +34,7 @@ use crate::{Drive, HotCold, ModelError, fixed_point};
 /// The blocks that host writes and copies go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frontier {
-    /// The same block takes both.
+    /// One block takes both.
     Single,
     /// Each has a block of its own.
     Double,
