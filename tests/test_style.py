@@ -27,7 +27,7 @@ OPENINGS = {
     "crates/python": 0,
     "crates/timed": 305,
     "crates/workload": 186,
-    "python-papers/flashgc_papers": 72,
+    "python-papers/flashgc_papers": 0,
     "python/flashgc": 374,
 }
 

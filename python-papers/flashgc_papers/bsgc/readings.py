@@ -171,7 +171,7 @@ def _capped(size: Size) -> tuple[Surrounding, ...]:
 
 @runner("bsgc.readings")
 class Readings:
-    """How much of the published order each reading gives."""
+    """The share of the published order that each reading gives."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """One run a reading, combination and trace."""
@@ -332,7 +332,7 @@ def _best_forms(measured: Measured) -> list[str]:
 
 
 def _collections(measured: Measured) -> list[str]:
-    """How long collections take where the hot shares are fitted, beside Figure 8."""
+    """The durations of collections where the hot shares are fitted, beside Figure 8."""
     apart, shared = FITTED_EMPTY, replace(FITTED_EMPTY, frontier=f"mixed:low={LOW}")
     (claim,) = claims().select(("bsgc.fig8",))
     notes = []

@@ -258,7 +258,7 @@ class _Memory:
         return verdicts.true(inside, why + ("" if inside else f": {LACKS}"))
 
     def _step(self, measured: Measured, cells: _Cells, c: int) -> Judgement:
-        """Whether memory changes as much as the paper says from one c to the next, in kind."""
+        """Judge if memory changes as much as the paper says from one c to the next, in kind."""
         before = cells.published[c - 1]
         wanted = (cells.published[c] / before - 1) * 100
         base = measured.result(cells.key(self.FRONTIER, c - 1))

@@ -80,7 +80,7 @@ class Work:
             self.interrupted = True
 
     def measured(self, name: str, size: Size) -> Measured:
-        """What came of the task of the claim ``name``."""
+        """Return the results of the task of the claim ``name``."""
         results = {
             key: Result.from_dict(self._results[same])
             for key, same in self._needed[name].items()

@@ -89,7 +89,7 @@ def built() -> tuple[str, ...]:
 
 
 def changed(task: Task, mutant: Mutant) -> Task:
-    """What of a task a mutant does otherwise: nothing, or the parts to run again."""
+    """Return the parts of a task that a mutant changes: to be run again, or none."""
     simulations = {
         key: Simulation(options)
         for key, one in task.simulations.items()
@@ -119,7 +119,7 @@ def attempts(
     jobs: int,
     progress: Progress | None,
 ) -> tuple[dict[str, tuple[Trial, ...]], bool]:
-    """What the claims say of every mutant of their papers, and whether Ctrl-C stopped it."""
+    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them."""
     known = {paper: mutants_of(paper) for paper in dict.fromkeys(claim.paper for claim in chosen)}
     wanted = {
         (claim.id, mutant.name): part
@@ -185,7 +185,7 @@ def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
-    """Which rows the right engine meets and the mutant does not, and the other way round."""
+    """Compare rows of the right engine with those of a mutant: which one of them meets alone."""
     met = (Verdict.MET, Verdict.IN_KIND)
     both = [label for label in right if label in wrong]
     return Trial(

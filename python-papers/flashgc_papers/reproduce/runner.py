@@ -1,4 +1,4 @@
-"""What a claim's runner says and gets: tasks, what was measured, rows, outcomes; the registry.
+"""Runners of claims: their tasks, what was measured, rows and outcomes; the registry.
 
 A runner describes and judges; it runs nothing. See :mod:`flashgc_papers` for how to write one.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Size(StrEnum):
-    """How much is run."""
+    """The size of a reproduction."""
 
     #: Minutes for all claims together; every task says what it leaves out.
     QUICK = "quick"
@@ -91,7 +91,7 @@ def models(name: str, **params: Any) -> Computation:
 
 @dataclass(frozen=True)
 class Task:
-    """What a claim needs at a size. Equal configurations of several claims run once."""
+    """The work that a claim needs at a size. Equal configurations of several claims run once."""
 
     simulations: Mapping[str, Simulation] = field(default_factory=dict)
     computations: Mapping[str, Computation] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a claim's task came to; some of it may be missing."""
+    """The results of a claim's task; some may be missing."""
 
     size: Size
     task: Task
@@ -143,7 +143,7 @@ class Measured:
         return self.value(key) if key in self.results else Value(math.nan, math.nan)
 
     def compute(self, key: str) -> Any:
-        """What a computation gave; raises :class:`NotMeasuredError` without it."""
+        """Return the result of a computation; raises :class:`NotMeasuredError` without it."""
         if key not in self.computed:
             raise NotMeasuredError(self.reason)
         return self.computed[key]
@@ -206,7 +206,7 @@ class Table:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether there are numbers of ours: not where all was interrupted.
+        """True if there are numbers of ours: not where all was interrupted.
 
         The columns whose names begin with "published" are the paper's.
         """
@@ -230,7 +230,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the rows of a claim say of a wrong engine."""
+    """The verdict of a claim's rows on a wrong engine."""
 
     #: The wrong engine, and what is wrong with it.
     name: str
@@ -247,7 +247,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a claim."""
+    """The outcome of a claim."""
 
     claim: Claim
     size: Size
@@ -335,7 +335,7 @@ class Runner(Protocol):
     """Describes what a claim needs, and judges what came of it."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """What to run at ``size``."""
+        """Return the task of ``claim`` at ``size``."""
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""

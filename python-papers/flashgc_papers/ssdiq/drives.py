@@ -69,11 +69,11 @@ class Figure:
         raise NotImplementedError
 
     def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
-        """How it stands to the published one."""
+        """Judge ``value`` beside the published one."""
         return verdicts.equal(value, said, claim.tolerance)
 
     def base(self, _claim: Claim, _said: float) -> float | None:
-        """What a row's value is without any effect; ``None`` for a published bound."""
+        """The value of a row without any effect; ``None`` for a published bound."""
         return 0.0
 
     def task(self, claim: Claim, size: Size) -> Task:

@@ -133,7 +133,7 @@ def collections(result: Result) -> float:
 
 
 def merges(result: Result) -> Merges:
-    """How log blocks were merged."""
+    """The merges of log blocks."""
     if result.merges is None:
         raise NotMeasuredError("there are no log blocks")
     return result.merges

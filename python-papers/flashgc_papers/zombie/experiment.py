@@ -65,7 +65,7 @@ WARMUP = {Size.QUICK: "2x", Size.DEFAULT: "2x", Size.FULL: "8x"}
 
 
 def scale(size: Size, banks: int = BANKS) -> int:
-    """How many times smaller a quick bank is, and its cache, its clock and what is written.
+    """The factor by which a quick bank is smaller, and its cache, its clock and what is written.
 
     No bank is smaller than 256 blocks: of fewer, too few are spare for three regions and zombies.
     """
@@ -143,7 +143,7 @@ def settings(size: Size, banks: int = BANKS) -> str:
 
 
 def left_out(size: Size, more: str = "") -> str:
-    """What a size leaves out."""
+    """The parts that a size leaves out, in words."""
     if size is not Size.QUICK:
         return ""
     return f"most of each bank, of the cache and of what is written{more}"
@@ -218,7 +218,7 @@ def known(result: Result) -> tuple[float, float]:
 
 
 def host_of(result: Result) -> HostTraffic:
-    """What the host did."""
+    """The traffic of the host."""
     if result.host is None:
         raise NotMeasuredError("there was no host")
     return result.host

@@ -215,7 +215,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
 
 
 def _over_time(done: Sequence[Session], workloads: Sequence[str]) -> list[Figure]:
-    """What was dirty and known in the course of the first session of ZGC-GD of each workload."""
+    """Dirty and known pages in the course of the first session of ZGC-GD of each workload."""
     first = {
         one["workload"]: one["samples"]
         for one in reversed(done)
