@@ -1,4 +1,4 @@
-"""What a drive with a clock did: throughput, use of its parts, collections, all of it over time."""
+"""The activity of a drive with a clock: throughput, use of its parts, collections, over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Throughput:
-    """How much was done in the time."""
+    """The work done a second."""
 
     #: Requests completed a second.
     requests_per_second: float

@@ -95,7 +95,7 @@ class Comparison(Document):
         return len(self.ranking)
 
     def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
-        """The same ranking, with combinations that cannot be."""
+        """Return the ranking together with combinations that cannot be."""
         return Comparison(
             self.ranking,
             self.unmeasured,
@@ -115,7 +115,7 @@ class Comparison(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether any of the runs was stopped before its end."""
+        """True if any of the runs was stopped before its end."""
         return bool(self._raw["interrupted"])
 
     @property

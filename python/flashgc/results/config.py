@@ -12,7 +12,7 @@ from flashgc._documents import Scalar
 
 @dataclass(frozen=True)
 class TraceConfig:
-    """How a trace is read; without a trace it means nothing."""
+    """The reading of a trace; without a trace it means nothing."""
 
     #: The format; ``None`` detects it.
     format: str | None

@@ -1,4 +1,4 @@
-"""How long drives lived whose blocks bear only so many erases."""
+"""Lifetimes of drives whose blocks bear only so many erases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """How long drives with an endurance lived."""
+    """Lifetime of drives with an endurance."""
 
     #: Blocks that may be bad before the drive cannot keep its promises.
     reserve_blocks: int

@@ -140,7 +140,7 @@ class Result(Document):
 
     @property
     def measured(self) -> bool:
-        """Whether there is a figure: a run that was stopped in its warm-up has none."""
+        """True if there is a figure: a run that was stopped in its warm-up has none."""
         if (timing := self.timing) is not None:
             return timing.latency_us.all is not None
         if self.swap is not None:
@@ -149,12 +149,12 @@ class Result(Document):
 
     @property
     def mapping(self) -> str:
-        """How pages are found, every parameter written out."""
+        """The mapping of pages, every parameter written out."""
         return self.config.mapping
 
     @property
     def scheme(self) -> str | None:
-        """How collections treat pages that are also in memory; ``None`` without a page cache."""
+        """The treatment by collections of pages in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property
@@ -176,12 +176,12 @@ class Result(Document):
 
     @property
     def wear_levelling(self) -> str:
-        """How cold data are moved to level wear."""
+        """The moves of cold data that level wear; ``none`` without any."""
         return self.config.wear_levelling or "none"
 
     @property
     def placement(self) -> str:
-        """Which open block pages go to."""
+        """The choice of the open block that a page goes to."""
         return self.config.placement
 
     @property
@@ -194,7 +194,7 @@ class Result(Document):
 
     @property
     def preemption(self) -> str:
-        """How collections give way, on a drive with a clock."""
+        """The way in which collections give way, on a drive with a clock."""
         return str((self.config.timed or {}).get("preemption", "none"))
 
     @property

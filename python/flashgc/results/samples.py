@@ -1,4 +1,4 @@
-"""What comparisons pair."""
+"""Samples of results, which comparisons pair."""
 
 from __future__ import annotations
 

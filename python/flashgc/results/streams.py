@@ -1,4 +1,4 @@
-"""What streams of writes cost, and the log of a drive with flexible data placement."""
+"""The cost of streams of writes, and the log of a drive with flexible data placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a drive with a clock has: response times, and what they were spent on."""
+"""Results that only a drive with a clock has: response times, and the parts of them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Recorded:
-    """How a file of references to memory came about."""
+    """The origin of a file of references to memory."""
 
     #: Bytes in its pages.
     page_size: int

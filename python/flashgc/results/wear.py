@@ -1,4 +1,4 @@
-"""How often blocks were erased, how evenly, and what levelling that cost."""
+"""Erases of blocks: their number, their evenness, and the cost of levelling them."""
 
 from __future__ import annotations
 

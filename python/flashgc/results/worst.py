@@ -38,7 +38,7 @@ class WorstCollection:
 
 @dataclass(frozen=True)
 class WorstOperation:
-    """What a die or its side of the bus did. Moments are since the start of the run."""
+    """An operation of a die or its side of the bus. Moments are since the start of the run."""
 
     #: When it began, in microseconds.
     began_us: float
@@ -101,7 +101,7 @@ class Worst(Shows):
 
     @property
     def story(self) -> tuple[str, str]:
-        """What happened to it, in two lines of less than 80 characters.
+        """Return the story of the request, in two lines of less than 80 characters.
 
         The parts are rounded so that they sum to the whole.
         """

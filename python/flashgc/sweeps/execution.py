@@ -36,7 +36,7 @@ _TRIES = 3
 
 
 def cores(jobs: int) -> int:
-    """How many cores ``jobs`` asks for; 0 is all that this process may use."""
+    """Return the number of cores for ``jobs``; 0 is all that this process may use."""
     if jobs:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -44,7 +44,7 @@ def cores(jobs: int) -> int:
 
 @contextlib.contextmanager
 def executor(on: str | None, jobs: int) -> Iterator[Executor]:
-    """Where cells run: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
+    """Open an executor: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
 
     Raises :class:`flashgc.ConfigError` where it cannot be reached.
     """
@@ -194,7 +194,7 @@ class Execution:
         return future
 
     def _what_came(self, future: Future[Came], config: dict[str, Any], task: Task) -> Came:
-        """What a cell came to; ``None`` if it is to be run again, or was stopped."""
+        """Return the result of a cell; ``None`` if it must be run again, or was stopped."""
         self._own.pop(future, None)
         try:
             return future.result()

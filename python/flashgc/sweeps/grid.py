@@ -80,7 +80,7 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many cells there are, those that conditions leave out among them."""
+        """The number of cells, those that conditions leave out among them."""
         return math.prod(len(axis.points) for axis in self.axes)
 
     def cells(self) -> Iterator[Cell]:

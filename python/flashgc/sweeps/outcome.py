@@ -1,4 +1,4 @@
-"""What came of a sweep: a cell each, and the figures that tables are made of."""
+"""The outcome of a sweep: a cell each, and the figures that tables are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep is going to do: its cells with their configurations, checked before the work."""
+"""The plan of a sweep: its cells with their configurations, checked before the work."""
 
 from __future__ import annotations
 

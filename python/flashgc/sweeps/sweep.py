@@ -30,7 +30,7 @@ ENDING = ".results"
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep is going to do."""
+    """The plan of a sweep."""
 
     #: Cells of the grid.
     cells: int
@@ -99,7 +99,7 @@ def sweep_plan(
     shard: str | None = None,
     retry: bool = False,
 ) -> Plan:
-    """What :func:`sweep` would do; it runs nothing."""
+    """Return the plan of :func:`sweep`; it runs nothing."""
     path = _results(grid, results)
     planned = _planned(grid, path, _shard(shard))
     known, speeds = dict[str, str](), dict[str, float]()

@@ -1,4 +1,4 @@
-"""What is run at each stage of a search: how long, from where, and with which seeds.
+"""The stages of a search: the length, the start and the seeds of the runs of each.
 
 A stage is a list of parts. A part is one simulation of each candidate, all with the same writes.
 """
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Stage:
-    """What every candidate of a stage runs."""
+    """The simulations that every candidate of a stage runs."""
 
     #: Of the run or of the tuned part; 1 for the last rung.
     share: float
@@ -47,7 +47,7 @@ class Stage:
 
     @property
     def cost(self) -> float:
-        """How long a candidate takes, by a whole run."""
+        """The duration of a candidate, by that of a whole run."""
         return sum(part.cost for part in self.parts)
 
 

@@ -1,4 +1,4 @@
-"""What tuning makes small or large: the figure of a simulation, and its values for intervals."""
+"""Objectives of tuning: the figure of a simulation, and its values for intervals."""
 
 from __future__ import annotations
 

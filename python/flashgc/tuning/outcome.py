@@ -1,4 +1,4 @@
-"""What a search found: a ranking with paired differences, and how it did on what was held back."""
+"""The outcome of a search: a ranking with paired differences, and its check on held-back data."""
 
 from __future__ import annotations
 

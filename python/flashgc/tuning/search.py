@@ -31,7 +31,7 @@ _MARGIN = 0.8
 
 
 def kept(count: int) -> int:
-    """How many of ``count`` candidates go on.
+    """Return the number of ``count`` candidates that go on.
 
     >>> kept(81), kept(27), kept(9), kept(3)
     (27, 9, 5, 3)
@@ -87,7 +87,7 @@ class Search:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What cannot be, the most frequent reason first."""
+        """The candidates that cannot be, the most frequent reason first."""
         made = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
         return tuple(sorted(made, key=lambda one: -one.count))
 
@@ -152,11 +152,11 @@ class Search:
         return max(len(found), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
-        """What a search of so many candidates costs."""
+        """The cost of a search of so many candidates."""
         return count * self._course.rungs[0].cost + self._rest(count)
 
     def _rest(self, count: int) -> float:
-        """What the stages behind the first cost."""
+        """The cost of the stages behind the first."""
         cost = 0.0
         for stage in self._course.rungs[1:]:
             count = kept(count)

@@ -163,7 +163,7 @@ def _nothing(asked: task.Task, simulations: Simulations) -> Tuned:
 
 
 def _place(places: dict[str, str], path: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
+    """Return the name of an option as the person writes it, on the command line or in Python."""
     typed = any(place.startswith("--") for place in places.values())
     key = path.rsplit(".", maxsplit=1)[-1]
     return f"--{key.replace('_', '-')}" if typed else key
