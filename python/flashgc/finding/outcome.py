@@ -1,4 +1,4 @@
-"""What was found: the value, how sure that is, and all values that were tried."""
+"""The outcome of a search: the value, how sure it is, and all values that were tried."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Found(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if it was stopped before its end."""
         return self.status == "interrupted"
 
 

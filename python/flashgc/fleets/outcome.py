@@ -1,4 +1,4 @@
-"""What came of a fleet: a cell for each volume and policy, and each policy's distribution."""
+"""The outcome of a fleet: a cell for each volume and policy, and each policy's distribution."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class FleetPolicy:
 
 @dataclass(frozen=True)
 class FleetWarning:
-    """What a reader should know of some cells."""
+    """A warning to readers about some cells."""
 
     #: How many they are, the volume of one of them, and the text of that one.
     cells: int
@@ -289,7 +289,7 @@ def _life_per_byte(cells: Sequence[FleetCell]) -> float:
 
 
 def kind_of(reason: str) -> str:
-    """What reasons have in common that differ only in numbers.
+    """Return the part that reasons have in common which differ only in numbers.
 
     >>> kind_of("touches 3 pages, expected at least two blocks of 256 pages (10%)")
     'touches N pages, expected at least two blocks of N pages (N%)'

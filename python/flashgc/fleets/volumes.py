@@ -69,7 +69,7 @@ class Volumes:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know about how the traces were read."""
+        """Notes for people on how the traces were read."""
         return self._spool.notes
 
     def config(self, index: int, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def gap(
     control: Control | None = None,
     **options: Unpack[RunKeywords],
 ) -> Gap:
-    """How far one workload on one drive is from what foresight could reach.
+    """Measure the gap between one workload on one drive and what foresight could reach.
 
     ``couples`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
     (``"cost-benefit + sepbit"``) or a GC preset (``"sepbit-cb"``); greedy is always run.

@@ -116,7 +116,7 @@ class Gap(Document):
 
     @property
     def clairvoyance(self) -> Row | None:
-        """What knows all; ``None`` if it was not measured."""
+        """The row of clairvoyance; ``None`` if it was not measured."""
         return next(
             (one for one in self.rows if one.kind == CLAIRVOYANCE and _figure(one) is not None),
             None,
@@ -250,7 +250,7 @@ def _beside(row: Row, best: Row) -> Row:
 
 
 def equals(rows: Sequence[Row]) -> dict[str, Equal]:
-    """Where the best online couple stands among predictors, by the kind of their errors."""
+    """Return the standing of the best online couple among predictors, by kind of errors."""
     best = next((one for one in rows if one.is_best), None)
     if best is None or best.write_amplification is None:
         return {}

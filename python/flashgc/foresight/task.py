@@ -1,4 +1,4 @@
-"""What is to be compared with foresight: the options checked, and the rows to run."""
+"""The task of a comparison with foresight: the options checked, and the rows to run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VICTIM = "cost-benefit"
 
 @dataclass(frozen=True)
 class Foresight:
-    """What the drive knows of the future."""
+    """The drive's knowledge of the future."""
 
     classes: int
     horizon: float
@@ -52,7 +52,7 @@ class Foresight:
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked for, checked."""
+    """The options of a comparison, checked."""
 
     #: The configuration that all rows share.
     config: dict[str, Any]
@@ -61,11 +61,11 @@ class Task:
 
     @property
     def is_trace(self) -> bool:
-        """Whether the workload is a trace."""
+        """True if the workload is a trace."""
         return _core.is_trace(self.config["workload"])
 
     def rows(self) -> list[Row]:
-        """What is to be run, without figures."""
+        """Return the rows to run, without figures."""
         ahead = self.foresight
         return [
             *(Row(ONLINE, one.name, one.victim, one.placement) for one in self.couples),
@@ -139,7 +139,7 @@ def checked(
 
 
 def place(places: Mapping[str, str], key: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
+    """Return the name of an option as the person writes it, on the command line or in Python."""
     return f"--{key.replace('_', '-')}" if _places.flags(places) else key
 
 
@@ -231,7 +231,7 @@ def _sigmas(
 
 
 def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:
-    """What has errors of its own: of generators, whose requests are pages, only writes."""
+    """Return the kinds of errors. A generator's requests are pages: only writes, if not given."""
     if given is None:
         return ("write", "request") if trace else ("write",)
     if given not in ERRORS:

@@ -16,7 +16,7 @@ from flashgc.policy_files import KEYS, is_written
 
 
 class Run(Protocol):
-    """What runs the configurations that are missing."""
+    """Runner of the configurations that are missing."""
 
     def __call__(
         self, wanted: Sequence[int], on_result: OnResult, /, *, or_none: bool

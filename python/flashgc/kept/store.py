@@ -88,7 +88,7 @@ STATUSES = ("result", "failed", "cannot")
 
 @dataclass(frozen=True)
 class Kept:
-    """What came of one simulation."""
+    """The outcome of one simulation."""
 
     status: str
     #: The configuration, as the engine took it.
@@ -197,7 +197,7 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """What came of the simulation with this key; ``None`` if nothing whole is known of it."""
+        """Return the outcome of the simulation with this key; ``None`` without a whole one."""
         rows = self._read(
             f"SELECT {_WHOLE} FROM results JOIN documents USING (id) WHERE key = ?", (key,)
         )
@@ -394,7 +394,7 @@ class Store:
             raise self._refused(error) from None
 
     def _kept(self, key: str, row: Sequence[Any]) -> Kept | None:
-        """What came of a simulation; ``None`` if the row is damaged: it is made again."""
+        """Return the outcome in a row; ``None`` if the row is damaged: it is made again."""
         status, config, result, reason, seconds, asked, place = row
         try:
             return Kept(
@@ -497,7 +497,7 @@ def _file_at(path: Path) -> tuple[int, int] | None:
 
 
 def _plain(error: sqlite3.Error) -> str:
-    """What SQLite says, for people.
+    """Return the message of SQLite in words for people.
 
     >>> _plain(sqlite3.DatabaseError("file is not a database"))
     'is not a file of results'

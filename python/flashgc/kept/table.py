@@ -205,7 +205,7 @@ def _some(values: Iterable[str]) -> str:
 
 
 def _holds(name: str, value: Any, compared: str, wanted: str) -> bool:
-    """Whether a value agrees; a bare name of a policy stands for any parameters."""
+    """True if a value agrees; a bare name of a policy stands for any parameters."""
     if value is None:
         return compared == "!="
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What models say: everything at one point, or the write amplification at many."""
+"""Answers of models: everything at one point, or the write amplification at many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a drive gets from its first write to the steady state."""
+"""The course of a drive from its first write to the steady state."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Validation(Document):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
+        """True if they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
         error = self.standard_error
         if error is None:
             return None
@@ -63,7 +63,7 @@ class Validation(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the simulation was stopped before its end."""
+        """True if the simulation was stopped before its end."""
         return self.simulation.interrupted
 
     def _shown(self) -> Shown:

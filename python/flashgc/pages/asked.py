@@ -1,4 +1,4 @@
-"""What was asked, and what came of it: the head of the page."""
+"""The question and the outcome in short: the head of the page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Asked:
 
 
 def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]) -> Asked:
-    """What was asked; ``files`` are name, bytes and digest of those that were read."""
+    """Return the question; ``files`` are name, bytes and digest of those that were read."""
     options = [column for column in columns if column.role == "option"]
     axes = [column for column in options if column.varied]
     counts = Counter(str(row["status"]) for row in rows)
@@ -115,7 +115,7 @@ def short_name(path: str) -> str:
 
 
 def cells(count: int) -> str:
-    """How many cells.
+    """Return the number of cells, in words.
 
     >>> cells(1), cells(10_000)
     ('1 cell', '10 000 cells')

@@ -78,7 +78,7 @@ class Column:
 
     @property
     def is_words(self) -> bool:
-        """Whether it is an option whose values are words."""
+        """True for an option whose values are words."""
         return self.role == "option" and self.show == "text"
 
 
@@ -122,7 +122,7 @@ def _finite(value: Any) -> Any:
 
 
 def _way(name: str, role: str, values: Sequence[Any]) -> str:
-    """How the values of a column are shown."""
+    """Return the way in which the values of a column are shown."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in there) and there:
         return "flag"

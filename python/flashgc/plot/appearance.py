@@ -1,4 +1,4 @@
-"""Which series gets which colour, dash and marker."""
+"""The colour, dash and marker of each series."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc.plot.series import Series
 
 @dataclass(frozen=True)
 class Appearance:
-    """How the series of one picture look.
+    """The look of the series of one picture.
 
     A group has a colour, a dash and a marker. Where several groups have lines of the same labels,
     such as one for each memory in each size of blocks, the dash is the label's and the lines carry
