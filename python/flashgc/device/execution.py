@@ -45,7 +45,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Executed:
-    """What a command did to a drive. Bytes and counts are of the command alone, not of mkfs."""
+    """The effects of a command on a drive. Bytes and counts are the command's, not mkfs's."""
 
     #: The command, and its exit code; minus the number of the signal that ended it.
     command: list[str]
@@ -175,7 +175,7 @@ class _Signals:
 
 
 def _stat(file: Path) -> dict[str, Any]:
-    """What the drive's server says of it: its file is read by no one else."""
+    """Return the state of the drive from its server: nobody else reads its file."""
     with Client(file) as client:
         return client.stat()
 

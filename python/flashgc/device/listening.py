@@ -1,4 +1,4 @@
-"""Where a drive may be served: for this machine alone, unless its owner asks for more."""
+"""Addresses at which a drive may be served: this machine alone, unless its owner asks for more."""
 
 from __future__ import annotations
 

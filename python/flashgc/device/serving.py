@@ -25,7 +25,7 @@ CLOCK = ("--clock", "--slower", "--aged")
 
 @dataclass(frozen=True)
 class Fronts:
-    """How hosts reach a drive, and what is seen of it."""
+    """The ways in which hosts reach a drive, and in which it is seen."""
 
     #: The folder in which the drive's bytes are a file.
     fuse: Path | None = None
@@ -66,7 +66,7 @@ class Fronts:
 
 @dataclass(frozen=True)
 class Ready:
-    """What is open already when a drive begins to be served, by a process that may not open it."""
+    """Files and sockets that are open before serving begins; the server may not open them."""
 
     file: _core.DriveFile | None = None
     mount: _core.DeviceMount | None = None
@@ -163,5 +163,5 @@ def until_told(drive: Device) -> None:
 
 
 def told_of(drive: Device) -> dict[str, Any]:
-    """What is said when a drive begins to be served."""
+    """Return the facts of a drive that begins to be served."""
     return {"file": str(drive.path), "size": drive.size, "serving": drive.serving}

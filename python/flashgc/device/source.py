@@ -1,4 +1,4 @@
-"""What is shown of a drive, wherever that drive is."""
+"""The facts that are shown of a drive, wherever that drive is."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Cells:
         return found
 
     def shares(self, view: str) -> Numbers:
-        """Where the cells are on the scale of a view, from 0 to 1: means over what they hold."""
+        """Return the places of the cells on the scale of a view, from 0 to 1, as means."""
         if view == "valid":
             pages = self.total((self.state == OPEN) | (self.state == CLOSED)) * self.pages
             return _share(self.total(self.valid), pages)
@@ -221,7 +221,7 @@ def _rim(view: str) -> str:
 
 
 def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
-    """What the colours say, and where it ends."""
+    """Draw the meaning of the colours; return the elements, and the place where they end."""
     palette = PALETTE["light"]
     counts = np.bincount(cells.state, minlength=len(STATES))
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What came of an identification: the ranking, what is predicted, and one JSON document of it."""
+"""The outcome of an identification: the ranking, the predictions, and one JSON document of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ranked:
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether the measurement tells it from the best."""
+        """True if the measurement tells it from the best."""
         return self.distance > TOLD_APART
 
     def to_dict(self) -> dict[str, Json]:
@@ -110,7 +110,7 @@ class WhatIf:
 
 @dataclass(frozen=True, repr=False)
 class Identified(Shows):
-    """What explains one drive, or several of one hardware."""
+    """The explanations of one drive, or of several drives of one hardware."""
 
     drives: tuple[Drive, ...]
     #: The best first; empty where the work was stopped before any scheme was simulated.
@@ -196,7 +196,7 @@ class Identified(Shows):
 
 @dataclass(frozen=True, repr=False)
 class Identification(Document):
-    """What explains each of the drives that were measured."""
+    """The explanations of each of the drives that were measured."""
 
     drives: tuple[Identified, ...]
     #: Whether only the shape of the curves was compared.

@@ -55,7 +55,7 @@ def execute(
     text: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """What a program answers to ``text``; :class:`PostgresError` has its last words."""
+    """Return the answer of a program to ``text``; :class:`PostgresError` has its last words."""
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -72,7 +72,7 @@ def execute(
 
 
 def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
-    """That a program has failed, with its last words in one line."""
+    """Return the error of a program that has failed, with its last words in one line."""
     program = Path(next(word for word in command if word.startswith("/"))).name
     hint = ""
     if (program, code) == ("psql", UNREACHABLE):

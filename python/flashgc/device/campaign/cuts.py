@@ -179,7 +179,7 @@ def _look(
 
 
 def check(file: Path) -> None:
-    """Whether the two maps of a closed drive agree, and every page can be read."""
+    """Check that the two maps of a closed drive agree, and that every page can be read."""
     found = json.loads(_core.device_check(file, False))
     if found["damaged"] or found["disagree"]:
         raise BrokenPromiseError(

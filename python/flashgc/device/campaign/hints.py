@@ -54,7 +54,7 @@ OPTIONS = {**postgres.OPTIONS, "max_wal_size": "48MB"}
 
 
 def lacks() -> str | None:
-    """What this machine lacks to follow a database and the page cache."""
+    """Return what this machine lacks to follow a database and the page cache, or ``None``."""
     try:
         psycopg()
         check_tracepoints()

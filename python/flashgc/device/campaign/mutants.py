@@ -32,7 +32,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Hunt:
-    """What the levels said of a mutant."""
+    """The verdict of the levels on a mutant."""
 
     mutant: Mutant
     seconds: float

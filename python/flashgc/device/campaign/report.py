@@ -1,4 +1,4 @@
-"""What a level of the campaign came to."""
+"""Outcomes of the levels of the campaign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Broken:
 
 @dataclass
 class Level:
-    """What a level came to."""
+    """Outcome of one level of the campaign."""
 
     name: str
     #: What was done, by its names.

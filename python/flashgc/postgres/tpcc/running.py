@@ -32,7 +32,7 @@ _TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Kind:
-    """What a run did of one type of transaction. Latencies are in milliseconds."""
+    """The work of a run on one type of transaction. Latencies are in milliseconds."""
 
     name: str
     #: Those that ended, rolled back new orders among them, and those that failed.
@@ -47,7 +47,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did. It is no result of TPC-C, which has to be audited."""
+    """The outcome of a run. It is no result of TPC-C, which has to be audited."""
 
     size: Size
     clients: int
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether all conditions hold."""
+        """True if all conditions hold."""
         return all(condition.holds for condition in self.conditions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Length:
-    """How long a run is: so many seconds, or so many transactions of each client."""
+    """The length of a run: so many seconds, or so many transactions of each client."""
 
     seconds: int
     each: int | None
