@@ -28,8 +28,11 @@ OPENINGS = {
     "crates/timed": 305,
     "crates/workload": 186,
     "python-papers/flashgc_papers": 0,
-    "python/flashgc": 141,
+    "python/flashgc": 0,
 }
+
+#: Made from the help texts of options, which are no docstrings.
+MADE = "python/flashgc/keywords.py"
 
 #: The longest file of each folder, and its lines.
 LONGEST = {
@@ -43,7 +46,7 @@ LONGEST = {
 LARGEST = (40, "crates/experiment/src/options/timed.rs: TimedConfig")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
-PHRASES = {"comes to": 32, "is of": 68, "told of": 29}
+PHRASES = {"comes to": 32, "is of": 65, "told of": 28}
 
 OPENING = r"(?:What|Whether|Where|How|Who|Which|When|The same|Of |That )"
 DOC = re.compile(r"\s*//(?:/(?!/)|!)")
@@ -122,7 +125,7 @@ def test_no_more_comments_open_with_a_relative_clause() -> None:
     where: dict[str, list[str]] = {}
     for path, text in sources().items():
         parts = path.split("/")
-        if parts[0] not in ("crates", "python", "python-papers"):
+        if parts[0] not in ("crates", "python", "python-papers") or path == MADE:
             continue
         lines = openings_in_rust(text) if path.endswith(".rs") else openings_in_python(text)
         name = "/".join(parts[:2])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the engine says: results in the order asked for, and their ranking."""
+    """The answer of the engine: results in the order asked for, and their ranking."""
 
     results: list[dict[str, Any]]
     ranking: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Which drives an experiment asks for: every combination of what may be several."""
+"""The drives that an experiment asks for: every combination of what may be several."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def drives(asked: Experiment, places: Places) -> Iterator[dict[str, str]]:
 
 
 def has_victims(mapping: str) -> bool:
-    """Whether a mapping takes a victim policy and a write frontier.
+    """True if a mapping takes a victim policy and a write frontier.
 
     >>> has_victims("page"), has_victims("fast:log_blocks=32")
     (True, False)

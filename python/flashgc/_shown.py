@@ -1,4 +1,4 @@
-"""How results show themselves: one line of text, and a small table for notebooks."""
+"""The look of results: one line of text, and a small table for notebooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a result."""
+    """The line and the table of a result."""
 
     #: What it says, in one line.
     line: str
@@ -39,7 +39,7 @@ class Shows:
     """Something that shows itself in one line, and in notebooks as a table."""
 
     def _shown(self) -> Shown:
-        """What is shown; by default, every plain value."""
+        """The line and the table; by default, every plain value."""
         plain = [
             (
                 name.replace("_", " "),
@@ -121,7 +121,7 @@ def figure(value: float | None, half: float | None = None) -> str:
 
 
 def runs(count: int) -> str:
-    """How many runs.
+    """Return the number of runs, in words.
 
     >>> runs(1), runs(3)
     ('1 run', '3 runs')

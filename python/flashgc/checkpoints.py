@@ -25,7 +25,7 @@ File: TypeAlias = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is to be kept, and gone on from; times in seconds."""
+    """The checkpoints to write, and the one to go on from; times in seconds."""
 
     #: The file that checkpoints are written to; none if there is only one to go on from, which then
     #: is written on.

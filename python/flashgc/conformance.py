@@ -22,7 +22,7 @@ _PLACED_WRITES = 10_000
 
 @dataclass(frozen=True)
 class Conformance:
-    """What a check of a policy did. There is one only where every check passed."""
+    """The work of a check of a policy. There is one only where every check passed."""
 
     #: The checks, in words.
     checks: tuple[str, ...]

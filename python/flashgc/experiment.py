@@ -1,4 +1,4 @@
-"""What a person asks for: the values of options, checked against their declarations.
+"""Experiments: the values of options, checked against their declarations.
 
 The command's options, the keyword arguments of the API and experiment files all become one
 :class:`Experiment`. The engine's configuration is made in :mod:`flashgc.configuration`.

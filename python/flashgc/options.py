@@ -153,7 +153,7 @@ def find(key: str) -> Option:
 
 
 def known(key: str) -> bool:
-    """Whether there is an option with this key."""
+    """True if there is an option with this key."""
     return key in _KEYS
 
 
@@ -169,7 +169,7 @@ def of_holder(name: str) -> tuple[Option, ...]:
 
 @functools.cache
 def choices(option: Option) -> tuple[str, ...]:
-    """What completes the option: words, or names with their parameters."""
+    """Return the completions of the option: words, or names with their parameters."""
     if not option.list:
         return ("yes", "no") if option.kind == "yes-no" else option.words
     from flashgc import presets, registry
@@ -211,7 +211,7 @@ def render(option: Option, text: str, *, flags: bool) -> str:
 
 
 def help_of(option: Option, *, flags: bool) -> str:
-    """What the option is, with an example where that tells more than the words."""
+    """Return the help of the option, with an example where that tells more than the words."""
     text = render(option, option.help, flags=flags)
     if not option.example or option.example in text or option.kind == "word":
         return text

@@ -99,7 +99,7 @@ def with_device(values: Mapping[str, Any], places: Places) -> Mapping[str, Any]:
 
 
 def _replaced(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether ``given`` says the same thing in another way."""
+    """True if ``given`` says the same thing in another way."""
     section, key = path.split(".")
     others = {f"{section}.{other}" for other in given} - {path}
     return key not in given and any(

@@ -1,4 +1,4 @@
-"""What there is to choose from: policies, frontiers, generators, trace formats and more."""
+"""Registries of all that can be chosen: policies, frontiers, generators, formats and more."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def _defaults() -> dict[str, dict[str, str | None]]:
 
 
 def _same(value: str, default: str | None) -> bool:
-    """Whether a value is the default, which may be written in percent."""
+    """True if a value is the default, which may be written in percent."""
     if default is None or value == default:
         return value == default
     if default.endswith("%"):

@@ -32,7 +32,7 @@ def _offset(text: int | str) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Converted(Document):
-    """What :func:`trace_convert` wrote."""
+    """The counts of a file that :func:`trace_convert` wrote."""
 
     #: Requests written.
     requests: int
@@ -56,7 +56,7 @@ def _reading(
     relations: Path | None,
     alignment_offset: int = 0,
 ) -> str:
-    """How a trace is read, for the engine."""
+    """Return the options with which a trace is read, for the engine."""
     given = {
         "format": format_,
         "on_bad_line": on_bad_line,

@@ -1,4 +1,4 @@
-"""What ``flashgc fleet`` shows."""
+"""The output of ``flashgc fleet``."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _work(fleet: Fleet) -> list[str]:
 
 
 def warnings(fleet: Fleet) -> list[str]:
-    """What a reader should know."""
+    """Return the warnings for readers."""
     lines = list(fleet.notes)
     if len({policy.volumes for policy in fleet.policies}) > 1:
         lines.append(

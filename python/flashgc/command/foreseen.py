@@ -1,4 +1,4 @@
-"""What ``flashgc gap`` shows: one table in 80 columns, and sentences."""
+"""The output of ``flashgc gap``: one table in 80 columns, and sentences."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def gap(
     picture: str | None,
     **typed: Any,
 ) -> int:
-    """How far WORKLOAD on this drive is from what foresight could reach.
+    """Compare WORKLOAD on this drive with what foresight could reach.
 
     WORKLOAD is a generator or a trace. Rows go from online schemes to predictors of when a page is
     overwritten, to clairvoyance, and to the lower bound: no copies. All have the pool frontier, and

@@ -26,7 +26,7 @@ INTERVAL = 0.02
 
 @dataclass(frozen=True)
 class Followed:
-    """What was counted since a mount is followed."""
+    """The counts since a mount is followed."""
 
     #: Seconds since then.
     seconds: float
@@ -109,7 +109,7 @@ class PageCache(Closing):
         yield self.counts()
 
     def counts(self) -> Followed:
-        """What was counted so far."""
+        """Return the counts so far."""
         return Followed(
             seconds=time.monotonic() - self._begin,
             cpu_seconds=time.process_time() - self._cpu,
@@ -120,7 +120,7 @@ class PageCache(Closing):
 
 
 def check_tracepoints() -> None:
-    """Whether the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
+    """Check that the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
     if not any((root / "events" / DIRTIED).exists() for root in TRACEFS):
         raise DriveError(
             f"the kernel has no tracepoint {DIRTIED}; hint: mount -t tracefs nodev {TRACEFS[0]}"

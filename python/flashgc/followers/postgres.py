@@ -44,7 +44,7 @@ DIRTY = (
 
 @dataclass(frozen=True)
 class Sample:
-    """What was known at one moment. Pages are those of the drive, of 4096 bytes."""
+    """The knowledge at one moment. Pages are those of the drive, of 4096 bytes."""
 
     #: Seconds since the beginning.
     seconds: float
@@ -66,7 +66,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Server:
-    """What must be known of a server."""
+    """The facts about a server that a follower needs."""
 
     version: int
     folder: Path
@@ -154,7 +154,7 @@ class Hints:
 
     @property
     def has_truth(self) -> bool:
-        """Whether the server can say which of its blocks are dirty."""
+        """True if the server can say which of its blocks are dirty."""
         return self._server.has_truth
 
     def follow(
@@ -250,7 +250,7 @@ class Hints:
         return Sample(seconds, self._lag, dirty, known, self.link.zombies())
 
     def counts(self) -> dict[str, Any]:
-        """What was done so far: of the log, and of the drive."""
+        """Return the counts so far: of the log, and of the drive."""
         sent = self.link.sent
         return {
             "seconds": time.monotonic() - self._begin,

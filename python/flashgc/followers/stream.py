@@ -88,7 +88,7 @@ class Stream:
         return result
 
     def take(self, seconds: float) -> Iterator[Message]:
-        """What there is of the log; waits for so long if there is nothing."""
+        """Return the messages of the log that are there; waits for so long if there are none."""
         ready, _, _ = select.select([self._connection.socket], [], [], seconds)
         if ready:
             self._connection.consume_input()

@@ -1,4 +1,4 @@
-"""What is run, and how large."""
+"""The plan of live runs: their loads, collectors and sizes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Mounted:
     disk: Path
 
     def stat(self) -> dict[str, Any]:
-        """What the drive says of itself now."""
+        """Return the state of the drive now."""
         with Client(self.file) as client:
             return client.stat()
 
