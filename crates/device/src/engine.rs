@@ -121,6 +121,11 @@ impl Drive {
         self.failed.clone().or_else(|| self.has_ended().then(ended))
     }
 
+    /// Returns the failure that has made the drive read-only, if one has.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failed.clone()
+    }
+
     /// Returns `true` while a checkpoint is being written.
     pub(crate) fn is_checkpointing(&self) -> bool {
         self.under_way.is_some()

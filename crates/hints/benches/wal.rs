@@ -14,7 +14,7 @@ use builder::{Block, Content, Log, plain};
 use flashgc_hints::wal::Decoder;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What a client of replication takes from its socket at once.
+/// The bytes that a client of replication takes from its socket at once.
 const CHUNK: usize = 128 << 10;
 
 fn main() {
@@ -35,7 +35,8 @@ fn main() {
     }
 }
 
-/// A log of at least this size; its records refer to a block with one image after the other.
+/// Makes a log of at least `size` bytes. Its records refer to a block with each image of `images` in
+/// turn.
 fn synthetic(size: usize, images: &[Option<(u16, u8)>]) -> (u64, Vec<u8>) {
     let mut log = Log::new(0xD110, 1 << 30);
     for (number, &image) in (0..).zip(images.iter().cycle()) {

@@ -1,4 +1,4 @@
-//! Where the bytes of a file lie on the device below it, as the file system tells (FIEMAP).
+//! Extents of a file on the device below it, as its file system reports them (FIEMAP).
 
 use std::fs::File;
 use std::io;
@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{self, Updater, opcode};
 
-/// Extents that are asked for at once.
+/// The number of extents that one call requests.
 const AT_ONCE: usize = 128;
 
-/// The ioctl `FS_IOC_FIEMAP` of `linux/fs.h`, and what it takes (`linux/fiemap.h`).
+/// The ioctl `FS_IOC_FIEMAP` of `linux/fs.h`, with its argument from `linux/fiemap.h`.
 const FIEMAP: ioctl::Opcode = opcode::read_write::<Header>(b'f', 11);
 
 #[repr(C)]
@@ -39,12 +39,12 @@ struct Request {
     found: [Found; AT_ONCE],
 }
 
-/// The last extent of the file.
+/// The flag of the file's last extent.
 const LAST: u32 = 0x1;
-/// No place on the device, or one whose bytes are not the file's: unknown, not yet allocated, encoded,
-/// encrypted, within metadata, packed with others.
+/// Flags of extents whose bytes do not lie on the device as the file has them: place unknown, not yet
+/// allocated, encoded, encrypted, within metadata, packed with other files.
 const ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x200 | 0x400;
-/// Allocated, but never written: it reads as zeros.
+/// The flag of an extent that is allocated but was never written. It reads as zeros.
 const UNWRITTEN: u32 = 0x800;
 
 /// Bytes of a file that follow one another on the device.
@@ -54,20 +54,20 @@ pub struct Extent {
     pub logical: u64,
     /// The first byte on the device.
     pub physical: u64,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: u64,
 }
 
-/// The extents of a file that hold its data on the device, in order. What has no place there yet, or
-/// was never written, is left out.
+/// The extents of a file that hold its data on the device, in order. Parts that have no place there yet,
+/// or were never written, are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents(Vec<Extent>);
 
 impl Extents {
-    /// Those of `file` now, without writing anything out.
+    /// Returns the present extents of `file`. Nothing is written out first.
     ///
     /// # Errors
-    /// The file system cannot tell.
+    /// The file system does not support FIEMAP, or the call fails.
     pub fn of(file: &File) -> io::Result<Self> {
         let mut extents = vec![];
         let mut start = 0;
@@ -101,13 +101,13 @@ impl Extents {
         }
     }
 
-    /// These extents, which are in order and do not overlap.
+    /// Makes the list of `extents`, which must be in order and must not overlap.
     pub fn new(extents: Vec<Extent>) -> Self {
         Self(extents)
     }
 
-    /// Where on the device the `length` bytes of the file from `at` on lie: pieces, each its first byte
-    /// and its length. `None` where some of them have no place.
+    /// Returns the pieces of the device that hold `length` bytes of the file from `at` on, or `None` if
+    /// some of these bytes have no place. A piece is its first byte and its length.
     pub fn locate(&self, at: u64, length: u64) -> Option<Pieces<'_>> {
         let end = at.checked_add(length)?;
         let first = self.0.partition_point(|extent| extent.logical + extent.length <= at);
@@ -122,7 +122,7 @@ impl Extents {
     }
 }
 
-/// Pieces of a device; see [`Extents::locate`].
+/// Iterator over pieces of a device; see [`Extents::locate`].
 pub struct Pieces<'a> {
     extents: &'a [Extent],
     at: u64,
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(pieces(&Extents::default(), 0, 1), None);
     }
 
-    /// More extents than are asked for at once, with holes between them.
+    /// A file with more extents than one call requests, and holes between them.
     #[test]
     fn a_file_tells_its_extents() {
         let mut file = tempfile::tempfile().expect("a file");

@@ -1,8 +1,8 @@
-//! What living software will soon overwrite on a drive: the blocks that PostgreSQL's log names, the
+//! Hints of imminent overwrites, taken from living software: the blocks that PostgreSQL's log names, the
 //! pages that are dirty in Linux's page cache, and the places of files on a device.
 //!
 //! # Not here
-//! No drive and no connection: whoever follows a host sends what it finds.
+//! No drive and no connection: the program that follows a host sends the hints on.
 
 #[cfg(target_os = "linux")]
 pub mod extents;

@@ -1,26 +1,26 @@
-//! Pages of a device, and runs of them.
+//! Pages of a device and runs of consecutive pages.
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// Pages that follow one another: the first, and how many.
+/// A run of consecutive pages: its first page and its length.
 pub type Run = (u64, u64);
 
-/// The pages that `length` bytes from `at` on touch.
+/// Returns the pages that `length` bytes from `at` on touch.
 pub fn touched(at: u64, length: u64) -> std::ops::Range<u64> {
     at / PAGE..(at + length).div_ceil(PAGE)
 }
 
-/// What a host told since it was last asked. Runs are in order and do not touch.
+/// The changes of a host's dirty pages since the last query. Runs are in order and do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Pages that the host will soon write.
     pub dirtied: Vec<Run>,
-    /// Pages of which that does not hold any more, without a write.
+    /// Pages that the host will not soon write any more, though it has not written them.
     pub cancelled: Vec<Run>,
 }
 
-/// The runs that some pages are, which come in order.
+/// Returns `pages` as runs. The pages must come in order.
 pub fn runs(pages: impl IntoIterator<Item = u64>) -> Vec<Run> {
     let mut runs: Vec<Run> = vec![];
     for page in pages {

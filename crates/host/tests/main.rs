@@ -1,4 +1,4 @@
-//! All tests of the crate as one program: a module for each file, and what they share.
+//! All tests of the crate as one program, with a module for each file and a shared one.
 
 mod naive;
 mod page_caches;

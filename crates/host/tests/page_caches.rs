@@ -11,7 +11,7 @@ fn cache(spec: &str, pages: u32, capacity: u32) -> Box<dyn PageCache> {
     PageCacheSpec::parse(spec).unwrap().build(pages, capacity).unwrap()
 }
 
-/// A reference as a virtual memory system makes it; what was evicted.
+/// Makes a reference as a virtual memory system does. Returns the evicted page.
 fn reference(cache: &mut dyn PageCache, page: u32, write: bool) -> Option<Evicted> {
     if cache.touch(page, write) {
         return None;
@@ -21,7 +21,7 @@ fn reference(cache: &mut dyn PageCache, page: u32, write: bool) -> Option<Evicte
     evicted
 }
 
-/// The pages of the three regions, and which of all are dirty.
+/// Returns the pages of the three regions, and the dirty pages.
 fn lists(cache: &dyn PageCache) -> ([Vec<u32>; 3], Vec<u32>) {
     let regions = Region::ALL.map(|region| cache.region_pages(region));
     let mut dirty: Vec<u32> = regions.iter().flatten().copied().collect();

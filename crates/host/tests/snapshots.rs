@@ -1,5 +1,5 @@
-//! Caches before a drive, and page caches, that are saved somewhere and read into one made anew go on
-//! alike.
+//! Caches in front of a drive, and page caches, go on alike after they are saved and restored into new
+//! ones.
 
 use flashgc_base::residency::Region;
 use flashgc_base::rng::Stream;
@@ -26,7 +26,7 @@ fn restore(state: &mut (impl State + ?Sized), bytes: &[u8]) {
     from.end().unwrap();
 }
 
-/// Every cache with every way to hint, and hints that fail.
+/// Every cache with every way of hinting, also with hints that fail.
 fn hosts() -> Vec<HostSpec> {
     let mut all = Vec::new();
     for cache in write_back_caches().iter().map(|info| info.name).filter(|name| *name != "none") {

@@ -1,11 +1,11 @@
-//! Hosts that write back: what they ask of the drive, request by request, and what they tell it.
+//! Hosts that write back: the commands that they send to the drive, request by request, and their hints.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// Requests set down one by one; then nothing.
+/// A workload of listed requests, after which it ends.
 struct Script(std::vec::IntoIter<(u32, Op)>);
 
 impl State for Script {
@@ -31,7 +31,7 @@ impl Workload for Script {
 
 const PAGES: u32 = 1000;
 
-/// The commands that the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
+/// Returns the commands that the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
 fn seen(host: &mut Host, limit: usize) -> Vec<String> {
     let mut seen = Vec::new();
     let mut batch = Batch::default();
@@ -61,7 +61,7 @@ fn host(cache: &str, hints: &str, requests: Vec<(u32, Op)>) -> Host {
     spec.open(Box::new(Script(requests.into_iter())), 4096, PAGES, 5).unwrap()
 }
 
-/// `w7 r3 t2` as requests.
+/// Reads `w7 r3 t2` as requests.
 fn requests(text: &str) -> Vec<(u32, Op)> {
     let one = |word: &str| {
         let op = match &word[..1] {
@@ -93,23 +93,24 @@ fn reads_are_served_from_the_cache_and_the_least_recent_clean_page_makes_room() 
 
 #[test]
 fn the_daemon_writes_all_dirty_pages_of_the_device_in_address_order_when_it_is_old() {
-    // A request every 10 s, the daemon looks every 5. Page 9 is dirty since 10 s, so the device is
-    // 30 s old at 40, and three pages are to be written. 3 becomes dirty at 40, too, and is the first
-    // in address order; 9 is left and waits until the device is old again, at 70.
+    // A request comes every 10 s, and the daemon looks every 5. Page 9 is dirty since 10 s, so at 40 s
+    // the device has been dirty for 30 s, and three pages are to be written. Page 3 becomes dirty at 40
+    // s, too, and is the first in address order. Page 9 is left and waits until the device is old again,
+    // at 70 s.
     let cache = "page-cache:size=400KiB,rate=0.1,speed=1000";
     check(cache, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w3 w5 w7 w9");
-    // Each page for itself: 9 at 40, 5 at 50, 7 at 60, 3 at 70.
+    // With an age for each page: 9 is written at 40 s, 5 at 50, 7 at 60, 3 at 70.
     let by_page = "page-cache:size=400KiB,rate=0.1,speed=1000,expiry=page";
     check(by_page, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w9 w5 w7 w3");
-    // No daemon: nothing.
+    // Without a daemon nothing is written.
     let none = "page-cache:size=400KiB,rate=0.1,writeback=0s";
     check(none, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "");
 }
 
 #[test]
 fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age() {
-    // A request every 10 s: the device is dirty from 10 s on. The clock starts at 20: the daemon's next
-    // look is that of 25, and the device is old at that of 40.
+    // A request comes every 10 s, and the device is dirty from 10 s on. The clock starts at 20 s. The
+    // daemon looks next at 25 s, and the device is old at its look at 40 s.
     let spec = HostSpec::parse("page-cache:size=400KiB,rate=0.1,speed=1000", "perfect").unwrap();
     let mut host = spec.open_clocked(4096, PAGES, 5).unwrap();
     host.request_before(Op::Write, 9);
@@ -242,7 +243,7 @@ fn one_extent_rides_on_each_command_first_in_first_out() {
     check(cache, "perfect", "w7 w8 r100", "h7 h8 r100");
     // Two ranges a command: 7 and 8 are one, so that 20 fills it; 3 waits.
     check(cache, "dsm:ranges=2", "w7 w8 w20 w3 r100", "h7 h8 h20 r100");
-    // Only what is read for an update can be marked: the page cache never does.
+    // Only reads for an update can be marked, and the page cache makes none.
     check(cache, "frequency", "w7 w8 r100", "r100");
     let database = "buffer-cache:size=400KiB,pages=0,checkpoint=0s";
     check(database, "frequency", "w7 r8 w8 r100", "h7 r7 r8 r100");
@@ -261,8 +262,8 @@ fn an_extent_has_at_most_255_sectors() {
 
 #[test]
 fn a_write_overtakes_its_hint_and_takes_back_nothing_else() {
-    // The device is old at 5 s; a request a second. The flush of 5 carries the hint of 7, since that
-    // of 5 is of no use; 7 is then written without one left.
+    // The device is old at 5 s, with a request a second. The hint on 5 is useless to the flush of 5,
+    // which therefore carries the hint on 7. Then 7 is written without a hint.
     let cache = "page-cache:size=400KiB,rate=1,expire=3s,writeback=5s,speed=1000";
     let mut host = host(cache, "piggyback", requests("w5 w7 w5 r5 r5 r5"));
     assert_eq!(seen(&mut host, 10), ["h7", "w5", "w7"]);
@@ -276,8 +277,8 @@ fn a_write_overtakes_its_hint_and_takes_back_nothing_else() {
 
 #[test]
 fn a_hint_that_comes_after_its_page_was_written_is_late_and_no_lie() {
-    // The device is old at 5 s; a request a second. Both hints come with the first command, which is the
-    // write of 5.
+    // The device is old at 5 s, with a request a second. Both hints come with the first command, which
+    // is the write of 5.
     let cache = "page-cache:size=400KiB,rate=1,expire=3s,writeback=5s,speed=1000";
     let mut host = host(cache, "perfect:late=1", requests("w5 w7 w5 r5 r5 r5"));
     assert_eq!(seen(&mut host, 10), ["h5", "h7", "w5", "w7"]);
@@ -296,7 +297,7 @@ fn what_the_drive_knows_is_what_it_was_told_and_is_still_dirty() {
     assert_eq!((counts.dirty, counts.known), (19, 19));
     let mut piggyback = host(cache, "piggyback", requests(asked));
     seen(&mut piggyback, 10);
-    // Told at the fourth: 3, 3, 3, 2, 2.
+    // Hinted at the fourth request. Known from there on: 3, 3, 3, 2, 2.
     assert_eq!(piggyback.watch().counts().known, 13);
 }
 
@@ -323,12 +324,12 @@ fn hints_are_lost_wrong_adverse_and_late_as_often_as_asked() {
     // A page drawn at random is dirty now and then, and then the hint is true.
     let (random, _) = run("perfect:wrong=20%");
     assert!(random.wrong > 0 && random.wrong < random.due / 5, "{random:?}");
-    // The daemon writes down to 128 dirty pages at once, a writer from 192 on: in between 80 pages or
-    // so become dirty, and the one written last is among them in 8 of 100 cases at the most.
+    // The daemon writes down to 128 dirty pages at once, and a writer flushes from 192 on. Some 80 pages
+    // become dirty in between, and the page written last is among them in at most 8 of 100 cases.
     let (adverse, _) = run("perfect:adverse=40%");
     let share = adverse.wrong as f64 / adverse.due as f64;
     assert!(share > 0.4 * 0.92 && (share < 0.4 || near(share, 0.4)), "{adverse:?}");
-    // 1000 pages are written in about 1000 commands: a hint that comes 2000 later is mostly stale.
+    // 1000 pages are written in about 1000 commands, so a hint that comes 2000 later is mostly stale.
     let (late, _) = run("perfect:late=2000");
     assert!(late.late > late.sent / 3 && late.sent <= late.due, "{late:?}");
     assert_eq!(late.wrong, 0);
@@ -336,7 +337,7 @@ fn hints_are_lost_wrong_adverse_and_late_as_often_as_asked() {
 
 #[test]
 fn every_way_leaves_the_commands_as_they_are() {
-    // Only hints come and go: what the drive is asked to read and write does not depend on them.
+    // Only hints come and go: the drive's reads and writes do not depend on them.
     let cache = "page-cache:size=800KiB,rate=1000,speed=500";
     let mut stream = Stream::new(2, "mixed");
     let mut script = Vec::new();
@@ -455,7 +456,7 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
 
 #[test]
 fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
-    /// Writes of one page; with TRIMs of another between them if it `trims`.
+    /// A workload of writes of one page, with TRIMs of another between them if it `trims`.
     struct Same {
         trims: bool,
     }
@@ -489,7 +490,7 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
             if let Err(WorkloadError(text)) = host.fill(&mut batch, 1 << 16) {
                 return text;
             }
-            // What reaches the drive are TRIMs, which write nothing.
+            // Only TRIMs reach the drive, and they write nothing.
             assert!(trims && batch.ops.iter().all(|&op| op == Op::Trim));
         }
     };
@@ -500,7 +501,7 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
     assert!(error(false, "100000").starts_with("cache: 6000000 requests"));
 }
 
-/// Pages of 4096 bytes, whole ones alone: 4096 B hold one, 16383 B three.
+/// A cache has only whole pages of 4096 bytes: 4096 B hold one, 16383 B three.
 #[test]
 fn a_cache_holds_one_page_at_least_and_all_of_the_drive_at_most() {
     let check = |size: &str| {

@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds a command.
+/// Returns the nanoseconds a command.
 fn measure(workload: &mut dyn Workload, time: Duration) -> f64 {
     let mut batch = Batch::default();
     let mut best = f64::INFINITY;

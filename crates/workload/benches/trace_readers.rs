@@ -1,4 +1,4 @@
-//! How fast traces are read and replayed, on one core, against a pass that only finds the line
+//! The speed at which traces are read and replayed, on one core, against a pass that only finds the line
 //! ends of the same file: no reader of text can be faster than that.
 //!
 //! `cargo bench -p flashgc-workload --bench trace_readers` generates 200 MB of trace in a temporary
@@ -17,8 +17,8 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 
-/// Requests with the mix of an MSR volume: four writes in five, a third of them following the last
-/// one, the rest spread over 64 GiB with a hot tenth; sizes from 512 B to 64 KiB.
+/// Generates requests with the mix of an MSR volume: four writes in five, a third of them following the
+/// last one, the rest spread over 64 GiB with a hot tenth, with sizes from 512 B to 64 KiB.
 fn generate(count: usize) -> Vec<Request> {
     let mut state = 1u64;
     let mut random = |bound: u64| {
@@ -69,7 +69,7 @@ fn vscsi(requests: &[Request], path: &Path) {
     }
 }
 
-/// Best of three: what the machine can do when nothing else runs on it.
+/// Returns the best of three runs: the speed of the machine when nothing else runs on it.
 fn best(mut run: impl FnMut() -> u64) -> (f64, u64) {
     let mut best = f64::INFINITY;
     let mut count = 0;
@@ -87,7 +87,7 @@ fn report(what: &str, bytes: u64, seconds: f64, count: u64, light: f64) {
     println!("{what:<28} {rate:>9.0} MB/s {requests:>8.1} M/s   {:>6.2} x", seconds / light);
 }
 
-/// The speed of light: read the file, find the line ends.
+/// Reads the file and finds the line ends, which no reader of text can beat.
 fn line_ends(path: &Path) -> u64 {
     let mut file = File::open(path).unwrap();
     let mut buffer = vec![0; 256 << 10];

@@ -1,10 +1,10 @@
-//! What a workload hands to a drive: page commands, in batches.
+//! Batches of page commands, which a workload hands to a drive.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_base::{value, words};
 
-/// What a command does to its page.
+/// The effect of a command on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Op {
@@ -14,22 +14,22 @@ pub enum Op {
     Read = 1,
     /// The host discards the page (TRIM): its data are dead.
     Trim = 2,
-    /// The host has changed the page in its cache and will write it: no request. Only traces have this;
-    /// a batch has it among its hints.
+    /// The host has changed the page in its cache and will write it. This is a hint and no request. Only
+    /// traces have it as an operation; a batch has it among its hints.
     Dirty = 3,
-    /// The host wants all that it has written to survive a loss of power: it names no page. A batch has
-    /// such commands among its flushes.
+    /// The host wants all that it has written to survive a loss of power. The command names no page. A
+    /// batch has such commands among its flushes.
     Flush = 4,
-    /// The host will not write the page after all: it takes [`Dirty`](Self::Dirty) back. No request; a
-    /// batch has it among its hints.
+    /// The host will not write the page after all, and takes [`Dirty`](Self::Dirty) back. This is a hint
+    /// and no request; a batch has it among its hints.
     Clean = 5,
 }
 
 impl Op {
-    /// How many there are.
+    /// The number of operations.
     pub const COUNT: usize = 6;
 
-    /// Whether it is no request, but says what becomes of a page in the host's cache.
+    /// Returns `true` if it is no request but a hint on a page in the host's cache.
     #[inline]
     pub fn is_hint(self) -> bool {
         matches!(self, Self::Dirty | Self::Clean)
@@ -40,20 +40,20 @@ impl Value for Op {
     words!(Write, Read, Trim, Dirty, Flush, Clean);
 }
 
-/// What the host tells the drive of a page in its cache. It is no command: it rides on one, or has cost
-/// the host one.
+/// A hint of the host on a page in its cache. It is no command: it rides on one, or has cost the host
+/// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// The number of the command before which the host says so.
+    /// The number of the command before which the host gives the hint.
     pub before: u32,
-    /// The page.
+    /// The page that the hint is on.
     pub page: u32,
-    /// The host takes back what it said of the page; else it will write the page soon.
+    /// `true` if the host takes its hint on the page back; else it will write the page soon.
     pub is_taken_back: bool,
 }
 
 impl Hint {
-    /// The host will write `page` soon.
+    /// Makes a hint that the host will write `page` soon.
     pub fn new(before: u32, page: u32) -> Self {
         Self { before, page, is_taken_back: false }
     }
@@ -65,25 +65,24 @@ impl Value for Hint {
 
 /// Page commands in the order in which the host issues them.
 ///
-/// `pages[i]` is a logical page number; `ops[i]` says what happens to it. An empty `ops` means
-/// that every page is written, which spares generators of pure writes a byte a command. Most
-/// workloads hint nothing.
+/// `pages[i]` is a logical page number and `ops[i]` its operation. An empty `ops` means that every page
+/// is written, which saves generators of pure writes a byte a command. Most workloads give no hints.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Logical page numbers (page, not byte, units).
+    /// Logical page numbers, in pages and not bytes.
     pub pages: Vec<u32>,
-    /// One operation a page, or empty: all are writes.
+    /// One operation a page, or empty if all are writes.
     pub ops: Vec<Op>,
-    /// Hints and those taken back, in the order in which the host says so.
+    /// Hints and hints taken back, in the order in which the host gives them.
     pub hints: Vec<Hint>,
-    /// Writes of less than a page, in order: the number of the command, and how many bytes of its page
-    /// it leaves as they are. All other writes are of whole pages.
+    /// Writes of less than a page, in order: the number of the command, and the number of bytes of its
+    /// page that it leaves unchanged. All other writes are of whole pages.
     pub short: Vec<(u32, u32)>,
-    /// Flush commands, in order: each is the number of the command before which it comes. The empty
-    /// batch at the end of a workload has those behind its last command.
+    /// Flush commands, in order. Each is the number of the command before which it comes. The empty
+    /// batch at the end of a workload has the flushes behind its last command.
     pub flushes: Vec<u32>,
-    /// The stream of each command, [`NO_STREAM`] where it has none, or empty: no command has one. It says
-    /// who asks; a drive places writes by it.
+    /// The stream of each command, [`NO_STREAM`] if it has none, or empty if no command has one. It
+    /// names the origin of the command; a drive places writes by it.
     pub streams: Vec<StreamId>,
 }
 
@@ -92,7 +91,8 @@ impl Value for Batch {
 }
 
 impl Batch {
-    /// Commands a drive asks for at a time: large enough to look ahead in, small enough for cache.
+    /// The number of commands that a drive asks for at a time: large enough to look ahead in, small
+    /// enough for cache.
     pub const DEFAULT_LEN: usize = 4096;
 
     /// Empties the batch and keeps its memory.
@@ -105,13 +105,13 @@ impl Batch {
         self.streams.clear();
     }
 
-    /// What command number `command` does.
+    /// Returns the operation of command number `command`.
     #[inline]
     pub fn op(&self, command: usize) -> Op {
         self.ops.get(command).copied().unwrap_or(Op::Write)
     }
 
-    /// The stream of command number `command`, [`NO_STREAM`] if it has none.
+    /// Returns the stream of command number `command`, or [`NO_STREAM`] if it has none.
     #[inline]
     pub fn stream(&self, command: usize) -> StreamId {
         self.streams.get(command).copied().unwrap_or(NO_STREAM)
@@ -120,13 +120,13 @@ impl Batch {
 
 /// A stream of page commands.
 pub trait Workload: State + Send {
-    /// Replaces the content of `batch` by the next commands, at most `limit` of them; leaves it
-    /// without commands when the workload has ended. The commands are the same for every sequence of limits.
+    /// Replaces the content of `batch` by the next commands, at most `limit` of them. At the end of the
+    /// workload the batch has no commands. The commands are the same for every sequence of limits.
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;
 }
 
-/// Why a workload could not go on (a trace file that turns out to be damaged, for example).
-/// The text is one line, with the place and what to try.
+/// The reason why a workload could not go on, for example a trace file that turns out to be damaged. The
+/// text is one line, with the place and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WorkloadError(pub String);

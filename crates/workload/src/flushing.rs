@@ -1,10 +1,10 @@
-//! A host that flushes: puts a flush command behind every so many page writes of any workload, of page
+//! A host that flushes: it puts a flush command behind every N-th page write of any workload, of page
 //! commands or of requests with times.
 //!
-//! The count is of page writes, whole or short, over the whole run. Among page commands a flush comes
-//! behind the N-th, 2N-th, ... page write exactly, also inside a request of several pages. A request with
-//! a time stays whole, so its flush comes behind the request that has the N-th page write, and once if
-//! the request has several such writes.
+//! Page writes are counted over the whole run, whole ones and short ones. Among page commands a flush
+//! comes behind the N-th, 2N-th, ... page write exactly, also inside a request of several pages. A
+//! request with a time stays whole. Its flush comes behind the request that has the N-th page write, and
+//! once if the request has several such writes.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
@@ -13,18 +13,18 @@ use flashgc_base::stream::NO_STREAM;
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// A workload with a flush behind every so many of its page writes, besides its own flushes.
+/// A workload of page commands with a flush behind every `every`-th page write, besides its own flushes.
 pub struct Flushing {
     inner: Box<dyn Workload>,
     every: u64,
-    /// Page writes since the last flush.
+    /// The number of page writes since the last flush.
     writes: u64,
-    /// A flush is due before the next command.
+    /// `true` if a flush is due before the next command.
     due: bool,
 }
 
 impl Flushing {
-    /// A flush behind every `every` page writes of `inner`, at least 1.
+    /// Makes a workload with a flush behind every `every` page writes of `inner`. `every` is at least 1.
     pub fn new(inner: Box<dyn Workload>, every: u64) -> Self {
         assert!(every > 0, "a flush behind every 0 writes");
         Self { inner, every, writes: 0, due: false }
@@ -61,7 +61,7 @@ impl Workload for Flushing {
             flushes.push(0);
         }
         if batch.ops.is_empty() {
-            // All are writes: from one flush straight to the next.
+            // All are writes, so the flushes are evenly spaced.
             let mut next = self.every - self.writes;
             while next <= commands.into() {
                 flushes.push(next as u32);
@@ -89,22 +89,23 @@ impl Workload for Flushing {
     }
 }
 
-/// Requests with a flush behind every so many page writes, at the time of the request before it.
+/// Requests with a flush behind every `every`-th page write, at the time of the request before it.
 pub struct FlushingRequests {
     inner: Box<dyn RequestStream>,
     every: u64,
     page_size: u64,
-    /// Page writes since the last that was to be followed by a flush.
+    /// The number of page writes since the last one with a flush behind it.
     writes: u64,
-    /// The time of a flush that comes before the next request.
+    /// The time of a flush that comes before the next request, if one does.
     due_ns: Option<u64>,
-    /// Requests drawn; those before `next` are handed out.
+    /// The drawn requests. Those before `next` are handed out.
     drawn: Vec<TimedRequest>,
     next: usize,
 }
 
 impl FlushingRequests {
-    /// A flush behind every `every` page writes of `inner`, at least 1, on pages of `page_size` bytes.
+    /// Makes requests with a flush behind every `every` page writes of `inner`, on pages of `page_size`
+    /// bytes. `every` is at least 1.
     pub fn new(inner: Box<dyn RequestStream>, every: u64, page_size: u32) -> Self {
         assert!(every > 0 && page_size > 0, "a flush behind every 0 writes");
         let (writes, page_size) = (0, page_size.into());

@@ -1,13 +1,13 @@
-//! Streams by address: a table says which stream the writes of each range of bytes have. It stands for a
-//! host that keeps its tenants apart, or for a partition a tenant.
+//! Streams by address: a table names the stream of writes to each range of bytes. It stands for a host
+//! that keeps its tenants apart, or for a partition a tenant.
 //!
-//! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of
-//! `START, END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the
-//! range. The first line that holds the first byte of a write decides. Unlike fio, which reads 32 lines,
-//! stops without a word at a line that it cannot read, and gives writes outside all ranges placement
-//! identifier 0, the table may have any number of lines, a line that cannot be read is an error, and
-//! writes outside all ranges keep what the workload says: most have no stream. Streams are numbers from 0
-//! to 254.
+//! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of `START,
+//! END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the range.
+//! The first line that holds the first byte of a write decides. Streams are numbers from 0 to 254.
+//!
+//! Three things differ from fio. The table may have any number of lines, where fio reads 32. A line that
+//! cannot be read is an error, where fio stops without a message. Writes outside all ranges keep the
+//! stream of the workload, mostly none, where fio gives them placement identifier 0.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,15 +21,15 @@ use crate::requests::{RequestStream, TimedRequest};
 use crate::trace::{Fault, Place, TraceError};
 use crate::{Batch, Workload, WorkloadError};
 
-/// Which stream the writes of each range of bytes have.
+/// A table with the stream of writes to each range of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamRanges {
-    /// First bytes, ascending, each with the stream of the bytes from there to the next. Bytes before the
-    /// first have none.
+    /// The first bytes of steps, ascending, each with the stream up to the next step. Bytes before the
+    /// first step have none.
     steps: Vec<(u64, StreamId)>,
-    /// Those that its lines name.
+    /// The streams that the lines name.
     streams: BTreeSet<StreamId>,
-    /// Its lines.
+    /// The text of the table.
     text: String,
 }
 
@@ -42,17 +42,17 @@ impl StreamRanges {
     /// Reads a table from a file.
     ///
     /// # Errors
-    /// A file that cannot be read; a line that is not `START, END, STREAM`; no line at all.
+    /// The file cannot be read, a line is not `START, END, STREAM`, or there is no line.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let text = std::fs::read(path)
             .map_err(|error| TraceError::io(path, "read the ranges of streams", &error))?;
         Self::parse(path, &text)
     }
 
-    /// Reads a table from its text; `path` is for messages. Empty lines count for nothing.
+    /// Reads a table from its text; `path` is for messages. Empty lines are skipped.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), but for the file's own.
+    /// The errors of [`open`](Self::open) except those of reading the file.
     pub fn parse(path: &Path, text: &[u8]) -> Result<Self, TraceError> {
         let fault = |message: String| TraceError::new(path, Fault::Option, message).hint(HINT);
         let mut lines = Vec::new();
@@ -77,29 +77,29 @@ impl StreamRanges {
         }
     }
 
-    /// The streams that its lines name, ascending, also of lines that decide no write.
+    /// Returns the streams that the lines name, ascending, also those of lines that decide no write.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> {
         self.streams.iter().copied()
     }
 
-    /// The first byte that has a stream; 0 where none has.
+    /// Returns the first byte that has a stream, or 0 if none has.
     pub fn begin(&self) -> u64 {
         self.steps.first().map_or(0, |&(first, _)| first)
     }
 
-    /// The text that it was read from.
+    /// Returns the text that the table was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The stream of a write whose first byte is `byte`.
+    /// Returns the stream of a write whose first byte is `byte`.
     pub fn of(&self, byte: u64) -> Option<StreamId> {
         let step = self.steps.partition_point(|&(first, _)| first <= byte).checked_sub(1)?;
         named(self.steps[step].1)
     }
 }
 
-/// A line, or the byte of a fault and what is wrong.
+/// Reads a line. An error is the byte of the fault and the message.
 fn read_line(text: &str) -> Result<Line, (usize, String)> {
     let mut at = 0;
     let fields: Vec<(usize, &str)> = text
@@ -111,7 +111,7 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
         })
         .collect();
     let &[start, end, stream] = fields.as_slice() else {
-        // The first that is missing, or the first too many.
+        // The first column that is missing, or the first too many.
         let (at, found) =
             (fields.get(3).map_or(text.trim_end().len(), |more| more.0), fields.len());
         return Err((at, format!("found {found} columns, expected 3 (START, END, STREAM)")));
@@ -133,7 +133,7 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
     Ok((first, behind, id))
 }
 
-/// The lines as steps, of which each has the stream of the first line that holds it.
+/// Returns the lines as steps, each with the stream of the first line that holds it.
 fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
     let mut borders: Vec<(u64, usize, bool)> = Vec::with_capacity(2 * lines.len());
     for (number, &(first, behind, _)) in lines.iter().enumerate() {
@@ -158,7 +158,7 @@ fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
     steps
 }
 
-/// Page commands that have the stream of the first byte of their page.
+/// A workload whose commands have the stream of their page's first byte.
 pub struct Ranged {
     inner: Box<dyn Workload>,
     ranges: Arc<StreamRanges>,
@@ -166,8 +166,8 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// The commands of `inner` on pages of `page_size` bytes. Outside all of `ranges` they keep the
-    /// streams that they have.
+    /// Wraps the commands of `inner` on pages of `page_size` bytes. Outside all of `ranges` they keep
+    /// their streams.
     pub fn new(inner: Box<dyn Workload>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
         Self { inner, ranges, page_size: page_size.into() }
     }
@@ -192,14 +192,14 @@ impl Workload for Ranged {
     }
 }
 
-/// Requests that have the stream of their first byte.
+/// Requests with the stream of their first byte.
 pub struct RangedRequests {
     inner: Box<dyn RequestStream>,
     ranges: Arc<StreamRanges>,
 }
 
 impl RangedRequests {
-    /// The requests of `inner`. Outside all of `ranges` they keep the streams that they have.
+    /// Wraps the requests of `inner`. Outside all of `ranges` they keep their streams.
     pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>) -> Self {
         Self { inner, ranges }
     }

@@ -1,8 +1,8 @@
-//! Numbers with units inside specs: `3ms`, `32KiB`. It knows no parameter.
+//! Numbers with units inside specs, such as `3ms` and `32KiB`. It knows no parameter.
 
 use flashgc_base::spec::{SpecError, suggest};
 
-/// What a number measures.
+/// The quantity that a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A time span, in nanoseconds.
@@ -12,7 +12,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The units and what they come to.
+    /// Returns the units, each with its value in nanoseconds or bytes.
     fn units(self) -> &'static [(&'static str, f64)] {
         match self {
             Self::Time => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
@@ -28,8 +28,8 @@ impl Quantity {
         }
     }
 
-    /// The largest value, with which arithmetic in 64 bits and 53 is still safe: 1000 seconds,
-    /// 1 TiB.
+    /// Returns the largest value, 1000 seconds or 1 TiB, with the range in words. Arithmetic in 64 bits
+    /// and in 53 is safe with it.
     fn largest(self) -> (f64, &'static str) {
         match self {
             Self::Time => (1e12, "a time from 0s to 1000s"),
@@ -37,7 +37,7 @@ impl Quantity {
         }
     }
 
-    /// The unit that messages propose and canonical texts are written in.
+    /// Returns the unit that messages propose and canonical texts use, with its value.
     fn usual(self) -> (&'static str, f64) {
         match self {
             Self::Time => ("us", 1e3),
@@ -45,11 +45,12 @@ impl Quantity {
         }
     }
 
-    /// Reads the value of the parameter `name`, in nanoseconds or bytes. `form` is a whole spec
-    /// that would do, for the hint.
+    /// Reads the value of the parameter `name`, in nanoseconds or bytes. `form` is the text of the hint:
+    /// how to write the value.
     ///
     /// # Errors
-    /// No number, a negative one, none or an unknown unit, more than 1000 s or 1 TiB.
+    /// The text is no number or a negative one, the unit is missing or unknown, or the value exceeds
+    /// 1000 s or 1 TiB.
     pub fn parse(self, name: &str, text: &str, form: &str) -> Result<f64, SpecError> {
         let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
         let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -74,7 +75,7 @@ impl Quantity {
         }
     }
 
-    /// The value as it can be typed again, to the last digit.
+    /// Returns the value in a form that can be typed again, exact to the last digit.
     pub fn format(self, value: f64) -> String {
         let (unit, factor) = self.usual();
         format!("{}{unit}", value / factor)

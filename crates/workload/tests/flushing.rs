@@ -1,11 +1,11 @@
-//! A flush behind every so many page writes, at the same places for any batch limits.
+//! A flush comes behind every so many page writes, at the same places for any batch limits.
 
 use crate::generate_common::spec;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 
-/// The number of page writes, and of commands, before each flush among the first commands.
+/// Returns the number of page writes, and of commands, before each flush among the first commands.
 fn places(mut workload: impl Workload, limits: &[usize], commands: usize) -> Vec<(u64, usize)> {
     let (mut batch, mut places) = (Batch::default(), Vec::new());
     let (mut writes, mut done) = (0, 0);

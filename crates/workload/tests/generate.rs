@@ -1,4 +1,4 @@
-//! Specs of generators: what parses to what, what is refused with which words; and that commands
+//! Specs of generators: accepted texts and their meaning, refused texts and their messages. Commands
 //! depend on the spec, the pages and the seed alone. Distributions have their own file.
 
 use crate::generate_common::{draw, draw_ops, spec};
@@ -29,8 +29,8 @@ const SPECS: &[&str] = &[
     "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",
 ];
 
-/// These, and every other generator with its defaults; `frequency` draws from a file that it must be
-/// given.
+/// Returns [`SPECS`], and every other generator with its defaults. `frequency` is left out, as it must
+/// be given a file to draw from.
 fn specs() -> Vec<&'static str> {
     let others = generators()
         .iter()
@@ -104,7 +104,7 @@ fn a_batch_has_no_more_than_a_few_mebibytes_whatever_its_limit() {
     assert!(!batch.pages.is_empty() && batch.pages.len() <= 1 << 20);
 }
 
-/// Words as the documentation of the bulk source states them, from the published generator.
+/// Returns words as the documentation of the bulk source states them, from the published generator.
 fn words(seed: u64, name: &str) -> impl Iterator<Item = u64> {
     let mut stream = Stream::new(seed, name);
     let mut lanes: Vec<_> =
@@ -112,7 +112,7 @@ fn words(seed: u64, name: &str) -> impl Iterator<Item = u64> {
     (0..).map(move |i| lanes[i % 16].next_u64())
 }
 
-/// A page below `bound` from 32 bits, drawn again from `redraw` if they are among the rejected.
+/// Draws a page below `bound` from 32 bits, or from `redraw` if they are among the rejected.
 fn bounded(bits: u64, bound: u32, redraw: &mut Stream) -> u32 {
     let product = (bits & 0xffff_ffff) * u64::from(bound);
     let rejected = (1u64 << 32) % u64::from(bound);
@@ -174,7 +174,7 @@ const RECORDED: &[u64; 13] = &[
     0x6d0a_6608_5458_228a,
 ];
 
-/// The error of a spec, or of opening it over 100 pages, as a person sees it.
+/// Returns the error of a spec, or of opening it over 100 pages, as a person sees it.
 fn error(text: &str) -> String {
     let opened = GeneratorSpec::parse(text).and_then(|spec| spec.open(100, 1));
     match opened {

@@ -37,7 +37,7 @@ fn uniform_and_class_draws_have_no_bias_from_the_bounded_draw() {
     assert_distributed("classes", &[hot, DRAWS as u64 - hot], &[0.3, 0.7]);
 }
 
-/// Two classes as the documentation of `hotcold` states them.
+/// Returns the probabilities of two classes as the documentation of `hotcold` states them.
 fn two_classes(pages: u32, hot: u32, share: f64) -> Vec<f64> {
     (0..pages)
         .map(|page| match page < hot {
@@ -70,7 +70,7 @@ fn one_class_with_everything_is_uniform() {
     assert_eq!(draw("hotcold:f=0,r=0", 1000, 1, 5000), uniform);
 }
 
-/// P(page) of classes that lie one after the other: (pages, share) of each.
+/// Returns P(page) of classes that lie one after the other. `all` has the pages and the share of each.
 fn classes(all: &[(u32, f64)]) -> Vec<f64> {
     all.iter().flat_map(|&(n, share)| vec![share / f64::from(n); n as usize]).collect()
 }
@@ -161,7 +161,7 @@ fn the_80_20_rule_gives_its_shares_and_is_uniform_at_50() {
     }
 }
 
-/// 1^-theta + ... + n^-theta, small terms first.
+/// Returns 1^-theta + ... + n^-theta, small terms first.
 fn harmonic(n: u32, theta: f64) -> f64 {
     (1..=n).rev().map(|k| f64::from(k).powf(-theta)).sum()
 }
@@ -271,7 +271,7 @@ fn zipf_scatters_ranks_over_all_pages_the_same_way_for_every_seed() {
     assert!(all.into_iter().eq(0..pages), "two ranks have one page");
 }
 
-/// P(page) of the truncated normal, from half the width of the address space in sigmas.
+/// Returns P(page) of the truncated normal, from half the width of the address space in sigmas.
 fn normal(pages: u32, half: f64) -> Vec<f64> {
     let cut = |page: u32| {
         let z = half * (2.0 * f64::from(page) / f64::from(pages) - 1.0);

@@ -70,7 +70,7 @@ fn line_ends_and_compression_make_no_difference() {
     }
 }
 
-/// The error of a table, without the folder it lies in.
+/// Returns the error of a table, without the folder it lies in.
 fn error(content: &[u8]) -> String {
     let folder = TempDir::new().unwrap();
     let path = file(&folder, "t.csv", content);

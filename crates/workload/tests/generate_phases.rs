@@ -1,4 +1,4 @@
-//! Working sets and phases: who is in the set, for how long, and how often each is used.
+//! Working sets and phases: the members of the set, the length of phases, and the use of each member.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Generators with requests that are no page: every request is the one that the generator draws over as
-//! many places as there are requests side by side.
+//! Generators with requests of another size than a page. Each request is the one that the generator
+//! draws over as many places as there are requests side by side.
 
 use crate::generate_common::{draw_ops, spec};
 use flashgc_base::stream::NO_STREAM;
@@ -16,10 +16,10 @@ const SPECS: [&str; 5] = [
     "hotcold:f=0.2,r=0.8",
 ];
 
-/// A command: operation, page, bytes of the page that it leaves.
+/// A command: its operation, its page, and the bytes of the page that it leaves unchanged.
 type Command = (Op, u32, u32);
 
-/// The first `commands`, asked for in batches of these sizes in turn.
+/// Returns the first `commands`, drawn in batches of these sizes in turn.
 fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> Vec<Command> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -42,14 +42,14 @@ fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> 
     all
 }
 
-/// Operation and place of the first requests over so many places.
+/// Returns operation and place of the first requests over `slots` places.
 fn slots(text: &str, slots: u32, seed: u64, count: usize) -> Vec<(Op, u32)> {
     let (pages, mut ops) = draw_ops(text, slots, seed, count);
     ops.resize(pages.len(), Op::Write);
     ops.into_iter().zip(pages).collect()
 }
 
-/// The commands of `slots`, one by one.
+/// Returns the commands of `slots` by the definition, one by one.
 fn by_the_book(slots: &[(Op, u32)], request: u32) -> Vec<Command> {
     let mut commands = Vec::new();
     for &(op, slot) in slots {

@@ -1,12 +1,12 @@
-//! The TPC-C generator: how often each table is read and written, worked out from the transactions'
+//! The TPC-C generator: the numbers of reads and writes of each table, worked out from the transactions'
 //! profiles, and the skew within the tables from NURand's closed form.
 
 use crate::generate_common::draw_ops;
 use flashgc_workload::Op;
 use flashgc_workload::generate::GeneratorSpec;
 
-/// Where the tables of two warehouses begin on pages of 16 KiB: by page 184, 172, 199, 25, 53, 682,
-/// 2048, 303 and 356 rows of TPC-C's clause 1.2.1 (89, 95, 82, 655, 306, 24, 8, 54 and 46 bytes).
+/// The first page of each table of two warehouses, on pages of 16 KiB. A page has 184, 172, 199, 25, 53,
+/// 682, 2048, 303 and 356 rows of TPC-C's clause 1.2.1 (89, 95, 82, 655, 306, 24, 8, 54 and 46 bytes).
 const FIRST: [(&str, u32); 9] = [
     ("warehouse", 0),
     ("district", 1),
@@ -21,7 +21,7 @@ const FIRST: [(&str, u32); 9] = [
 const PAGES: u32 = 8947;
 const COMMANDS: usize = 3_000_000;
 
-/// Reads and writes of each table.
+/// Returns the numbers of reads and writes of each table.
 fn traffic(pages: &[u32], ops: &[Op]) -> [(f64, f64); 9] {
     let mut counts = [(0.0, 0.0); 9];
     for (&page, op) in pages.iter().zip(ops) {
@@ -75,9 +75,9 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     // a multiple of ten, on two in about 9.5 of 303 cases. New-Order and Delivery.
     let lines = found[7].1 / transactions;
     assert!((0.85..0.85 * 1.06).contains(&lines), "{lines}");
-    // A last name is asked for in 60% of 0.43 + 0.04 cases, and all who have it are read: one of the
-    // first thousand customers, and each of the other 2000 with the name's own chance P, as their
-    // names are drawn like those asked for. C only moves the names on.
+    // A last name is drawn in 60% of 0.43 + 0.04 cases, and all who have it are read: one of the first
+    // thousand customers, and each of the other 2000 with the name's own chance P, as customers' names
+    // are drawn in the same way. C only moves the names on.
     let mut chances = vec![0.0; 1000];
     for pair in 0..256_000 {
         chances[((pair / 1000) | (pair % 1000)) % 1000] += 1.0 / 256e3;

@@ -1,5 +1,5 @@
-//! Requests with arrival times: distributions and arrival processes against closed forms, with
-//! fixed seeds and bounds of four standard errors; what the synthetic generator promises; specs.
+//! Requests with arrival times: distributions and arrival processes against closed forms, with fixed
+//! seeds and bounds of four standard errors; the promises of the synthetic generator; specs.
 
 use flashgc_base::rng::Stream;
 use flashgc_workload::Op;
@@ -10,7 +10,7 @@ use flashgc_workload::units::Quantity;
 
 const DRAWS: usize = 400_000;
 
-/// Mean and variance of `values`.
+/// Returns mean and variance of `values`.
 fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -116,7 +116,7 @@ fn bursts_have_the_moments_of_the_interrupted_poisson_process() {
     assert!(variance > 5.0 * m * m);
 }
 
-/// The first requests of a spec over `pages` pages of 4 KiB.
+/// Returns the first requests of a spec over `pages` pages of 4 KiB.
 fn requests(text: &str, pages: u32, count: usize) -> Vec<TimedRequest> {
     let space = Space { logical_pages: pages, page_size: 4096, request_size: 4096 };
     let source = Requests::parse(text).unwrap();

@@ -45,7 +45,7 @@ fn all(mut stream: impl RequestStream, limit: usize) -> Vec<TimedRequest> {
     }
 }
 
-/// (arrival in us, operation, byte, bytes) of each.
+/// Returns arrival in us, operation, first byte and bytes of each request.
 fn rows(requests: &[TimedRequest]) -> Vec<(u64, Op, u64, u32)> {
     requests.iter().map(|one| (one.arrival_ns / 1000, one.op, one.offset, one.bytes)).collect()
 }
@@ -70,7 +70,7 @@ fn requests_keep_their_bytes_and_stay_in_one_piece() {
         (120, Op::Read, 4096, 4096),
     ];
     assert_eq!(rows(trace.requests()), expected);
-    // There is room for all four pages, unless floor is asked for.
+    // There is room for all four pages, unless floor is chosen.
     assert_eq!((trace.logical_pages(1), trace.logical_pages(2), trace.logical_pages(3)), (4, 4, 6));
     let floor = File::new(MIXED).paged(Paging::Floor, Numbering::Address);
     assert_eq!((floor.logical_pages(2), floor.logical_pages(3)), (4, 3));

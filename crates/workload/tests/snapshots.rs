@@ -1,5 +1,5 @@
-//! Generators, mixtures, requests and replays that are saved somewhere and read into one made anew go on
-//! alike.
+//! Generators, mixtures, requests and replays go on alike after they are saved and restored into new
+//! ones.
 
 use crate::generate_common::spec;
 use flashgc_base::rng::Stream;
@@ -29,8 +29,8 @@ fn restore(state: &mut (impl State + ?Sized), bytes: &[u8]) -> Result<(), Fault>
     from.end()
 }
 
-/// Draws batches of odd sizes from `one`, saves it, and compares what comes with what comes from
-/// `other`, which is restored.
+/// Draws batches of odd sizes from `one` and saves it. Then compares its next commands with those of
+/// `other`, into which it is restored.
 fn goes_on(what: &str, seed: u64, one: &mut dyn Workload, other: &mut dyn Workload) {
     let mut limits = Stream::new(seed, what);
     let (mut batch, mut again) = (Batch::default(), Batch::default());
@@ -123,8 +123,8 @@ fn flushing_goes_on_alike() {
     }
 }
 
-/// Draws requests from `one`, saves it, and compares what comes with what comes from `other`, which is
-/// restored.
+/// Draws requests from `one` and saves it. Then compares its next requests with those of `other`, into
+/// which it is restored.
 fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
     let (mut batch, mut again) = (Vec::new(), Vec::new());
     for limit in [1, 7, 500, 30] {

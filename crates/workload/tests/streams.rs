@@ -1,4 +1,4 @@
-//! The streams of writes: by the generators, which also keep to their parts of the drive, and by address.
+//! The streams of writes: by generators, which also keep to their parts of the drive, and by address.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use flashgc_workload::requests::{RequestStream, Requests, Space};
 use flashgc_workload::{Batch, Op, Ranged, RangedRequests, StreamRanges, Workload};
 use proptest::prelude::*;
 
-/// A command: operation, page, stream.
+/// A command: its operation, page and stream.
 type Command = (Op, u32, u8);
 
-/// The first `commands`, asked for in batches of these sizes in turn.
+/// Returns the first `commands`, drawn in batches of these sizes in turn.
 fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> Vec<Command> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -28,7 +28,7 @@ fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> 
     all
 }
 
-/// What a workload over `pages` pages asks for, whatever the size of its batches.
+/// Returns the commands of a workload over `pages` pages. They must be the same for all batch sizes.
 fn commands(text: &str, pages: u32) -> Vec<Command> {
     let open = || spec(text).open(pages, 1).unwrap();
     let one = drain(open(), &[4096], 3000);
@@ -51,7 +51,7 @@ fn tenants_work_side_by_side_and_name_their_writes() {
             0..50 => assert_eq!(stream, 0),
             _ => {
                 assert_eq!(op, Op::Write);
-                // Two parts overlap: who writes is told by whose turn the page is.
+                // Two parts overlap. The writer of a page is the part whose turn the page is.
                 let who = usize::from(stream == NO_STREAM);
                 assert_eq!(page, last[who]);
                 assert!(stream == [254, NO_STREAM][who]);

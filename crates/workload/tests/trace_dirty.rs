@@ -1,5 +1,5 @@
-//! Dirty and clean events: hints of a replay and those taken back, in our own formats, and what a
-//! write-ahead log says.
+//! Dirty and clean events: hints of a replay and those taken back, in our own formats, and in the text
+//! of a write-ahead log.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use flashgc_workload::{Batch, Op, Workload};
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev\n";
 
-/// A CSV of `w7 m3 c3 r1 d2`: a page of 512 bytes each.
+/// Returns the CSV of `w7 m3 c3 r1 d2`: a page of 512 bytes each.
 fn csv(events: &str) -> String {
     let mut text = HEADER.to_owned();
     for (time, word) in events.split_whitespace().enumerate() {
@@ -29,7 +29,7 @@ fn load(path: &Path, memory_limit: u64) -> TraceSource {
         .unwrap()
 }
 
-/// What a replay hands out, `limit` commands at a time: commands and hints in their order.
+/// Returns the commands and hints of a replay in their order, drawn `limit` commands at a time.
 fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> String {
     let mut replay = source.open(pages, Replay::Passes(passes)).unwrap();
     let (mut batch, mut words) = (Batch::default(), Vec::new());
@@ -164,7 +164,7 @@ fn our_formats_keep_them() {
     convert(file("a.csv"), file("b.flashgc"), &options, |_| true).unwrap();
     convert(file("b.flashgc"), file("c.csv"), &options, |_| true).unwrap();
     assert_eq!(std::fs::read_to_string(file("c.csv")).unwrap(), text);
-    // What was written becomes what is dirty.
+    // Writes become dirty events.
     let options = ConvertOptions { as_dirty: true, ..ConvertOptions::default() };
     convert(file("a.csv"), file("d.csv"), &options, |_| true).unwrap();
     assert_eq!(std::fs::read_to_string(file("d.csv")).unwrap(), csv("m5 m5 r7 d5 m7 m0 c7"));

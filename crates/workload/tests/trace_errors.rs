@@ -1,4 +1,4 @@
-//! What is said about traces that cannot be used: one line, with the place and what to try.
+//! Error texts of traces that cannot be used: one line, with the place and what to try.
 
 use std::fs;
 use std::io::Read;
@@ -23,7 +23,7 @@ fn error(text: &str) -> String {
     read(text.as_bytes()).unwrap_err().to_string()
 }
 
-/// The error of a trace whose second line is bad.
+/// Returns the error of a trace whose second line is bad.
 fn second_line(format: &str, first: &str, second: &str) -> String {
     let format = Some(find(format).unwrap());
     let text = format!("{first}\n{second}\n");
@@ -288,7 +288,7 @@ fn a_torn_last_record_is_named() {
     assert_eq!((reader.skipped(), reader.ignored()), (1, 1));
 }
 
-/// A stream of `x` without a line end, which counts what is taken from it.
+/// A stream of `x` without a line end, which counts the bytes taken from it.
 struct Endless(u64);
 
 impl Read for Endless {
@@ -419,7 +419,7 @@ fn a_line_of_blkparse_is_read_to_its_end() {
     ] {
         assert_eq!(blkparse(line), format!("memory:2:{column}: {message}{HINT}"), "{line}");
     }
-    // What moves no data is no request: flushes, and SCSI commands with and without their bytes.
+    // Events that move no data are no requests: flushes, and SCSI commands with and without their bytes.
     for line in
         ["FN [x]", "FWS 0 + 0 [x]", "R 36 (12 00 24) [x]", "R (12 00 24) [0]", "N 0 + 8 [x]"]
     {
@@ -687,7 +687,7 @@ fn times_of_commits_that_are_none_are_named() {
     assert!(reader.notes()[0].ends_with("there is no commit or abort, and all times are 0"));
 }
 
-/// The memory that a compressed file asks for is bounded, whatever its head says.
+/// The memory for a compressed file is bounded, whatever its header requests.
 #[test]
 fn a_window_without_measure_is_refused() {
     let said = |data: Vec<u8>| {

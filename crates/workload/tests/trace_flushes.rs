@@ -1,4 +1,4 @@
-//! Flush commands of traces: which lines and records ask for one, and where it comes in a replay.
+//! Flush commands of traces: the lines and records that stand for one, and its place in a replay.
 
 use std::path::PathBuf;
 
@@ -16,14 +16,14 @@ fn keeping() -> ReadOptions {
     ReadOptions { keep_flushes: true, ..ReadOptions::default() }
 }
 
-/// Operations, first sectors and times (us) of a trace in memory, flushes among them.
+/// Returns operations, first sectors and times (us) of a trace in memory, flushes among them.
 fn kept(bytes: &[u8]) -> Vec<(Op, i64, u64)> {
     let reader = trace_common::reader(bytes, &keeping()).unwrap();
     let requests: Result<Vec<Request>, TraceError> = reader.requests().collect();
     let requests = requests.unwrap();
     let flushes = || requests.iter().filter(|request| request.op == Op::Flush);
     assert!(flushes().all(|flush| (flush.offset, flush.size) == (0, 0)));
-    // Without them, the same requests in the same order, and they are counted.
+    // Without flushes the requests are the same, in the same order, and flushes are counted.
     let mut reader = trace_common::reader(bytes, &ReadOptions::default()).unwrap();
     let (mut without, mut block) = (Vec::new(), Vec::new());
     while reader.next_block(&mut block).unwrap() {
@@ -74,7 +74,7 @@ fn flushes_of_blkparse_by_hand() {
     // 5 lines with requests of 11; the others, with a flush or without, are no requests.
     assert_eq!((stats.requests, stats.writes, stats.flushes, stats.ignored_lines), (5, 4, 7, 6));
     assert_eq!(stat(&keeping()), stats);
-    // Of a device that is not read there are none.
+    // A device that is not read has none.
     let options = ReadOptions { devices: vec![3], ..keeping() };
     let mut reader = trace_common::reader(text.as_bytes(), &options).unwrap();
     assert!(!reader.next_block(&mut Vec::new()).unwrap());
@@ -184,7 +184,7 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
     path
 }
 
-/// Page commands and, as `None`, flushes of a replay, asked for in batches of these sizes in turn.
+/// Returns page commands and, as `None`, flushes of a replay, drawn in batches of these sizes in turn.
 fn drain(mut replay: impl Workload, limits: &[usize]) -> Vec<Option<(Op, u32)>> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -260,7 +260,7 @@ proptest! {
             let replay = source.open(logical_pages, Replay::Passes(3)).unwrap();
             let expected = [once.clone(), once.clone(), once].concat();
             prop_assert_eq!(drain(replay, &limits), expected);
-            // Nobody asked for them: there are none.
+            // Without `keep_flushes` there are none.
             let options = SourceOptions { kinds, memory_limit, ..SourceOptions::default() };
             let source = TraceSource::load(&path, options).unwrap();
             let found = drain(source.open(logical_pages, Replay::Passes(1)).unwrap(), &limits);

@@ -1,5 +1,5 @@
-//! Every registered format on small made-up traces: detected, read exactly, whatever they are
-//! packed in; and never a panic on damaged ones.
+//! Every registered format on small made-up traces: detected and read exactly in any packing, and never
+//! a panic on damaged ones.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -103,7 +103,7 @@ type Packer = fn(&[u8]) -> Vec<u8>;
 const PACKERS: [(&str, Packer); 5] =
     [("gzip", gzip), ("bzip2", bzip2), ("xz", xz), ("zstd", zstd), ("tar", tar)];
 
-/// An MSR trace of some 200 KB, so that it spans several reads and any cut leaves much to lose.
+/// Returns an MSR trace of some 200 KB, so that it spans several reads and any cut leaves much to lose.
 fn long_trace() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..4000u64 {
@@ -166,7 +166,7 @@ fn a_cut_in_packed_data_is_an_error_that_names_the_packing() {
     assert!(error.to_string().contains("more than 5 layers"), "{error}");
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the mutations are the same in every run.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014), with which mutations are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -204,7 +204,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Reads all that can be read; returns how many requests there were.
+/// Reads as much as can be read. Returns the number of requests.
 fn read_any(bytes: &[u8], options: &ReadOptions) -> Option<usize> {
     let mut reader = reader(bytes, options).ok()?;
     let (mut count, mut block) = (0, Vec::new());

@@ -1,5 +1,5 @@
-//! Traces whose pages keep the numbers that they have on their drive, and recordings, which say how large
-//! that drive is.
+//! Traces whose pages keep the numbers that they have on their drive, and recordings, which name the
+//! size of that drive.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn write(page: i64) -> Request {
     on(Op::Write, page, 1)
 }
 
-/// Saves requests as CSV, or as the recording of a drive of so many bytes.
+/// Saves requests as CSV, or as the recording of a drive of `address_space` bytes.
 fn save(folder: &Path, requests: &[Request], address_space: Option<u64>) -> PathBuf {
     if let Some(bytes) = address_space {
         let path = folder.join("recording.flashgc");
@@ -62,7 +62,7 @@ fn timed(path: &Path, paging: PagingOptions) -> Result<TimedTrace, TraceError> {
     TimedTrace::load(path, &ReadOptions::default(), paging, Disorder::Refuse, |_| true)
 }
 
-/// Everything that a replay hands out: commands and hints in their order.
+/// Returns the commands and hints of a replay in their order.
 fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Vec<(Op, u32)> {
     let mut replay = source.open(pages, Replay::Passes(passes)).unwrap();
     let (mut batch, mut all) = (Batch::default(), Vec::new());
@@ -221,7 +221,7 @@ fn a_recording_says_of_what_drive_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let requests = [write(9), write(3)];
     let path = save(folder.path(), &requests, Some(100 * PAGE + 1));
-    // Its pages keep their numbers unless somebody says otherwise.
+    // Its pages keep their numbers unless another numbering is chosen.
     let source = load(&path, PagingOptions::default(), 0).unwrap();
     assert_eq!(source.given().unwrap().recorded(), Some(100));
     assert_eq!(replayed(&source, 100, 1, 9), [(Op::Write, 9), (Op::Write, 3)]);
@@ -237,7 +237,7 @@ fn a_recording_says_of_what_drive_it_is() {
     };
     assert_eq!(stat(&path), Some(100 * PAGE + 1));
     assert_eq!(NativeFile::open(&path).unwrap().address_space(), stat(&path));
-    // A copy in the same format says so too; no other format does.
+    // A copy in the same format keeps the address space; no other format does.
     for (name, expected) in
         [("a.flashgc", stat(&path)), ("a.flashgc.zst", stat(&path)), ("a.csv", None)]
     {
@@ -272,7 +272,7 @@ fn the_address_space_is_eight_bytes_of_the_header_and_under_its_checksum() {
 }
 
 proptest! {
-    /// By the book: a set of the pages that are accessed at any time.
+    /// The reference is a set of the pages that are accessed at any time.
     #[test]
     fn replays_have_the_pages_that_are_accessed_by_their_numbers(
         drawn in prop::collection::vec((0..5usize, 0..1000u64, 0..9000u64), 1..60),

@@ -11,11 +11,10 @@ use flashgc_workload::trace::{
     DeviceNumbers, Paging, PagingOptions, ReadOptions, Request, TraceReader, TraceStat,
 };
 
-/// The unit of a native file's times, which the normalised copies were computed from in floating
-/// point.
+/// The unit of a native file's times, from which the normalised copies were computed in floating point.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// 100 ns.
+    /// Steps of 100 ns.
     FileTime,
     Seconds,
     Milliseconds,
@@ -23,7 +22,7 @@ enum Unit {
     Nanoseconds,
 }
 
-/// A row of the README's table, and what else is known of the trace.
+/// A row of the README's table, with the format of the trace and the unit of its times.
 struct Known {
     name: &'static str,
     format: &'static str,
@@ -112,7 +111,7 @@ fn native_file(folder: &Path) -> PathBuf {
     files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("raw_")).unwrap()
 }
 
-/// A row as the normalised copies have it: the exact time, put through the floating point that
+/// Returns a row as the normalised copies have it: the exact time goes through the floating point that
 /// made the copy, which is the native number times the factor to microseconds.
 fn row(request: &Request, unit: Unit) -> String {
     let ns = request.time_ns;
@@ -163,14 +162,14 @@ fn native_files_give_exactly_the_normalised_rows() {
     }
 }
 
-/// A value as the README prints it, with as many decimals.
+/// Returns a value as the README prints it, with as many decimals.
 fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10f64.powi(decimals);
     (value * unit).round() / unit
 }
 
-/// Table 2 and Table 3 of the d-choices paper by the book: page requests, percent of writes among
-/// them, percent of the pages that are only read, and percent of the pages that receive 20, 40, 60
+/// Computes Table 2 and Table 3 of the d-choices paper by definition: page requests, percent of writes
+/// among them, percent of the pages that are only read, and percent of the pages that receive 20, 40, 60
 /// and 80% of the page requests.
 fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
     let mut accesses: HashMap<(u32, i64), (u64, u64)> = HashMap::new();
@@ -193,7 +192,7 @@ fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
     let percent = |part: f64, whole: f64| 100.0 * part / whole;
     let locality = [1, 2, 3, 4].map(|fifths| {
         let enough = |n: &usize| 5 * counts[..*n].iter().sum::<u64>() >= fifths * all;
-        // Sums grow with n: the first that is enough by halving.
+        // Sums grow with n, so halving finds the first that is enough.
         let (mut below, mut least) = (0, counts.len());
         while least - below > 1 {
             let middle = (below + least) / 2;

@@ -1,5 +1,5 @@
-//! References to memory: what lackey prints, our own format, and the filter that leaves out what no
-//! larger memory notices.
+//! References to memory: the output of lackey, our own format, and the filter that leaves out references
+//! without effect on a large enough memory.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ fn access(op: Op, offset: i64, size: u64) -> Request {
     Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }
 }
 
-/// The (page, write) references of a file that `requests` are written to.
+/// Writes `requests` to a file. Returns its references (page, `true` for a write) and the properties of
+/// the recording.
 fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pages");
@@ -39,8 +40,8 @@ fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Reco
     (references, reader.recorded().unwrap())
 }
 
-/// What an LRU memory of `capacity` pages does: every page that comes, and every page that goes with
-/// whether it was written. A list that is searched and shifted.
+/// Returns the events of an LRU memory of `capacity` pages: each page that comes in, and each page
+/// evicted with `true` if it was written. The memory is a list that is searched and shifted.
 fn lru(references: &[(u64, bool)], capacity: usize) -> Vec<(u64, Option<bool>)> {
     let (mut memory, mut events): (Vec<(u64, bool)>, _) = (Vec::new(), Vec::new());
     for &(page, write) in references {
@@ -62,7 +63,7 @@ fn lru(references: &[(u64, bool)], capacity: usize) -> Vec<(u64, Option<bool>)> 
     events
 }
 
-/// References with loops, a moving hot set, and far jumps.
+/// Generates references with loops, a moving hot set, and far jumps.
 fn made_up(seed: u64) -> Vec<(u64, bool)> {
     let mut rng = Stream::new(seed, "references");
     (0..6000u64)
@@ -100,7 +101,8 @@ fn filtered_references_are_the_same_to_every_lru_memory_that_is_large_enough() {
                 assert!(found == expected, "seed {seed}, filter {filter}, memory {capacity}");
             }
         }
-        // It does leave out, and no more than it may: a memory of half the pages notices.
+        // The filter does leave out references, and no more than it may: a memory of half the pages
+        // shows a difference.
         let (kept, _) = written(&requests, PagesOptions { page_size: 512, filter: 40 });
         assert!(kept.len() < all.len() / 2, "{} of {}", kept.len(), all.len());
         assert_ne!(lru(&kept, 5), lru(&all, 5));
@@ -132,12 +134,12 @@ fn references_worked_by_hand_through_the_filter() {
     assert_eq!(kept("AAaab", 0), "Ab");
     // Fewer than two others between the outer two of three a: the middle one goes.
     assert_eq!(kept("ababab", 2), "abab");
-    // Two others (b and c) between the first and the third a: the second stays; then c alone is in
-    // between, and of "caca" the second a goes, after which the two c come in a row.
+    // Two others (b and c) lie between the first and the third a, so the second stays. Then only c lies
+    // between, and the second a of "caca" goes, after which the two c are in a row.
     assert_eq!(kept("abacacab", 2), "abacab");
     assert_eq!(kept("abacacab", 3), "abcab");
-    // The write of a left-out reference comes with the next one that is kept, and the first write
-    // after a read stays where it is.
+    // The write of a left-out reference moves to the next one that is kept. The first write after a read
+    // stays where it is.
     assert_eq!(kept("abAbAba", 2), "abAbA");
 }
 

@@ -24,7 +24,7 @@ fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
     Request { time_ns: 0, offset: first * 4096, size: pages * 4096, device, op, stream: NO_STREAM }
 }
 
-/// All commands of a replay, asked for in batches of these sizes in turn.
+/// Returns all commands of a replay, drawn in batches of these sizes in turn.
 fn drain(mut replay: Replayer, limits: &[usize], most: usize) -> Vec<(Op, u32)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -41,7 +41,7 @@ fn drain(mut replay: Replayer, limits: &[usize], most: usize) -> Vec<(Op, u32)> 
     all
 }
 
-/// The same by the book: a dictionary and lists.
+/// Returns the commands of a replay by definition, with a dictionary and lists.
 fn reference(
     requests: &[Request],
     kinds: Kinds,

@@ -28,8 +28,8 @@ fn write(offset: i64, size: u64) -> Request {
     Request { time_ns: 0, offset, size, device: 0, op: Op::Write, stream: NO_STREAM }
 }
 
-/// Commands of a replay, asked for in batches of these sizes in turn: operation, page, and the bytes of
-/// the page that a write leaves.
+/// Returns the commands of a replay, drawn in batches of these sizes in turn: operation, page, and the
+/// bytes of the page that a write leaves unchanged.
 fn drain(mut replay: Replayer, limits: &[usize]) -> Vec<(Op, u32, u32)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -51,7 +51,7 @@ fn drain(mut replay: Replayer, limits: &[usize]) -> Vec<(Op, u32, u32)> {
     all
 }
 
-/// The pages of a request with the bytes that it has of each, by the book.
+/// Returns the pages of a request by definition, with the number of its bytes on each.
 fn pieces(request: &Request, options: &PagingOptions) -> Vec<((u32, i64), u64)> {
     let page = options.page_size as i64;
     let start = request.offset + i64::from(options.alignment_offset);
@@ -254,8 +254,8 @@ proptest! {
     }
 }
 
-/// Checks that one pass of a trace writes as many bytes as its requests do, with every page on the
-/// drive, and on a drive that has room for a half of them: the bytes on that half.
+/// Checks that one pass of a trace writes as many bytes as its requests do. It does so with every page
+/// on the drive, and with room for half of them, where the bytes on that half count.
 fn bytes_are_those_of_the_requests(path: &Path, read: &ReadOptions) {
     let requests: Vec<Request> = match TraceReader::open(path, read) {
         Ok(reader) => reader.requests().map_while(Result::ok).collect(),

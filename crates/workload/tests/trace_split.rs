@@ -1,4 +1,4 @@
-//! A trace of many volumes falls apart into the requests of each, whatever the memory.
+//! A trace of many volumes is split into the requests of each, with any amount of memory.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn split(paths: &[PathBuf], folder: &Path, options: SplitOptions) -> Result<Volu
     splitter.finish()
 }
 
-/// The requests of a volume, from the file that is made of it.
+/// Returns the requests of a volume, from the file that is made of it.
 fn requests_of(volumes: &Volumes, index: usize, folder: &Path) -> Vec<Request> {
     let path = folder.join(format!("volume-{index}.flashgc"));
     volumes.write(index, &path).unwrap();

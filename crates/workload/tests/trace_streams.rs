@@ -15,8 +15,8 @@ use proptest::prelude::*;
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev,stream\n";
 
-/// Pages 2, 3, 4, 7 and 9 are accessed: they become 0 to 4. One write is of three pages, the last of
-/// them in part; one discard is of a page, one of none that is accessed.
+/// A trace that accesses pages 2, 3, 4, 7 and 9, which become 0 to 4. One write covers three pages, the
+/// last of them in part. One discard covers a page, and one covers none that is accessed.
 const MIXED: &str = "0.000,W,8192,10000,0,3\n\
                      1.000,R,28672,4096,0,0\n\
                      2.000,W,28672,4096,0,\n\
@@ -130,7 +130,7 @@ fn requests_and_bytes_of_each_stream_are_counted() {
     assert!(!none.has_streams() && none.streams.is_empty());
 }
 
-/// Operation, page and stream of all commands, asked for in batches of so many.
+/// Returns operation, page and stream of all commands, drawn in batches of `limit`.
 fn drain(source: &TraceSource, pages: u32, replay: Replay, limit: usize) -> Vec<(Op, u32, u8)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     let mut commands = source.open(pages, replay).unwrap();
@@ -158,8 +158,8 @@ fn a_replay_names_the_stream_of_every_command() {
         (Trim, 0, 254),
         (Write, 4, 3),
     ];
-    // The second trace begins with commands that have no stream, and its first discard frees a page that
-    // is accessed only later: the commands are decoded anew.
+    // The second trace begins with commands that have no stream. Its first discard frees a page that is
+    // accessed only later, so the commands are decoded anew.
     let late = "0,W,0,4096,0,\n1,D,4096,4096,0,8\n2,W,4096,4096,0,6\n";
     let late_pass = [(Write, 0, NO_STREAM), (Trim, 1, 8), (Write, 1, 6)];
     for (rows, pages, pass) in [(MIXED, 5, &pass[..]), (late, 2, &late_pass)] {
@@ -243,7 +243,7 @@ fn conversions_keep_streams() {
         },
         TraceStat { ignored_lines: 0, ..stat(&path) }
     );
-    // The version tells whether there are streams; without, a file is what it was before.
+    // The version tells whether there are streams. A file without streams has version 4, as before.
     assert_eq!(std::fs::read(at("b.flashgc")).unwrap()[8], 5);
     std::fs::write(at("d.csv"), "time_us,op,offset_bytes,size_bytes,dev\n0.000,W,0,1,0\n").unwrap();
     copy(&at("d.csv"), "e.flashgc").unwrap();

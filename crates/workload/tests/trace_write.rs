@@ -1,4 +1,4 @@
-//! What is written is read back as it was: our own two formats, conversion, random access.
+//! Written traces are read back unchanged: our own two formats, conversion, random access.
 
 use crate::trace_common::{corpus, csv, fuzz_folder, read};
 use flashgc_base::stream::NO_STREAM;
@@ -9,8 +9,8 @@ use flashgc_workload::trace::{
 };
 use proptest::prelude::*;
 
-/// Any request that a reader can give: whole range of times, offsets and devices; sizes and steps
-/// both of whole sectors and not; discards larger than a transfer.
+/// Generates any request that a reader can give: the whole range of times, offsets and devices, sizes
+/// and steps both of whole sectors and not, and discards larger than a transfer.
 fn request() -> impl Strategy<Value = Request> {
     let time = prop_oneof![0..10_000u64, (0..1u64 << 40).prop_map(|t| t * 1000), any::<u64>()];
     let offset = prop_oneof![
@@ -34,7 +34,7 @@ fn request() -> impl Strategy<Value = Request> {
     )
 }
 
-/// Requests of which some follow each other as real ones do.
+/// Generates requests some of which follow each other as real ones do.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((request(), any::<bool>()), 1..300).prop_map(|drawn| {
         let mut requests: Vec<Request> = Vec::new();

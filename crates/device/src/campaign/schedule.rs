@@ -258,7 +258,7 @@ impl<'a> Schedule<'a> {
         } else if rest {
             // Nothing was done between two looks: it is idle.
             (0..2).for_each(|_| drive.drive().rest());
-            (Effect::Proves, drive.drive().why_read_only().map_or(Ok(()), Err))
+            (Effect::Proves, drive.drive().failure().map_or(Ok(()), Err))
         } else if trim {
             let done = drive.drive().trim(first.into(), count.into());
             (Effect::Changes, done.map_err(|error| error.to_string()))

@@ -42,7 +42,7 @@ impl Drive {
         let stamp = self.journal.stamp();
         let is_still = std::mem::replace(&mut self.seen, stamp) == stamp;
         let owes = self.is_dirty || self.journal.is_unvouched();
-        if is_still && owes && self.check_writable().is_ok() {
+        if is_still && owes && self.failure().is_none() {
             // A failure has made the drive read-only, which the next command is told.
             if !mutants::on(Mutant::NotVouched) {
                 let _ = self.vouch();

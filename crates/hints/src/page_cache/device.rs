@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{FollowError, PAGE};
 
-/// A file system that overwrites its blocks in place, and says which.
+/// A file system that overwrites its blocks in place and whose events name those blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
     /// ext4, also with blocks smaller than a page.
@@ -16,10 +16,10 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// The file system that `/proc/mounts` calls `name`.
+    /// Returns the file system that `/proc/mounts` calls `name`.
     ///
     /// # Errors
-    /// [`FollowError::FileSystem`] for all but ext4 and xfs.
+    /// [`FollowError::FileSystem`] for every name but `ext4` and `xfs`.
     pub fn named(name: &str) -> Result<Self, FollowError> {
         match name {
             "ext4" => Ok(Self::Ext4),
@@ -29,16 +29,16 @@ impl FileSystem {
     }
 }
 
-/// Where a file system lies.
+/// The device of a file system, with the sizes that its superblock names.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The device, as the kernel's events number it.
     pub(super) number: u64,
-    /// Pages of the device.
+    /// The number of pages of the device.
     pub(super) pages: u32,
-    /// Bytes of a block of the file system.
+    /// The length of a block of the file system, in bytes.
     pub(super) block_bytes: u64,
-    /// Blocks of an allocation group; only xfs addresses blocks by them.
+    /// The number of blocks in an allocation group. Only xfs addresses blocks by group; 0 for ext4.
     pub(super) group_blocks: u64,
 }
 
@@ -61,7 +61,8 @@ impl Place {
         let (major, minor) =
             (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
         let system = format!("/sys/dev/block/{major}:{minor}");
-        // The events of writes count sectors from the begin of the disk, the others from that of the part.
+        // Events of writes count sectors from the start of the disk, the others from the start of the
+        // partition.
         if Path::new(&system).join("partition").exists() {
             return Err(refused("a partition".into(), "a whole device"));
         }
@@ -77,20 +78,22 @@ impl Place {
             FileSystem::Xfs => xfs(&superblock),
         }
         .ok_or_else(|| refused("another superblock".into(), &format!("one of {kind:?}")))?;
-        // The kernel's own form, in which events hold it: 12 bits and 20 bits.
+        // The kernel's encoding in events: 20 bits for the minor number, the major number above them.
         let number = u64::from(major) << 20 | u64::from(minor);
         Ok(Self { number, pages, block_bytes, group_blocks })
     }
 }
 
-/// `s_magic` and `s_log_block_size` of the superblock at 1024.
+/// Reads `s_magic` and `s_log_block_size` from the superblock at byte 1024. Returns the block size and
+/// no group size.
 fn ext4(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
     let magic = u16::from_le_bytes([bytes[1024 + 56], bytes[1024 + 57]]);
     let shift = bytes[1024 + 24];
     (magic == 0xef53 && shift <= 6).then(|| (1024 << shift, 0))
 }
 
-/// `sb_magicnum`, `sb_blocksize` and `sb_agblocks`, big endian.
+/// Reads `sb_magicnum`, `sb_blocksize` and `sb_agblocks`, which are big endian. Returns block size and
+/// group size.
 fn xfs(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
     let word =
         |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

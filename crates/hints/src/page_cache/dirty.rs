@@ -1,4 +1,5 @@
-//! The set of dirty pages: a byte a page, a bit a sector. What was never dirty takes no memory.
+//! The set of dirty pages: one byte a page, one bit a sector. Pages that were never dirty take no
+//! memory.
 
 use std::ops::Range;
 
@@ -10,13 +11,13 @@ const SECTOR: u64 = 512;
 pub(super) struct Dirty {
     /// The dirty sectors of each page.
     sectors: Vec<u8>,
-    /// Pages with a dirty sector.
+    /// The number of pages with a dirty sector.
     count: u64,
-    /// Pages that are to be reported as dirty, if they still are.
+    /// Pages to report as dirty if they still are at the next report.
     fresh: Vec<u32>,
-    /// Pages that are to be reported as cancelled, if they are not dirty.
+    /// Pages to report as cancelled if they are not dirty at the next report.
     freed: Vec<u32>,
-    /// Pages that writes reached since the last report: first, and one after the last.
+    /// Pages that writes reached since the last report: the first page, and one after the last.
     written: Vec<(u32, u32)>,
 }
 
@@ -26,7 +27,7 @@ impl Dirty {
         Self { sectors, count: 0, fresh: Vec::new(), freed: Vec::new(), written: Vec::new() }
     }
 
-    /// Sectors in these bytes become dirty; `false` if the device has no such bytes.
+    /// Marks the sectors of `bytes` as dirty. Returns `false` if the device has no such bytes.
     pub(super) fn dirtied(&mut self, bytes: Range<u64>) -> bool {
         if bytes.is_empty() || bytes.end > self.sectors.len() as u64 * PAGE {
             return false;
@@ -42,16 +43,16 @@ impl Dirty {
         true
     }
 
-    /// The bytes are on their way to the drive, so they are clean; how many pages became clean. A later
-    /// write of the host makes them dirty anew.
+    /// Marks `bytes` as clean, because their write is on its way to the drive. Returns the number of
+    /// pages that became clean. A later write of the host makes them dirty again.
     pub(super) fn queued(&mut self, bytes: Range<u64>) -> u64 {
         let before = self.count;
         self.clean(bytes, |_, _| ());
         before - self.count
     }
 
-    /// The bytes have reached the drive, which thereby forgot its hints on them. What is dirty here again
-    /// is to be reported anew.
+    /// Notes that a write of `bytes` has reached the drive, which has dropped its hints on them. Pages
+    /// that are dirty here again are reported again.
     pub(super) fn written(&mut self, bytes: Range<u64>) {
         let pages = self.within(bytes);
         let Some((first, _)) = pages.clone().next() else { return };
@@ -65,7 +66,7 @@ impl Dirty {
         self.written.push((first, end));
     }
 
-    /// The blocks of these bytes were freed: they will not be written.
+    /// Marks `bytes` as clean, because the file system freed their blocks and will not write them.
     pub(super) fn freed(&mut self, bytes: Range<u64>) {
         self.clean(bytes, |freed, page| freed.push(page));
     }
@@ -86,7 +87,7 @@ impl Dirty {
         masks(bytes.start.min(end)..bytes.end.min(end))
     }
 
-    /// Takes what is to be reported, each sorted.
+    /// Moves the pages to report into `dirtied` and `cancelled`, and sorts both.
     pub(super) fn changes(&mut self, dirtied: &mut Vec<u32>, cancelled: &mut Vec<u32>) {
         self.written.sort_unstable();
         self.written.dedup_by(|next, last| {
@@ -110,7 +111,8 @@ impl Dirty {
         }
     }
 
-    /// Forgets all pages. Those that were to be reported are `dirtied` still.
+    /// Forgets all pages. Pages due to be reported as dirty go into `dirtied`, and freed ones stay in
+    /// the next report, as cancelled.
     pub(super) fn forget(&mut self, dirtied: &mut Vec<u32>) {
         let mut cancelled = Vec::new();
         self.changes(dirtied, &mut cancelled);
@@ -128,13 +130,14 @@ impl Dirty {
     }
 }
 
-/// Whether one of the ranges, sorted and apart, holds `page`.
+/// Returns `true` if one of `ranges`, which are sorted and apart, holds `page`.
 fn holds(ranges: &[(u32, u32)], page: u32) -> bool {
     let until = ranges.partition_point(|&(first, _)| first <= page);
     ranges[..until].last().is_some_and(|&(_, end)| page < end)
 }
 
-/// The pages that bytes touch, each with its sectors among them. The bytes are within a device.
+/// Returns the pages that `bytes` touch, each with a mask of the touched sectors. The bytes must lie
+/// within the device.
 fn masks(bytes: Range<u64>) -> impl Iterator<Item = (u32, u8)> + Clone {
     let (first, end) = (bytes.start / SECTOR, bytes.end.div_ceil(SECTOR));
     let each = PAGE / SECTOR;
@@ -178,13 +181,13 @@ mod tests {
         })
     }
 
-    /// A host that keeps a set of sectors, and a drive that keeps which pages it takes for dirty and when
-    /// it was given each.
+    /// The reference: a host with a set of dirty sectors, and a drive that keeps the pages it takes for
+    /// dirty and the time when it was given each.
     #[derive(Default)]
     struct Naive {
         sectors: BTreeSet<u64>,
         hinted: BTreeSet<u32>,
-        /// The report after which each page was given to the drive.
+        /// The number of reports that came before the last write of each page.
         given: BTreeMap<u32, u32>,
         reports: u32,
     }
@@ -212,7 +215,8 @@ mod tests {
             }
         }
 
-        /// As a drive does: what was given since the moment, which is that of the report before, is late.
+        /// Returns `true` if a hint on `page` would be late, as the drive judges it: the page was
+        /// written after the report before.
         fn is_late(&self, page: u32) -> bool {
             self.given.get(&page) == Some(&self.reports)
         }
@@ -223,8 +227,9 @@ mod tests {
     }
 
     proptest! {
-        /// The set is that of the sectors, no hint comes too late, and once nothing happens any more the
-        /// drive takes exactly the dirty pages for zombies, beside those that it is given later.
+        /// The set agrees with the reference's sectors, and no hint comes too late. Once nothing happens
+        /// any more, the drive takes exactly the dirty pages for zombies, beside those that it is given
+        /// later.
         #[test]
         fn the_drive_knows_what_is_dirty(steps in prop::collection::vec(step(), 1..80)) {
             let (mut dirty, mut naive) = (Dirty::new(PAGES), Naive::default());

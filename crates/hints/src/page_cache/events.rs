@@ -9,43 +9,43 @@ use super::threads::{Map, Step, Work};
 
 const SECTOR: u64 = 512;
 
-/// What an event says. Bytes are those of the device.
+/// A change that an event of the kernel reports. Bytes are those of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
-    /// They become dirty in memory; beyond the device if they have no place yet.
+    /// Bytes become dirty in memory. They lie beyond the device if they have no place yet.
     Dirtied(Range<u64>),
-    /// A write or a discard of them was handed to the device.
+    /// A write or a discard of the bytes was handed to the device.
     Queued(Range<u64>),
-    /// The device has done it.
+    /// The device has completed a write or a discard of the bytes.
     Written(Range<u64>),
-    /// The file system freed them.
+    /// The file system freed the bytes.
     Freed(Range<u64>),
     /// A thread begins to write to a file on xfs, in bytes of the file.
     Write { thread: u64, offset: u64, count: u64 },
     /// A thread takes up the next part of a file on xfs.
     Step(Step),
-    /// Where that part lies.
+    /// The extent of the part that a thread took up.
     Map(Map),
-    /// So many events were lost here.
+    /// The number of events that were lost at this point.
     Lost(u64),
 }
 
 /// A tracepoint that is wanted.
 struct Wanted {
     name: &'static str,
-    /// What beside the device an event must have.
+    /// The condition on an event beside its device, appended to the kernel's filter.
     filter: &'static str,
     fields: &'static [&'static str],
     means: Means,
 }
 
-/// What the fields of an event mean.
+/// A function that turns the values of an event's fields into an event.
 type Means = fn(&[u64; FIELDS], &Shape) -> Event;
 
-/// Fields of an event, at most.
+/// The largest number of fields of an event.
 const FIELDS: usize = 5;
 
-/// What a meaning needs to know beside the event: the blocks of the file system, and the kernel's words.
+/// Sizes of the file system and values of the kernel's flags, which the meaning of an event depends on.
 #[derive(Debug, Default)]
 struct Shape {
     block_bytes: u64,
@@ -53,12 +53,12 @@ struct Shape {
     write: u64,
     fault: u64,
     zero: u64,
-    /// Steps that make nothing dirty in place.
+    /// Flags of steps that make nothing dirty in place.
     other: u64,
     mapped: u64,
 }
 
-/// Discards count as writes: both end what is dirty.
+/// The filter that keeps writes and discards: both end what is dirty.
 const NO_READ: &str = " && !(rwbs ~ \"R*\")";
 
 const WRITES: [Wanted; 2] = [
@@ -80,7 +80,7 @@ const EXT4: [Wanted; 2] = [
     Wanted {
         name: "block/block_dirty_buffer",
         filter: "",
-        // Its sector is a number of blocks of that size.
+        // The sector counts blocks of that size.
         fields: &["sector", "size"],
         means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
     },
@@ -105,7 +105,7 @@ const XFS: [Wanted; 4] = [
     Wanted {
         name: ITER,
         filter: "",
-        // Of kernels without a status, the position is that of the part before.
+        // In kernels without the field `status`, the position is that of the part before.
         fields: &["common_pid", "pos", "flags", "status"],
         means: |&[thread, position, flags, ..], shape| {
             Event::Step(Step { thread, position, work: shape.work(flags) })
@@ -157,14 +157,14 @@ impl Shape {
     }
 }
 
-/// `count` things of `unit` bytes from the one numbered `first`; beyond every device where the file
-/// system gave no place.
+/// Returns the bytes of `count` units of `unit` bytes from number `first` on. The result lies beyond
+/// every device where the file system gave no place.
 fn scaled(first: u64, count: u64, unit: u64) -> Range<u64> {
     let end = first.saturating_add(count);
     first.saturating_mul(unit)..end.saturating_mul(unit)
 }
 
-/// The tracepoints of a file system, as this kernel has them.
+/// The tracepoints of one file system, in the formats of this kernel.
 #[derive(Debug)]
 pub(super) struct Events {
     followed: Vec<Followed>,
@@ -180,7 +180,7 @@ struct Followed {
     means: Means,
 }
 
-/// What is asked of the kernel: events of a tracepoint that pass a filter.
+/// A request to the kernel for the events of one tracepoint that pass a filter.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) name: &'static str,
@@ -198,7 +198,7 @@ impl Events {
         Ok(Self { followed, shape: Shape::of(kind, place)? })
     }
 
-    /// What to subscribe to for the device of that number.
+    /// Returns the subscriptions for the device with the kernel's number `device`.
     pub(super) fn subscriptions(&self, device: u64) -> Vec<Subscription> {
         let subscription = |followed: &Followed| Subscription {
             name: followed.name,
@@ -208,7 +208,7 @@ impl Events {
         self.followed.iter().map(subscription).collect()
     }
 
-    /// What the raw bytes of an event mean.
+    /// Returns the meaning of an event's raw bytes, or `None` if its tracepoint is not followed.
     pub(super) fn decode(&self, raw: &[u8]) -> Option<Event> {
         let id = u16::from_le_bytes([*raw.first()?, *raw.get(1)?]);
         let followed = self.followed.iter().find(|followed| followed.id == id)?;
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_block_without_a_place_is_beyond_every_device() {
-        // What ext4 gives to blocks under delayed allocation: 2^64 - 2^16.
+        // The block number that ext4 gives under delayed allocation: 2^64 - 2^16.
         let bytes = scaled(u64::MAX - 0xffff, 1, 4096);
         assert!(bytes.end > u64::from(u32::MAX) * 4096);
         assert_eq!(scaled(3, 2, 1024), 3072..5120);

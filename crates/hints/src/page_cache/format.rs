@@ -1,13 +1,14 @@
-//! What the kernel says of a tracepoint: its number, where its fields are, and what its flags mean.
+//! The kernel's description of a tracepoint: its number, the place of its fields, and the values of its
+//! flags.
 
 use std::fs;
 
 use super::FollowError;
 
-/// Where tracefs is mounted; the second place is that of older systems.
+/// The mount points of tracefs. The second is that of older systems.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// A tracepoint as this kernel has it.
+/// The description of one tracepoint by this kernel.
 #[derive(Debug)]
 pub(super) struct Format {
     name: &'static str,
@@ -15,7 +16,7 @@ pub(super) struct Format {
     text: String,
 }
 
-/// A number in the bytes of an event.
+/// The place of a number in the bytes of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
     offset: usize,
@@ -44,7 +45,8 @@ impl Format {
         }
     }
 
-    /// The field of that name.
+    /// Returns the place of the field `field`, or an error if there is none or it is longer than 8
+    /// bytes.
     pub(super) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
         let found = self.text.lines().find_map(|line| {
             let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
@@ -56,7 +58,7 @@ impl Format {
         found.filter(|field| field.size <= 8).ok_or_else(|| missing(self.name, field))
     }
 
-    /// The value that is printed as `word`, such as `{ (1 << 4), "DIRECT" }`.
+    /// Returns the value that the kernel prints as `word`, such as 16 for `{ (1 << 4), "DIRECT" }`.
     pub(super) fn value(&self, word: &'static str) -> Result<u64, FollowError> {
         let quoted = format!(", \"{word}\" }}");
         let found = self.text.split_once(&quoted).and_then(|(before, _)| {
@@ -70,7 +72,7 @@ impl Format {
 }
 
 impl Field {
-    /// The number in an event; 0 if the event is too short to have it.
+    /// Returns the field's value in `event`, or 0 if the event is too short.
     pub(super) fn of(self, event: &[u8]) -> u64 {
         let mut bytes = [0; 8];
         if let Some(found) = event.get(self.offset..self.offset + self.size) {
@@ -92,7 +94,7 @@ fn missing(name: &'static str, missing: &'static str) -> FollowError {
 mod tests {
     use super::*;
 
-    /// As Linux 6.18 says it, shortened.
+    /// The description by Linux 6.18, shortened.
     const ITER: &str = "name: iomap_iter\nID: 1136\nformat:\n\
         \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
         \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\

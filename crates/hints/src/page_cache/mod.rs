@@ -1,7 +1,7 @@
 //! Follows Linux's page cache: which pages of a block device will soon be overwritten, because a file
 //! system on it has them dirty in memory.
 //!
-//! # What is known
+//! # Source of the events
 //! The kernel's tracepoints name addresses on the device, so files and their extents are not looked up.
 //!
 //! | a page | ext4 | xfs |
@@ -11,15 +11,15 @@
 //! | has reached the drive | `block_rq_complete` | the same |
 //! | is freed: it will not be written | `ext4_free_blocks` | `xfs_free_extent` |
 //!
-//! A page counts as dirty while any of its sectors is. Sectors matter: of a page whose file system has
-//! blocks of 1 KiB, a part may be written while another is dirty.
+//! A page counts as dirty while any of its sectors is. Sectors matter where blocks of the file system
+//! are smaller than a page: one part of a page may be written while another is dirty.
 //!
-//! # What has no address
-//! Blocks that are allocated when they are written (delayed allocation: appends, holes, copies of
-//! shared extents on xfs) have no place yet, hence no old copy. They are counted, and nothing is said of
-//! them. Unwritten extents have a place, and are followed.
+//! # Blocks without an address
+//! Blocks that are allocated when they are written (delayed allocation: appends, holes, copies of shared
+//! extents on xfs) have no place yet, hence no old copy. They are counted and not reported. Unwritten
+//! extents have a place, and are followed.
 //!
-//! # What is not seen
+//! # Pages that are missed
 //! - Metadata of xfs: its buffers are no page cache. Metadata of ext4 from the commit of their
 //!   transaction on, when they become dirty for the page cache.
 //! - On ext4 mounted with `nodelalloc`: writes through `mmap` to blocks that have a place.
@@ -30,8 +30,8 @@
 //! - Events of a CPU that comes online later.
 //! - A write to xfs that fails half-way (an unreadable buffer): all of it is taken for dirty.
 //!
-//! After lost events the set is not what the kernel has, so everything is forgotten, and what becomes
-//! dirty from then on is known again.
+//! After lost events the set differs from the kernel's. Everything is forgotten, and pages that become
+//! dirty from then on are known again.
 
 mod device;
 mod dirty;
@@ -54,26 +54,26 @@ use threads::Threads;
 pub use crate::pages::{Changes, PAGE};
 use crate::pages::{Run, runs};
 
-/// Bytes of a ring, one a CPU: some 25000 events until they are read.
+/// The usual size of a ring in bytes, one ring a CPU. It holds some 25000 events between two polls.
 pub const RING_BYTES: usize = 2 << 20;
 
-/// Why a device cannot be followed.
+/// The reason why a device cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// A file system whose overwrites cannot be told.
+    /// A file system whose overwrites cannot be seen.
     #[error(
         "found {0}, expected ext4 or xfs; hint: a file system that copies on write (btrfs, zfs, f2fs) \
          overwrites elsewhere, so it has nothing to hint"
     )]
     FileSystem(String),
-    /// The device is not one that can be followed.
+    /// A device of a kind that cannot be followed.
     #[error("{device}: found {found}, expected {expected}")]
     Device {
         /// The device, as it was named.
         device: String,
-        /// What was found.
+        /// The property that the device has.
         found: String,
-        /// What was expected.
+        /// The property that it must have.
         expected: String,
     },
     /// The kernel lacks a tracepoint or one of its fields.
@@ -81,52 +81,52 @@ pub enum FollowError {
     Tracepoint {
         /// The tracepoint.
         name: &'static str,
-        /// What of it is missing.
+        /// The missing field or value.
         missing: &'static str,
-        /// What to try.
+        /// The advice to the user.
         hint: &'static str,
     },
     /// The kernel refused.
     #[error("{what}: {source}; hint: {hint}")]
     Io {
-        /// What was tried.
+        /// The operation or file that failed.
         what: String,
-        /// What the kernel said.
+        /// The system's error.
         source: std::io::Error,
-        /// What to try.
+        /// The advice to the user.
         hint: &'static str,
     },
 }
 
-/// What was counted since the device is followed.
+/// Counters since the follower was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Events that were read.
+    /// The number of events that were read.
     pub events: u64,
-    /// Events that the kernel could not keep, because a ring was full.
+    /// The number of events that the kernel dropped, because a ring was full.
     pub lost: u64,
-    /// Bytes of the rings that were read.
+    /// The bytes that were read from the rings.
     pub bytes: u64,
-    /// Events of blocks without a place on the device.
+    /// The number of events of blocks without a place on the device.
     pub without_address: u64,
-    /// Pages that are dirty now.
+    /// The number of pages that are dirty now.
     pub dirty: u64,
-    /// Pages reported as dirty.
+    /// The number of pages reported as dirty, each as often as it was reported.
     pub hinted: u64,
-    /// Dirty pages that a write or a discard ended.
+    /// The number of dirty pages that a write or a discard made clean.
     pub ended: u64,
-    /// Pages reported as cancelled.
+    /// The number of pages reported as cancelled.
     pub cancelled: u64,
 }
 
-/// Follows the dirty pages of one device.
+/// Follower of the dirty pages of one device.
 pub struct Follower {
     events: Events,
     rings: Rings,
     known: Known,
 }
 
-/// The dirty pages, as far as events told.
+/// The dirty pages that the events so far imply, with their counters.
 struct Known {
     threads: Threads,
     dirty: Dirty,
@@ -138,8 +138,8 @@ impl Follower {
     /// rounded up to a power of two; [`RING_BYTES`] is usual.
     ///
     /// # Errors
-    /// [`FollowError`] if the device is no whole device, holds another file system, or the kernel does
-    /// not tell its events.
+    /// [`FollowError`] if the device is not a whole block device, holds another file system, or the
+    /// kernel does not report its events.
     pub fn open(device: &Path, kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
         let place = Place::of(device, kind)?;
         let events = Events::new(kind, &place)?;
@@ -149,23 +149,23 @@ impl Follower {
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what changed.
     ///
-    /// A page that was written and became dirty again within one poll is reported by the next: a hint
-    /// of a moment before the poll would come too late for it.
+    /// A page that was written and became dirty again within one poll is reported by the next poll. A
+    /// hint dated before this poll would reach the drive too late.
     ///
     /// # Errors
-    /// [`FollowError::Io`] if the kernel does not let the rings be waited for.
+    /// [`FollowError::Io`] if waiting for the rings fails.
     pub fn poll(&mut self, timeout: Duration) -> Result<Changes, FollowError> {
         self.rings.wait(timeout)?;
         let events = self.rings.drain(&self.events, &mut self.known.counts.bytes);
         Ok(self.known.changes(events))
     }
 
-    /// The pages that are dirty now.
+    /// Returns the runs of pages that are dirty now.
     pub fn dirty(&self) -> Vec<Run> {
         in_runs(self.known.dirty.pages())
     }
 
-    /// What was counted since [`Follower::open`].
+    /// Returns the counters since [`Follower::open`].
     pub fn counts(&self) -> Counts {
         Counts { dirty: self.known.dirty.count(), ..self.known.counts }
     }
@@ -180,7 +180,7 @@ impl Known {
         }
     }
 
-    /// Takes the events of one poll. Returns what they changed.
+    /// Takes the events of one poll, and returns the pages to report.
     fn changes(&mut self, events: Vec<Event>) -> Changes {
         let (mut dirtied, mut cancelled) = (Vec::new(), Vec::new());
         for event in events {
@@ -270,7 +270,7 @@ mod tests {
         let write = Event::Write { thread: 9, offset: 0, count: 2 * PAGE };
         let changes = known.changes(vec![write, Event::Step(step), Event::Map(map)]);
         assert_eq!(changes.dirtied, in_runs(vec![3, 4]));
-        // A fault is dirty with the step behind it: of page 6 of the device alone.
+        // A fault makes pages dirty with the step behind it: page 6 of the device alone.
         let fault = |position| Event::Step(Step { thread: 9, position, work: Work::Fault });
         let changes = known.changes(vec![fault(3 * PAGE), Event::Map(map), fault(4 * PAGE)]);
         assert_eq!(changes.dirtied, in_runs(vec![6]));

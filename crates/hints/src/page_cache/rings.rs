@@ -1,4 +1,4 @@
-//! The kernel's rings: one a CPU, in which it puts the events of all tracepoints that are followed.
+//! The kernel's rings: one a CPU, which receives the events of all followed tracepoints.
 //!
 //! Rings belong to their file descriptors. Nobody else's tracing is touched, and nothing is left when
 //! this process ends, however it ends.
@@ -18,19 +18,20 @@ use rustix::time::{ClockId, clock_gettime};
 use super::FollowError;
 use super::events::{Event, Events, Subscription};
 
-/// Nanoseconds after which an event is in its ring for sure. Younger ones wait for the next reading, so
-/// that no older one of another CPU is missed.
+/// Nanoseconds after which an event is surely in its ring. Younger events wait for the next reading, so
+/// that no older event of another CPU is missed.
 const SETTLING: u64 = 200_000;
 
 pub(super) struct Rings {
     rings: Vec<Ring>,
-    /// Events that were read too early, with their times.
+    /// Events that are too young to be handed out, with their times in nanoseconds.
     young: Vec<(u64, Event)>,
 }
 
 struct Ring {
     sampler: Sampler,
-    /// Tracepoints that share the ring of the first. They end with it.
+    /// Counters of further tracepoints, which put their events into the first one's ring and end with
+    /// it.
     others: Vec<Counter>,
 }
 
@@ -65,7 +66,7 @@ impl Rings {
         }
     }
 
-    /// Takes the events of all CPUs in the order of their times, and adds the bytes that were read.
+    /// Takes the settled events of all CPUs in the order of their times. Adds the bytes read to `bytes`.
     pub(super) fn drain(&mut self, events: &Events, bytes: &mut u64) -> Vec<Event> {
         let now = clock_gettime(ClockId::Monotonic);
         let settled = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) - SETTLING;
@@ -109,7 +110,7 @@ impl Ring {
         unsafe { BorrowedFd::borrow_raw(self.sampler.as_raw_fd()) }
     }
 
-    /// Reads the ring empty. A record is
+    /// Reads the ring empty. A record is one of
     /// - a sample: time (8), bytes of the event (4), the event
     /// - a loss: number of the tracepoint (8), events (8), time (8)
     fn drain(&mut self, events: &Events, bytes: &mut u64, read: &mut Vec<(u64, Event)>) {
@@ -129,7 +130,7 @@ impl Ring {
     }
 }
 
-/// Every event of a tracepoint on a CPU, of all processes, once it is enabled.
+/// Opens a counter of every event of a tracepoint on one CPU, of all processes. It starts disabled.
 fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<Counter> {
     let mut builder = Builder::new(Tracepoint::with_id(subscription.id.into()));
     builder.any_pid().one_cpu(cpu).include_kernel().include_hv();
@@ -137,7 +138,7 @@ fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(bytes / 2);
     let counter = builder.build()?;
     let filter = CString::new(subscription.filter.as_str())?;
-    // SAFETY: the descriptor is that of a counter, and the kernel copies the filter, which ends with 0.
+    // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends with 0.
     checked(unsafe { ioctls::SET_FILTER(counter.as_raw_fd(), filter.as_ptr().cast_mut()) })?;
     Ok(counter)
 }
@@ -162,7 +163,7 @@ fn number(data: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(data.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// The numbers of a list such as `0-3,8`.
+/// Returns the numbers of a list such as `0-3,8`.
 fn numbers(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

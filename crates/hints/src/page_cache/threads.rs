@@ -1,30 +1,31 @@
-//! What threads do to files on xfs: which bytes of the device a buffered write makes dirty.
+//! Buffered writes of threads to files on xfs, turned into the bytes of the device that they make dirty.
 //!
-//! A thread takes a file part by part. Each part is two events: where in the file it begins, then
-//! where on the device the extent lies. The next event of the thread says how far it came. Of a write
-//! the end is known before, so its bytes count as dirty at once: a long write is written back while
-//! it goes on. Faults and zeroing are short, and count when they are done.
+//! A thread takes a file part by part. Each part is two events: its beginning in the file, then its
+//! extent on the device. The thread's next event tells how far it got. The end of a write is known in
+//! advance, so its bytes count as dirty at once: a long write is written back while it goes on. Faults
+//! and zeroing are short, and count when they are done.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Threads that are remembered. More than these, and all are forgotten: their current writes are missed.
+/// The largest number of threads that are remembered. One more, and all are forgotten: their current
+/// writes are missed.
 const MOST: usize = 1 << 16;
 
-/// Why a thread goes through a file.
+/// The purpose for which a thread goes through a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// It writes through the page cache.
+    /// A write through the page cache.
     Write,
-    /// It is about to write to a mapped page.
+    /// A fault on a mapped page that is about to be written.
     Fault,
-    /// It writes zeroes around a new end of file.
+    /// Zeroes written around a new end of file.
     Zero,
-    /// It reads, asks, or goes round the page cache.
+    /// A read, a query, or an access that bypasses the page cache.
     Other,
 }
 
-/// The begin of a part, in bytes of the file.
+/// The beginning of a part, in bytes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) thread: u64,
@@ -32,25 +33,25 @@ pub(super) struct Step {
     pub(super) work: Work,
 }
 
-/// An extent: `length` bytes of the file from `offset` on lie from `address` on. Without a place the
-/// address is 2^64 - 1.
+/// An extent: `length` bytes of the file from `offset` on lie from `address` on the device. Without a
+/// place the address is 2^64 - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Map {
     pub(super) thread: u64,
     pub(super) address: u64,
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// Holds data; an unwritten extent does not, and reads as zeroes.
+    /// `true` if the extent holds data. An unwritten extent does not, and reads as zeroes.
     pub(super) is_written: bool,
 }
 
 #[derive(Debug, Default)]
 struct Thread {
-    /// The end of its write.
+    /// The end of the current write, in bytes of the file.
     end: u64,
     /// The part whose extent is not known yet.
     step: Option<Step>,
-    /// The part that it is at, from a position on.
+    /// The part in progress: its first byte in the file, and its extent.
     part: Option<(u64, Map)>,
 }
 
@@ -65,7 +66,7 @@ impl Threads {
         Self { block_bytes, threads: HashMap::new() }
     }
 
-    /// A thread begins to write.
+    /// Begins a write of `count` bytes from `offset` by a thread.
     pub(super) fn writes(&mut self, thread: u64, offset: u64, count: u64) {
         if self.threads.len() == MOST {
             self.forget();
@@ -74,7 +75,8 @@ impl Threads {
         self.threads.insert(thread, Thread { end, ..Thread::default() });
     }
 
-    /// A thread takes up a part, or is done. Returns what it made dirty before, in bytes of the device.
+    /// Takes up the next part of a thread, or its end. Returns the bytes of the device that the part
+    /// before made dirty.
     pub(super) fn steps(&mut self, step: Step) -> Option<Range<u64>> {
         if step.work == Work::Other && !self.threads.contains_key(&step.thread) {
             return None;
@@ -89,7 +91,8 @@ impl Threads {
         self.place(from..step.position, &map)
     }
 
-    /// The part that a thread took up lies there. Returns what it makes dirty.
+    /// Takes the extent of the part that a thread took up. Returns the bytes of the device that it makes
+    /// dirty at once.
     pub(super) fn maps(&mut self, map: Map) -> Option<Range<u64>> {
         let thread = self.threads.get_mut(&map.thread)?;
         let step = thread.step.take()?;
@@ -106,7 +109,8 @@ impl Threads {
         None
     }
 
-    /// Where bytes of a file lie, in whole blocks, as far as the extent goes.
+    /// Returns the place of bytes of a file on the device, in whole blocks and as far as the extent
+    /// goes.
     fn place(&self, bytes: Range<u64>, map: &Map) -> Option<Range<u64>> {
         let block = self.block_bytes;
         let start = (bytes.start / block * block).max(map.offset);
@@ -116,7 +120,7 @@ impl Threads {
         (start < end).then(|| on_device(start)..on_device(end))
     }
 
-    /// Events are missing: what threads are at is not known.
+    /// Forgets the work of all threads, because events are missing.
     pub(super) fn forget(&mut self) {
         self.threads.clear();
     }

@@ -7,32 +7,32 @@ use super::places::{Cluster, Place, Places};
 use crate::pages::{Changes, runs};
 use crate::wal::{BlockReference, Decoder, Fork, Record, Relation, WalError, What};
 
-/// What a follower has met.
+/// Counters of a follower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes of the log.
+    /// The bytes of the log that were taken.
     pub bytes: u64,
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Blocks that records name, each as often as it is named.
+    /// The number of references to blocks in records.
     pub references: u64,
-    /// Of these, blocks without a place: they are new, and have no old version.
+    /// The number of references to blocks without a place: these are new, and have no old version.
     pub nowhere: u64,
-    /// Blocks on other devices.
+    /// The number of references to blocks on other devices.
     pub elsewhere: u64,
-    /// Blocks of files that are gone.
+    /// The number of references to blocks of files that are gone.
     pub gone: u64,
-    /// Pages told as dirtied, each as often as it was told.
+    /// The number of pages reported as dirtied, each as often as it was reported.
     pub dirtied: u64,
-    /// Pages of which the word was taken back.
+    /// The number of pages reported as cancelled.
     pub cancelled: u64,
-    /// Checkpoints that were completed.
+    /// The number of checkpoints that were completed.
     pub checkpoints: u64,
-    /// How often a file was looked at for its places.
+    /// The number of lookups of a file's places.
     pub looks: u64,
 }
 
-/// Follows a log. See the module's text.
+/// Follower of one server's log. See the crate's module [`postgres`](crate::postgres).
 pub struct Follower {
     decoder: Decoder,
     state: State,
@@ -40,7 +40,7 @@ pub struct Follower {
 
 struct State {
     places: Places,
-    /// Pages that were told as dirtied, and the place in the log where they were last changed.
+    /// Pages reported as dirtied, each with the place in the log of its last change.
     changed: HashMap<u64, u64>,
     dirtied: BTreeSet<u64>,
     cancelled: BTreeSet<u64>,
@@ -48,7 +48,7 @@ struct State {
 }
 
 impl Follower {
-    /// A follower of the log of `cluster` from `start` on, where a page of the log begins.
+    /// Makes a follower of the log of `cluster` from `start` on, where a page of the log begins.
     #[must_use]
     pub fn new(cluster: Cluster, start: u64) -> Self {
         let state = State {
@@ -61,7 +61,7 @@ impl Follower {
         Self { decoder: Decoder::new(start), state }
     }
 
-    /// Goes on at `start`: the log between was missed, so what was known does not count.
+    /// Goes on at `start`. The log in between was missed, so everything known is forgotten.
     pub fn restart(&mut self, start: u64) {
         self.decoder = Decoder::new(start);
         self.state.places.forget_all();
@@ -70,7 +70,7 @@ impl Follower {
         self.state.cancelled.clear();
     }
 
-    /// The place in the log from which the next bytes must come.
+    /// Returns the place in the log of the next byte to feed.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.decoder.next()
@@ -79,7 +79,7 @@ impl Follower {
     /// Takes the bytes of the log at `at`.
     ///
     /// # Errors
-    /// Bytes that are no log. Nothing more is taken until [`Follower::restart`].
+    /// The bytes are no log. Nothing more is taken until [`Follower::restart`].
     pub fn feed(&mut self, at: u64, bytes: &[u8]) -> Result<(), WalError> {
         let now = Instant::now();
         self.state.counts.bytes += bytes.len() as u64;
@@ -87,13 +87,13 @@ impl Follower {
         self.decoder.feed(at, bytes, &mut |record| state.take(record, now))
     }
 
-    /// A block is dirty in the server's memory, as somebody else knows: the log need not say it.
+    /// Marks a block as dirty in the server's memory on another source's word. The log need not name it.
     pub fn dirty(&mut self, relation: Relation, fork: Fork, block: u32) {
         let at = self.decoder.next();
         self.state.change(relation, fork, block, at, Instant::now());
     }
 
-    /// What changed since the last call.
+    /// Returns the changes since the last call.
     pub fn changes(&mut self) -> Changes {
         let state = &mut self.state;
         let [dirtied, cancelled] =
@@ -106,7 +106,8 @@ impl Follower {
         changes
     }
 
-    /// Where a block lies, and whether all its pages were told as dirtied and are not taken back.
+    /// Returns the place of a block, and `true` if all its pages are reported as dirtied and not
+    /// cancelled.
     pub fn knows(&mut self, relation: Relation, fork: Fork, block: u32) -> (Place, bool) {
         let place = self.state.places.locate(relation, fork, block, Instant::now());
         let is_known = match &place {
@@ -118,13 +119,13 @@ impl Follower {
         (place, is_known)
     }
 
-    /// Pages that were told as dirtied and are not taken back.
+    /// Returns the number of pages reported as dirtied and not cancelled.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.state.changed.len() as u64
     }
 
-    /// What was met so far.
+    /// Returns the counters so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts { looks: self.state.places.looks(), ..self.state.counts }
@@ -169,7 +170,7 @@ impl State {
         }
     }
 
-    /// All that was changed before `redo` is written: what the drive still believes of it is wrong.
+    /// Cancels the pages last changed before `redo`: the checkpoint has written them.
     fn checkpoint(&mut self, redo: u64, now: Instant) {
         self.counts.checkpoints += 1;
         let Self { changed, dirtied, cancelled, .. } = self;

@@ -1,4 +1,4 @@
-//! Where the blocks of relations lie on the device.
+//! The places of relations' blocks on the device.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,33 +11,33 @@ use crate::extents::Extents;
 use crate::pages::touched;
 use crate::wal::{BLOCK, Fork, Relation, SEGMENT_BLOCKS};
 
-/// What was found of a file is believed so long. Files are cut, go and come again.
+/// The time for which the extents of a file are trusted. Files are cut, go and come again.
 const BELIEVED: Duration = Duration::from_millis(200);
-/// A block that has no place yet may get one, so the file is looked at again after this; and so may a file that is
-/// not there: a standby sends the log before it has done what it says.
+/// The time for which a missing place is trusted. A block that has none may get one, and a missing file
+/// may appear: a standby sends the log before it has applied it.
 const SOON: Duration = Duration::from_millis(20);
 
-/// Where a server keeps its data.
+/// A server's data directory and device.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Its data directory.
+    /// The data directory of the server.
     pub folder: PathBuf,
-    /// The name of its folder in every tablespace, as `PG_15_202209061`.
+    /// The name of the server's folder in every tablespace, such as `PG_15_202209061`.
     pub version: String,
-    /// The device that is followed, as `st_dev` has it. Files on others have no place.
+    /// The device that is followed, in the encoding of `st_dev`. Files on other devices have no place.
     pub device: u64,
 }
 
-/// Where a block lies.
+/// The place of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In these pages of the device: runs, one after the other.
+    /// Pages of the device, in runs in the order of the block's bytes.
     Pages(Vec<std::ops::Range<u64>>),
-    /// Nowhere yet: the file is new there, and has no old version.
+    /// No place yet: the file is new there, and has no old version.
     Nowhere,
-    /// On another device.
+    /// A place on another device.
     Elsewhere,
-    /// There is no such file, any more or yet.
+    /// No such file, any more or yet.
     Gone,
 }
 
@@ -59,7 +59,8 @@ struct Held {
     state: State,
 }
 
-/// See the module's text. Files are looked at when a block is asked for, and again when that was long ago.
+/// Cache of the places of files. A file is looked up when one of its blocks is located, and again when
+/// the last lookup is too old.
 pub struct Places {
     cluster: Cluster,
     files: HashMap<Name, Held>,
@@ -67,19 +68,19 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places in `cluster`.
+    /// Makes an empty cache of the places in `cluster`.
     #[must_use]
     pub fn new(cluster: Cluster) -> Self {
         Self { cluster, files: HashMap::new(), looks: 0 }
     }
 
-    /// How often a file was looked at.
+    /// Returns the number of lookups of a file.
     #[must_use]
     pub fn looks(&self) -> u64 {
         self.looks
     }
 
-    /// Where a block lies, as was true a moment before `now`.
+    /// Returns the place of a block at `now`, or shortly before.
     pub fn locate(&mut self, relation: Relation, fork: Fork, block: u32, now: Instant) -> Place {
         let name = Name { relation, fork, segment: block / SEGMENT_BLOCKS };
         let at = u64::from(block % SEGMENT_BLOCKS) * BLOCK;
@@ -99,17 +100,17 @@ impl Places {
         place
     }
 
-    /// What was known of the files of a relation no longer holds.
+    /// Forgets the places of a relation's files.
     pub fn forget(&mut self, relation: Relation) {
         self.files.retain(|name, _| name.relation != relation);
     }
 
-    /// What was known of any file no longer holds.
+    /// Forgets the places of all files.
     pub fn forget_all(&mut self) {
         self.files.clear();
     }
 
-    /// Drops what was not looked at lately; called now and then, it bounds the memory.
+    /// Drops the files that were not looked up lately. Called now and then, it bounds the memory.
     pub fn tidy(&mut self, now: Instant) {
         self.files.retain(|_, held| now.saturating_duration_since(held.looked) < 100 * BELIEVED);
     }
@@ -130,7 +131,8 @@ impl Held {
     }
 }
 
-/// The file at `path` now. It is not kept open: a file that was removed would keep its room.
+/// Looks up the file at `path` now. The file is not kept open: if it were removed, it would keep its
+/// space.
 fn look(path: &std::path::Path, device: u64) -> State {
     let found = File::open(path).and_then(|file| {
         if file.metadata()?.dev() == device {

@@ -1,25 +1,25 @@
-//! The stream of bytes: pages, records that cross them, and the places of both.
+//! Decoder of a stream of log bytes: pages, records that cross them, and the places of both.
 
 use super::error::{Fault, WalError};
 use super::page::{self, LONG, PAGE, Pages, SHORT, SMALLEST_SEGMENT};
 use super::record::{self, Blocks, HEADER, Record};
 use super::what::{self, What};
 
-/// Records are aligned to this.
+/// The alignment of records in bytes.
 const ALIGNMENT: u64 = 8;
 
-/// Memory that is kept for records in pieces, between two of them.
+/// The bytes of memory kept between two records that came in pieces.
 const KEPT: usize = 1 << 20;
 
-/// What the bytes behind a page header are.
+/// The kind of bytes that follow a page header.
 enum State {
-    /// Before the first page border: nobody can tell where a record begins.
+    /// Bytes before the first page border, where the start of a record cannot be told.
     Before,
-    /// The rest of a record that began before the first page; so many bytes are left of it.
+    /// The rest of a record that began before the first page, with the number of bytes still to come.
     Rest(usize),
-    /// Records.
+    /// Records, whole or in part.
     Records,
-    /// Behind a segment switch.
+    /// The bytes behind a segment switch, which carry nothing.
     Switched,
 }
 
@@ -35,22 +35,22 @@ pub struct Decoder {
     next: u64,
     state: State,
     pages: Pages,
-    /// The header of this page, as far as it has come, and its length.
+    /// The header of this page as far as it has come, followed by its length.
     header: [u8; LONG],
     header_length: usize,
-    /// The record that has come in part, and where it begins.
+    /// The record that has come in part, followed by its place.
     partial: Vec<u8>,
     begun: u64,
     first_page: u64,
-    /// Where the last whole record begins.
+    /// The place of the last whole record.
     previous: Option<u64>,
     blocks: Blocks,
     failed: Option<WalError>,
 }
 
 impl Decoder {
-    /// A decoder of the log from `start` on, in bytes since the log began. What lies before the first
-    /// page border is passed over, and so is the rest of a record that crosses it: to miss no record,
+    /// Makes a decoder of the log from `start` on, in bytes since the log began. Bytes before the first
+    /// page border are passed over, and so is the rest of a record that crosses it. To miss no record,
     /// begin at the border at or before the first one, at a multiple of [`PAGE`].
     #[must_use]
     pub fn new(start: u64) -> Self {
@@ -69,14 +69,14 @@ impl Decoder {
         }
     }
 
-    /// The place that the next bytes must come from.
+    /// Returns the place of the next byte to feed.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes the bytes of the log that lie at `at`, as many as there are, and shows every record that
-    /// is whole. After an error nothing more is decoded: the same error comes again.
+    /// Takes any number of bytes of the log that lie at `at`, and passes every whole record to `visit`.
+    /// After an error nothing more is decoded, and each further call returns the same error.
     pub fn feed(
         &mut self,
         at: u64,
@@ -121,7 +121,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes what there is of a page header. Like [`Decoder::take_body`], returns the bytes it used.
+    /// Takes the available bytes of a page header. Returns the number of bytes used, like
+    /// [`Decoder::take_body`].
     fn take_header(&mut self, within: usize, bytes: &[u8]) -> Result<usize, WalError> {
         let used = bytes.len().min(self.header_length - within);
         self.header[within..within + used].copy_from_slice(&bytes[..used]);
@@ -135,7 +136,7 @@ impl Decoder {
         Ok(used)
     }
 
-    /// A page begins, and its header is whole.
+    /// Checks a whole page header at `at` and begins its page.
     fn begin_page(&mut self, at: u64) -> Result<(), WalError> {
         if matches!(self.state, State::Switched) {
             let empty = self.header[..SHORT].iter().all(|&byte| byte == 0);
@@ -175,13 +176,13 @@ impl Decoder {
         Ok(())
     }
 
-    /// Bytes that the record which has come in part still lacks.
+    /// Returns the number of bytes that the record in part still lacks.
     fn missing(&self) -> usize {
         let length = self.partial.first_chunk().and_then(|first| record::length(*first).ok());
         length.map_or(0, |length| length - self.partial.len())
     }
 
-    /// Takes bytes that lie behind one page header.
+    /// Takes bytes behind one page header. Returns the number of bytes used.
     fn take_body(
         &mut self,
         bytes: &[u8],
@@ -202,7 +203,7 @@ impl Decoder {
         }
     }
 
-    /// A record begins, or the bytes that align it.
+    /// Begins a record, or passes over the bytes that align it.
     fn begin(
         &mut self,
         bytes: &[u8],
@@ -225,7 +226,7 @@ impl Decoder {
         Ok(bytes.len())
     }
 
-    /// A record goes on that has come in part.
+    /// Continues a record that has come in part.
     fn go_on(
         &mut self,
         bytes: &[u8],
@@ -248,7 +249,7 @@ impl Decoder {
         Ok(used)
     }
 
-    /// Checks a whole record that ends at `end` and shows it.
+    /// Checks a whole record that ends at `end` and passes it to `visit`.
     fn show(
         &mut self,
         at: u64,

@@ -1,10 +1,10 @@
-//! What can be wrong with a log.
+//! Faults in the bytes of a log.
 
 use std::fmt;
 
 use super::page::MAGICS;
 
-/// A place in the log, as PostgreSQL writes it: `16/B374D848`.
+/// A place in the log, displayed as PostgreSQL writes it: `16/B374D848`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lsn(pub u64);
 
@@ -14,17 +14,17 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// Bytes that are no log, or not the part of it that was expected.
+/// An error at a place in the log: bytes that are no log, or not the expected part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write-ahead log at {}: {fault}", Lsn(*.at))]
 pub struct WalError {
     /// The place of the page or the record, in bytes since the log began.
     pub at: u64,
-    /// What was found there.
+    /// The fault found there.
     pub fault: Fault,
 }
 
-/// What was found, and what was expected.
+/// The kinds of faults, with the values found and expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -35,7 +35,7 @@ pub enum Fault {
         Lsn(*.found)
     )]
     Gap {
-        /// Where the chunk begins.
+        /// The place of the chunk's first byte.
         found: u64,
     },
     /// Bytes beyond the last place that a log can have.
@@ -60,9 +60,9 @@ pub enum Fault {
     Page {
         /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         found: u64,
-        /// What it must be.
+        /// The value that the field must have.
         expected: u64,
     },
     /// A value in a page header that no page has.
@@ -70,32 +70,32 @@ pub enum Fault {
     Header {
         /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         found: u64,
-        /// What it may be.
+        /// The values that the field may have.
         expected: &'static str,
     },
-    /// A record of no bytes: what lies behind the end of a log.
+    /// A record of no bytes, which marks the end of a log.
     #[error(
         "there is no record but zeros, expected a record; hint: the log ends here, take no more than \
          the server has flushed"
     )]
     End,
-    /// A record whose length no record has.
+    /// A record with a length that no record can have.
     #[error("the record's length is {found} bytes, expected 24 to 1069547520")]
     Length {
-        /// The length that it names.
+        /// The length in the record's header.
         found: u32,
     },
-    /// A record that follows another one than was seen before it.
+    /// A record that names another predecessor than the record seen before it.
     #[error("the record follows one at {}, expected one at {}", Lsn(*.found), Lsn(*.expected))]
     Previous {
-        /// The place of the record before it, as it says.
+        /// The place of the predecessor that the record names.
         found: u64,
-        /// The place of the record that was seen before it.
+        /// The place of the record seen before it.
         expected: u64,
     },
-    /// The first record of all follows one that should have been seen.
+    /// A first record whose predecessor lies on or after the first page and was not seen.
     #[error(
         "the first record follows one at {}, expected one before the page at {}; hint: the log is \
          damaged",
@@ -103,20 +103,20 @@ pub enum Fault {
         Lsn(*.page)
     )]
     Skipped {
-        /// The place of the record before it, as it says.
+        /// The place of the predecessor that the record names.
         found: u64,
-        /// The first page.
+        /// The place of the first page.
         page: u64,
     },
     /// A record whose check sum differs.
     #[error("the record's check sum is 0x{found:08X}, expected 0x{expected:08X} of its bytes")]
     CheckSum {
-        /// What the record names.
+        /// The check sum in the record's header.
         found: u32,
-        /// What its bytes give.
+        /// The check sum of the record's bytes.
         expected: u32,
     },
-    /// A record whose check sum agrees and whose contents do not.
+    /// A record whose check sum agrees but whose contents are inconsistent.
     #[error(
         "the record's {field} is {found}, expected {expected}; hint: a version of PostgreSQL \
              that this decoder does not know"
@@ -124,14 +124,14 @@ pub enum Fault {
     Record {
         /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         found: u64,
-        /// What it may be.
+        /// The values that the field may have.
         expected: &'static str,
     },
 }
 
-/// The magic that was expected with its version, or all that are known.
+/// Returns the expected magic with its version, or all known ones.
 fn magics(expected: Option<u16>) -> String {
     MAGICS
         .iter()

@@ -1,11 +1,11 @@
-//! Numbers out of bytes, little endian and without alignment.
+//! Little-endian numbers read from unaligned bytes.
 
-/// What is left of a row of fields.
+/// The unread rest of a row of fields.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next bytes, none if fewer are left.
+    /// Takes the next `length` bytes. Returns `None` if fewer are left.
     pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;

@@ -1,11 +1,11 @@
-//! PostgreSQL's write-ahead log, decoded from its bytes: which blocks of which relations each record
-//! changes, and which files come, shrink and go.
+//! PostgreSQL's write-ahead log, decoded from its bytes: the blocks that each record changes, and the
+//! files that come, shrink and go.
 //!
 //! The log is a stream of pages of 8 KiB. A page begins with a header (`page.rs`); records lie behind
 //! it, aligned to 8 bytes, and go on behind the header of the next page. [`Decoder`] takes the stream
 //! in chunks of any length and shows each [`Record`] once it is whole and its check sum agrees.
 //!
-//! # What is checked
+//! # Checks
 //! Every byte of a record is under its CRC32C, and each record names the one before it. Of a page
 //! header everything is checked but these bytes, which change no record: the flag for removable
 //! backup blocks (0x0004), the four bytes of padding, and a timeline, a system identifier or a length

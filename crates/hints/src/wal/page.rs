@@ -2,20 +2,20 @@
 
 use super::error::{Fault, WalError};
 
-/// Bytes of a page of the log.
+/// The size of a page of the log in bytes.
 pub const PAGE: u64 = 8192;
 
-/// How the pages of each version begin, and its major number.
+/// The magic of each version's pages, with the major version.
 pub const MAGICS: [(u16, u8); 6] =
     [(0xD106, 13), (0xD10D, 14), (0xD110, 15), (0xD113, 16), (0xD116, 17), (0xD118, 18)];
 
-/// Bytes of the header of most pages, with its padding.
+/// The bytes of most pages' headers, with padding.
 pub(super) const SHORT: usize = 24;
 
-/// Bytes of the header of a segment's first page.
+/// The bytes of the header of a segment's first page.
 pub(super) const LONG: usize = 40;
 
-/// The smallest segment. Every segment is a power of two.
+/// The smallest segment in bytes. Every segment is a power of two.
 pub(super) const SMALLEST_SEGMENT: u64 = 1 << 20;
 
 const LARGEST_SEGMENT: u64 = 1 << 30;
@@ -25,40 +25,40 @@ const IS_LONG: u16 = 0x0002;
 const OVERWRITES: u16 = 0x0008;
 const ALL_FLAGS: u16 = 0x000F;
 
-/// What a page header says about records.
+/// The part of a page header that concerns records.
 pub(super) struct Header {
-    /// Bytes of the record that the page continues; 0 if it begins with a record.
+    /// The bytes left of the record that the page continues; 0 if the page begins with a record.
     pub(super) left: u32,
-    /// The record before it was given up: the server crashed before its end was written.
+    /// `true` if the record before was given up: the server crashed before its end was written.
     pub(super) overwrites: bool,
 }
 
-/// Whether a header is a long one, by its first bytes.
+/// Returns `true` if `header` is a long one, by its flags.
 pub(super) fn is_long(header: &[u8; LONG]) -> bool {
     u16::from_le_bytes([header[2], header[3]]) & IS_LONG != 0
 }
 
-/// What the pages so far have in common.
+/// The properties that all pages so far share.
 #[derive(Default)]
 pub(super) struct Pages {
     version: Option<(u16, u8)>,
     timeline: u32,
-    /// The system identifier and the bytes of a segment.
+    /// The system identifier and the bytes of a segment, once a long header has named them.
     cluster: Option<(u64, u64)>,
 }
 
 impl Pages {
-    /// The major version; 0 before the first page.
+    /// Returns the major version, or 0 before the first page.
     pub(super) fn major(&self) -> u8 {
         self.version.map_or(0, |(_, major)| major)
     }
 
-    /// Whether a segment is known to begin here.
+    /// Returns `true` if a segment is known to begin at `at`.
     pub(super) fn is_segment_start(&self, at: u64) -> bool {
         self.cluster.is_some_and(|(_, segment)| at.is_multiple_of(segment))
     }
 
-    /// Checks the header of the page at `at`; the last bytes count if it is a long one.
+    /// Checks the header of the page at `at`. The last 16 bytes count only if it is a long one.
     pub(super) fn check(&mut self, at: u64, header: &[u8; LONG]) -> Result<Header, WalError> {
         self.read(at, header).map_err(|fault| WalError { at, fault })
     }
@@ -104,7 +104,7 @@ impl Pages {
         Ok(Header { left, overwrites: kind == OVERWRITES })
     }
 
-    /// Checks what only the first page of a segment says.
+    /// Checks the fields that only the first page of a segment has.
     fn long(&mut self, at: u64, system: u64, segment: u64, page: u64) -> Result<(), Fault> {
         same("page size", page, PAGE)?;
         let sane = (SMALLEST_SEGMENT..=LARGEST_SEGMENT).contains(&segment);

@@ -5,13 +5,13 @@ use super::fields::Fields;
 use super::relation::{BLOCK, Fork, Relation};
 use super::what::What;
 
-/// Bytes in front of every record.
+/// The bytes of the header of every record.
 pub(super) const HEADER: usize = 24;
 
-/// The longest record that PostgreSQL writes.
+/// The length of the longest record that PostgreSQL writes, in bytes.
 const LONGEST: u32 = 1020 << 20;
 
-/// A record refers to so many blocks at most.
+/// The largest number of blocks that a record refers to.
 const MOST_BLOCKS: usize = 33;
 
 const HAS_IMAGE: u8 = 0x10;
@@ -31,36 +31,37 @@ const SHORT_DATA: u8 = 255;
 pub struct BlockReference {
     /// The relation.
     pub relation: Relation,
-    /// Which of its files.
+    /// The fork of the relation that holds the block.
     pub fork: Fork,
     /// The number of the block, in units of 8 KiB, over all segments of the file.
     pub block: u32,
-    /// The record makes the block anew: what it held does not matter.
+    /// `true` if the record makes the block anew: its old contents do not matter.
     pub will_init: bool,
-    /// The record has an image of the whole block, which replaces it.
+    /// `true` if the record has an image of the whole block, which replaces it.
     pub image: bool,
 }
 
 /// A record of the log.
 #[derive(Debug)]
 pub struct Record<'a> {
-    /// Where it begins.
+    /// The place of the record, in bytes since the log began.
     pub at: u64,
-    /// Where the next record begins at the earliest. Behind a segment switch that is the next segment.
+    /// The earliest place of the next record. Behind a segment switch the next record is in the next
+    /// segment.
     pub end: u64,
-    /// The part of PostgreSQL that wrote it ([`resource_manager`] has their names).
+    /// The part of PostgreSQL that wrote the record. [`resource_manager`] has their names.
     pub resource_manager: u8,
-    /// What kind of record it is to that part, and flags.
+    /// The kind of record within that part, and flags.
     pub info: u8,
-    /// The transaction that wrote it; 0 if there is none.
+    /// The transaction that wrote the record; 0 if there is none.
     pub transaction: u32,
-    /// The blocks that it changes.
+    /// The blocks that the record changes.
     pub blocks: &'a [BlockReference],
-    /// What it says about files.
+    /// The record's changes of files.
     pub what: What<'a>,
 }
 
-/// The name of a resource manager, as `pg_waldump` has it; none for extensions.
+/// Returns the name of a resource manager as `pg_waldump` prints it, or `None` for extensions.
 #[must_use]
 pub fn resource_manager(number: u8) -> Option<&'static str> {
     const NAMES: [&str; 22] = [
@@ -90,7 +91,7 @@ pub fn resource_manager(number: u8) -> Option<&'static str> {
     NAMES.get(usize::from(number)).copied()
 }
 
-/// The length of the record that begins with these four bytes.
+/// Returns the length of the record that begins with these four bytes.
 pub(super) fn length(first: [u8; 4]) -> Result<usize, Fault> {
     match u32::from_le_bytes(first) {
         0 => Err(Fault::End),
@@ -99,14 +100,14 @@ pub(super) fn length(first: [u8; 4]) -> Result<usize, Fault> {
     }
 }
 
-/// The check sum that a whole record names, and that of its bytes.
+/// Returns the check sum that a whole record names, and that of its bytes.
 pub(super) fn check_sums(record: &[u8; HEADER], rest: &[u8]) -> (u32, u32) {
     let [.., a, b, c, d] = *record;
     let begun = crc32c::crc32c(rest);
     (u32::from_le_bytes([a, b, c, d]), crc32c::crc32c_append(begun, &record[..HEADER - 4]))
 }
 
-/// The blocks of one record; it is used for one after the other.
+/// A buffer for the blocks of one record, reused for the next.
 pub(super) struct Blocks {
     blocks: [BlockReference; MOST_BLOCKS],
     count: usize,
@@ -119,12 +120,12 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// The blocks that were read last.
+    /// Returns the blocks that were read last.
     pub(super) fn get(&self) -> &[BlockReference] {
         &self.blocks[..self.count]
     }
 
-    /// Reads what lies behind the header of a record of this major version; returns its main data.
+    /// Reads the bytes behind the header of a record of this major version. Returns its main data.
     pub(super) fn read<'a>(&mut self, major: u8, record: &'a [u8]) -> Result<&'a [u8], Fault> {
         self.count = 0;
         let mut fields = Fields(record);
@@ -139,7 +140,8 @@ impl Blocks {
         Ok(&fields.0[reading.data..])
     }
 
-    /// Reads the heads of all parts; returns the length of the main data, or none if they are cut off.
+    /// Reads the heads of all parts. Returns the length of the main data, or `None` if a head is cut
+    /// off.
     fn parts(
         &mut self,
         fields: &mut Fields<'_>,
@@ -170,19 +172,19 @@ impl Blocks {
     }
 }
 
-/// What the parts of a record have told so far.
+/// The state of reading the parts of a record.
 struct Reading {
     major: u8,
-    /// The relation of the block before.
+    /// The relation of the last block that named one.
     relation: Option<Relation>,
-    /// The number of the block before.
+    /// The number of the last block.
     last: Option<u8>,
-    /// Bytes of images and data that follow the heads.
+    /// The bytes of images and data that follow the heads.
     data: usize,
 }
 
 impl Reading {
-    /// The head of a block reference, none if it is cut off.
+    /// Reads the head of a block reference. Returns `None` if it is cut off.
     fn block(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<Option<BlockReference>, Fault> {
         if self.last.is_some_and(|last| id <= last) {
             return Err(odd("block reference", id, "a higher number than the one before"));
@@ -212,7 +214,7 @@ impl Reading {
         Ok(fields.u32().map(reference))
     }
 
-    /// Passes over the head of an image; whether it is whole.
+    /// Passes over the head of an image. Returns `true` if the head is whole.
     fn image(&mut self, fields: &mut Fields<'_>) -> Result<bool, Fault> {
         let (Some(length), Some(_hole), Some(info)) = (fields.u16(), fields.u16(), fields.u8())
         else {

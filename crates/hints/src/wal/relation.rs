@@ -2,51 +2,51 @@
 
 use super::fields::Fields;
 
-/// Bytes of a relation's block.
+/// The size of a relation's block in bytes.
 pub const BLOCK: u64 = 8192;
 
-/// Blocks in one file of a relation: 1 GiB.
+/// The number of blocks in one file of a relation: 1 GiB.
 pub const SEGMENT_BLOCKS: u32 = 131_072;
 
-/// The tablespace `pg_default`.
+/// The oid of the tablespace `pg_default`.
 const DEFAULT: u32 = 1663;
 
-/// The tablespace `pg_global`.
+/// The oid of the tablespace `pg_global`.
 const GLOBAL: u32 = 1664;
 
-/// What the log calls a relation: its relfilenode. A table that is rewritten gets another one.
+/// The log's name of a relation: its relfilenode. A table that is rewritten gets another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relation {
-    /// The oid of its tablespace.
+    /// The oid of the relation's tablespace.
     pub tablespace: u32,
-    /// The oid of its database; 0 for relations that all databases share.
+    /// The oid of the relation's database; 0 for relations that all databases share.
     pub database: u32,
-    /// The number of its files.
+    /// The number in the names of the relation's files.
     pub number: u32,
 }
 
-/// The files of a relation are of four kinds.
+/// The four kinds of files of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fork {
-    /// Its rows or its index.
+    /// The rows of a table, or an index.
     #[default]
     Main,
     /// The map of free space.
     FreeSpace,
-    /// The map of what all transactions see.
+    /// The map of pages that all transactions see.
     Visibility,
-    /// What an unlogged relation is after a crash.
+    /// The initial contents of an unlogged relation, restored after a crash.
     Init,
 }
 
 impl Fork {
-    /// The fork that PostgreSQL gives this number.
+    /// Returns the fork with PostgreSQL's number `number`.
     #[must_use]
     pub fn numbered(number: u32) -> Option<Self> {
         [Self::Main, Self::FreeSpace, Self::Visibility, Self::Init].get(number as usize).copied()
     }
 
-    /// What PostgreSQL calls it: `main`, `fsm`, `vm` or `init`.
+    /// Returns PostgreSQL's name of the fork: `main`, `fsm`, `vm` or `init`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,15 +59,15 @@ impl Fork {
 }
 
 impl Relation {
-    /// The next three numbers.
+    /// Reads the next three numbers.
     pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let (tablespace, database, number) = (fields.u32()?, fields.u32()?, fields.u32()?);
         Some(Self { tablespace, database, number })
     }
 
-    /// The file that holds `block`, in the data directory. `version` is the name of the folder that a
-    /// cluster has in every tablespace that was created, as `PG_15_202209061`. The block lies at
-    /// `block % SEGMENT_BLOCKS * BLOCK` there.
+    /// Returns the file that holds `block`, relative to the data directory. `version` is the name of the
+    /// cluster's folder in every tablespace that was created, such as `PG_15_202209061`. The block lies
+    /// at `block % SEGMENT_BLOCKS * BLOCK` in the file.
     #[must_use]
     pub fn path(&self, fork: Fork, block: u32, version: &str) -> String {
         let Self { tablespace, database, number } = self;

@@ -1,9 +1,9 @@
-//! Records that say more than which blocks change: files come, shrink and go.
+//! Records that change files: they are made, cut and removed.
 
 use super::fields::Fields;
 use super::relation::{Fork, Relation};
 
-/// Bytes of a relation in the log.
+/// The bytes of a relation in the log.
 const RELATION: usize = 12;
 
 const XLOG: u8 = 0;
@@ -12,41 +12,41 @@ const STORAGE: u8 = 2;
 const DATABASE: u8 = 4;
 const TABLESPACE: u8 = 5;
 
-/// What a record says beside its blocks.
+/// The change of files that a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What<'a> {
-    /// Nothing about files.
+    /// No change of files.
     Blocks,
-    /// A checkpoint is complete: all that was dirty before `redo` has been written.
+    /// A completed checkpoint: all that was dirty before `redo` has been written.
     Checkpoint {
-        /// The log after this place is needed for recovery.
+        /// The place from which on recovery needs the log.
         redo: u64,
-        /// The server has stopped.
+        /// `true` if the server has stopped.
         shutdown: bool,
     },
-    /// The rest of the segment is empty.
+    /// A segment switch: the rest of the segment is empty.
     Switch,
     /// A file of a relation was made.
     Create {
         /// The relation.
         relation: Relation,
-        /// Which of its files.
+        /// The fork whose file was made.
         fork: Fork,
     },
     /// Files of a relation were cut.
     Truncate {
         /// The relation.
         relation: Relation,
-        /// Blocks that its main fork keeps. Its maps keep what these blocks need.
+        /// The number of blocks that the main fork keeps. The maps keep what these blocks need.
         blocks: u32,
-        /// Whether the main fork was cut.
+        /// `true` if the main fork was cut.
         main: bool,
-        /// Whether the visibility map was cut.
+        /// `true` if the visibility map was cut.
         visibility: bool,
-        /// Whether the map of free space was cut.
+        /// `true` if the map of free space was cut.
         free_space: bool,
     },
-    /// All files of these relations go with the end of a transaction.
+    /// Relations whose files go with the end of a transaction.
     Drop {
         /// The relations.
         relations: Relations<'a>,
@@ -57,24 +57,24 @@ pub enum What<'a> {
         tablespace: u32,
         /// The oid of the database.
         database: u32,
-        /// Its files were copied without records of their blocks.
+        /// `true` if its files were copied without records of their blocks.
         copied: bool,
     },
     /// Folders of a database were removed, with all their files.
     DropDatabase {
         /// The oid of the database.
         database: u32,
-        /// Where its folders were.
+        /// The tablespaces that held its folders.
         tablespaces: Tablespaces<'a>,
     },
     /// A tablespace was made.
     CreateTablespace {
-        /// Its oid.
+        /// The oid of the tablespace.
         tablespace: u32,
     },
     /// A tablespace was removed.
     DropTablespace {
-        /// Its oid.
+        /// The oid of the tablespace.
         tablespace: u32,
     },
 }
@@ -84,7 +84,7 @@ pub enum What<'a> {
 pub struct Relations<'a>(&'a [u8]);
 
 impl Relations<'_> {
-    /// One after the other.
+    /// Returns an iterator over the relations.
     pub fn iter(&self) -> impl Iterator<Item = Relation> {
         self.0.chunks_exact(RELATION).filter_map(|bytes| Relation::read(&mut Fields(bytes)))
     }
@@ -95,13 +95,13 @@ impl Relations<'_> {
 pub struct Tablespaces<'a>(&'a [u8]);
 
 impl Tablespaces<'_> {
-    /// One after the other.
+    /// Returns an iterator over the oids.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.chunks_exact(4).filter_map(|bytes| Fields(bytes).u32())
     }
 }
 
-/// What a record of this kind says with its main data; none if the data are too short for it.
+/// Reads a record's main data. Returns `None` if they are too short for a record of its kind.
 pub(super) fn read(major: u8, resource_manager: u8, info: u8, data: &[u8]) -> Option<What<'_>> {
     let mut fields = Fields(data);
     let fields = &mut fields;
@@ -130,7 +130,7 @@ pub(super) fn read(major: u8, resource_manager: u8, info: u8, data: &[u8]) -> Op
     Some(what)
 }
 
-/// The relations that go with a commit or an abort: `xl_xact_commit`, `xl_xact_abort`.
+/// Reads the relations that go with a commit or an abort: `xl_xact_commit`, `xl_xact_abort`.
 fn dropped<'a>(has_flags: bool, fields: &mut Fields<'a>) -> Option<What<'a>> {
     let _time = fields.u64()?;
     let flags = if has_flags { fields.u32()? } else { 0 };
@@ -149,7 +149,8 @@ fn dropped<'a>(has_flags: bool, fields: &mut Fields<'a>) -> Option<What<'a>> {
     Some(What::Drop { relations: Relations(fields.bytes(relations.checked_mul(RELATION)?)?) })
 }
 
-/// Databases: until version 14 all are copied, since then mostly block by block.
+/// Reads a record of a database. Until version 14 all files are copied, since then mostly block by
+/// block.
 fn database<'a>(major: u8, kind: u8, fields: &mut Fields<'a>) -> Option<What<'a>> {
     let drop = if major < 15 { 0x10 } else { 0x20 };
     match kind {

@@ -1,4 +1,4 @@
-//! A log, written by hand: the other side of the decoder, and its only other description here.
+//! A writer of logs by hand: the counterpart of the decoder, and its only other description here.
 
 /// A block reference to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub struct Block {
     pub fork: u8,
     pub block: u32,
     pub will_init: bool,
-    /// Bytes of its data.
+    /// The bytes of the block's data.
     pub data: u16,
-    /// The image: its bytes, and the flags as the log has them.
+    /// The image: its length, and its flags as in the log.
     pub image: Option<(u16, u8)>,
 }
 
-/// A block without image or data.
+/// Makes a block without image or data.
 pub fn plain(number: u32, block: u32) -> Block {
     let relation = (1663, 5, number);
     Block { relation, fork: 0, block, will_init: false, data: 0, image: None }
@@ -35,9 +35,9 @@ pub struct Content {
 pub struct Log {
     pub bytes: Vec<u8>,
     pub start: u64,
-    /// Bytes that align records, by their place in `bytes`.
+    /// The bytes that align records, by their index in `bytes`.
     pub padding: Vec<usize>,
-    /// How pages begin.
+    /// The magic of the pages.
     pub magic: u16,
     previous: u64,
 }
@@ -45,13 +45,13 @@ pub struct Log {
 pub const PAGE: u64 = 8192;
 pub const SEGMENT: u64 = 1 << 20;
 
-/// Whether the length of an image's hole follows, since version 15.
+/// Returns `true` if the length of an image's hole follows, as it does since version 15.
 fn has_hole_length(flags: u8) -> bool {
     flags & 1 != 0 && flags & 0x1C != 0
 }
 
 impl Log {
-    /// An empty log that begins with a page at `start`.
+    /// Makes an empty log that begins with a page at `start`.
     pub fn new(magic: u16, start: u64) -> Self {
         assert_eq!(start % PAGE, 0);
         Self { bytes: Vec::new(), start, padding: Vec::new(), magic, previous: start - 40 }
@@ -77,7 +77,8 @@ impl Log {
         }
     }
 
-    /// Begins the page that is due, if one is. The record that goes on there lacks `left` bytes.
+    /// Begins the page that is due, if one is. `left` bytes of the record that goes on there are
+    /// missing.
     fn page(&mut self, left: u32) {
         if self.end().is_multiple_of(PAGE) {
             self.header(u16::from(left > 0), left);
@@ -95,17 +96,18 @@ impl Log {
         }
     }
 
-    /// Writes a record; returns its place.
+    /// Writes a record. Returns its place.
     pub fn record(&mut self, content: &Content) -> u64 {
         self.record_with(content, has_hole_length)
     }
 
-    /// The same, where the flags of an image say otherwise whether the length of its hole follows.
+    /// Writes a record like [`record`](Self::record). `has_hole` says for an image's flags if the length
+    /// of its hole follows.
     pub fn record_with(&mut self, content: &Content, has_hole: impl Fn(u8) -> bool) -> u64 {
         self.sealed(content, &encode(content, has_hole))
     }
 
-    /// Writes a record with these bytes behind its header; returns its place.
+    /// Writes a record with these bytes behind its header. Returns its place.
     pub fn sealed(&mut self, content: &Content, rest: &[u8]) -> u64 {
         let at = self.begin();
         let bytes = seal(content, self.previous, rest);
@@ -114,7 +116,7 @@ impl Log {
         at
     }
 
-    /// The place of the next record.
+    /// Aligns the log and returns the place of the next record.
     fn begin(&mut self) -> u64 {
         let aligned = self.end().next_multiple_of(8);
         let aligned = (aligned - self.start) as usize;
@@ -124,7 +126,7 @@ impl Log {
         self.end()
     }
 
-    /// Writes a segment switch and the empty rest of the segment.
+    /// Writes a segment switch and the empty rest of the segment. Returns the place of the switch.
     pub fn switch(&mut self) -> u64 {
         let at = self.record(&Content { info: 0x40, ..Content::default() });
         let next = self.end().next_multiple_of(SEGMENT);
@@ -132,8 +134,8 @@ impl Log {
         at
     }
 
-    /// Writes a record only up to the next page border, and begins that page as the server does when
-    /// it could not read on.
+    /// Writes a record only up to the next page border, and begins that page as the server does when it
+    /// could not read further.
     pub fn torn(&mut self, content: &Content) -> u64 {
         let at = self.begin();
         let bytes = seal(content, self.previous, &encode(content, has_hole_length));
@@ -145,7 +147,7 @@ impl Log {
     }
 }
 
-/// The bytes behind the header of a record.
+/// Returns the bytes behind the header of a record.
 fn encode(content: &Content, has_hole: impl Fn(u8) -> bool) -> Vec<u8> {
     let (mut heads, mut data) = (Vec::new(), Vec::new());
     let mut last = None;
@@ -197,7 +199,7 @@ fn encode(content: &Content, has_hole: impl Fn(u8) -> bool) -> Vec<u8> {
     [heads, data, content.main.clone()].concat()
 }
 
-/// A record with this behind its header, and the check sum of both.
+/// Returns a record with `rest` behind its header, and the check sum of both.
 fn seal(content: &Content, previous: u64, rest: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend((24 + rest.len() as u32).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Damage is refused, or changes nothing.
+//! Damaged logs are refused, or decode to the same records.
 
 use flashgc_hints::wal::Decoder;
 use proptest::prelude::*;
@@ -8,10 +8,11 @@ use super::{any_content, decode, records};
 
 const START: u64 = 16 * SEGMENT - 2 * PAGE;
 
-/// Bytes of the record that the first page continues.
+/// The bytes of the record that the first page continues.
 const REST: u8 = 100;
 
-/// Four pages and a part of one; a segment begins with the third. The first continues a record.
+/// Makes a log of four pages and a part of one. A segment begins with the third page. The first page
+/// continues a record.
 fn log() -> Log {
     let mut log = Log::new(0xD110, START);
     log.spread(&[9; REST as usize]);
@@ -26,7 +27,7 @@ fn log() -> Log {
     log
 }
 
-/// Whether a flip changes nothing that matters, in a log with one segment start: these, and no other.
+/// Returns `true` if a flip may pass unnoticed, in a log with one segment start. It lists all such bits.
 fn is_harmless(log: &Log, at: usize, flip: u8) -> bool {
     let (page, within) = (at as u64 / PAGE, at as u64 % PAGE);
     let has_long_header = page == 2;
@@ -36,7 +37,8 @@ fn is_harmless(log: &Log, at: usize, flip: u8) -> bool {
         16 if page == 0 => (REST ^ flip).next_multiple_of(8) == REST.next_multiple_of(8),
         20..24 => true,                    // Aligns the header.
         24..32 if has_long_header => true, // The system, where no other page names it.
-        // The length of a segment, if one of it may begin here, as no other page names it.
+        // The length of a segment, if a segment of that length may begin here, as no other page names
+        // it.
         32..36 if has_long_header => {
             let length = SEGMENT ^ u64::from(flip) << ((within - 32) * 8);
             length.is_power_of_two() && (SEGMENT..=16 * SEGMENT).contains(&length)
@@ -49,7 +51,7 @@ fn is_harmless(log: &Log, at: usize, flip: u8) -> bool {
 fn every_flipped_byte_is_refused_or_harmless() {
     let mut log = log();
     let whole = records(&log);
-    // A length that lies is found by the header of the next page.
+    // A wrong length is found by the header of the next page.
     for at in 0..4 * PAGE as usize {
         let header = at as u64 % PAGE < 40;
         let flips = if header { (1..=255).collect() } else { vec![1 << (at % 8), 0xFF] };
@@ -124,7 +126,7 @@ proptest! {
 
 #[test]
 fn a_length_that_is_a_lie_takes_no_memory() {
-    // The longest record there may be, and pages that do not go on with it.
+    // The longest possible record, and pages that do not continue it.
     let mut log = Log::new(0xD110, START);
     log.spread(&[9; 8]);
     log.bytes.extend(1_069_547_520u32.to_le_bytes());

@@ -9,7 +9,7 @@ use builder::{Block, Content, Log};
 use flashgc_hints::wal::{BlockReference, Decoder, Fork, Record, Relation, WalError};
 use proptest::prelude::*;
 
-/// What the decoder showed of a record.
+/// A record as the decoder showed it.
 #[derive(Clone, Debug, PartialEq)]
 struct Shown {
     at: u64,
@@ -35,7 +35,7 @@ impl Shown {
     }
 }
 
-/// The records of a log that comes in chunks of these lengths, over and over; and how it ended.
+/// Decodes a log that comes in chunks of these lengths, in turn. Returns the records and the outcome.
 fn decode(start: u64, bytes: &[u8], lengths: &[usize]) -> (Vec<Shown>, Result<(), WalError>) {
     let (mut decoder, mut shown, mut at) = (Decoder::new(start), Vec::new(), 0);
     for length in lengths.iter().cycle() {
@@ -50,20 +50,20 @@ fn decode(start: u64, bytes: &[u8], lengths: &[usize]) -> (Vec<Shown>, Result<()
     (shown, Ok(()))
 }
 
-/// The records of a log, which has no fault.
+/// Returns the records of a log without faults.
 fn records(log: &Log) -> Vec<Shown> {
     let (shown, ended) = decode(log.start, &log.bytes, &[usize::MAX >> 1]);
     ended.expect("a log without a fault");
     shown
 }
 
-/// The error at the end of a log, as people read it.
+/// Returns the error at the end of a log, as people read it.
 fn refusal(log: &Log) -> String {
     let (_, ended) = decode(log.start, &log.bytes, &[usize::MAX >> 1]);
     ended.expect_err("a fault").to_string()
 }
 
-/// What the decoder must show of a block.
+/// Returns the reference that the decoder must show for a block.
 fn reference(block: &Block) -> BlockReference {
     let (tablespace, database, number) = block.relation;
     BlockReference {
@@ -75,7 +75,7 @@ fn reference(block: &Block) -> BlockReference {
     }
 }
 
-/// Any block; images are those of version 15.
+/// Generates any block. Images are those of version 15.
 fn any_block() -> impl Strategy<Value = Block> {
     let image =
         proptest::option::weighted(0.2, (0u16..=8192, prop_oneof![Just(0u8), Just(3), Just(13)]));
@@ -91,7 +91,7 @@ fn any_block() -> impl Strategy<Value = Block> {
         })
 }
 
-/// Any record that says nothing about files.
+/// Generates any record that changes no files.
 fn any_content() -> impl Strategy<Value = Content> {
     let length = prop_oneof![4 => 0usize..80, 1 => 200usize..300, 1 => 8000usize..30_000];
     let some = (proptest::option::of(any::<u16>()), proptest::option::of(any::<u32>()));
@@ -109,7 +109,7 @@ fn any_content() -> impl Strategy<Value = Content> {
     )
 }
 
-/// A log of version 15 with these records.
+/// Makes a log of version 15 with these records.
 fn written(start: u64, contents: &[Content]) -> Log {
     let mut log = Log::new(0xD110, start);
     for content in contents {

@@ -39,7 +39,7 @@ proptest! {
         prop_assert_eq!(ended, Ok(()));
         let whole = records(&log);
         let mut expected = whole.clone();
-        // The last bytes before `end` may only align what follows.
+        // The last bytes before `end` may only align the next record.
         expected.retain(|record| record.end <= log.start + cut as u64);
         prop_assert!(shown.len() >= expected.len());
         prop_assert_eq!(&shown[..], &whole[..shown.len()]);
@@ -110,7 +110,7 @@ fn the_end_of_the_log_is_named() {
 #[test]
 fn behind_a_switch_the_next_segment_follows() {
     for before in [0, 3] {
-        // With and without a page that says how long a segment is.
+        // With and without a page that names the length of a segment.
         let mut log = Log::new(0xD110, START - SEGMENT + before * PAGE);
         log.record(&short(1));
         let switch = log.switch();
@@ -195,7 +195,7 @@ fn a_torn_record_is_not_shown() {
         assert_eq!(ended, Ok(()));
         assert_eq!(shown.iter().map(|record| record.at).collect::<Vec<_>>(), [START + 40, next]);
     }
-    // The same from the page on where the end should have been.
+    // The same log from the page on where the end should have been.
     let (shown, ended) = decode(START + PAGE, &log.bytes[PAGE as usize..], &[100]);
     assert_eq!((shown.len(), ended), (1, Ok(())));
     // Nothing was torn: the flag is wrong.

@@ -57,7 +57,7 @@ fn every_version_has_its_magic() {
 
 #[test]
 fn compression_has_other_flags_since_version_15() {
-    // Whether two bytes with the length of the hole follow, by the flags of an image with a hole.
+    // `true` if two bytes with the length of the hole follow, for each flags of an image with a hole.
     let cases: [(u16, &[u8], &[u8]); 6] = [
         (0xD106, &[0x02, 0x06], &[0x00, 0x04]),
         (0xD10D, &[0x02, 0x06], &[0x00, 0x04]),
@@ -120,12 +120,12 @@ fn a_record_crosses_pages_and_segments() {
     }
 }
 
-/// Numbers one behind the other, 4 bytes each.
+/// Returns the numbers one behind the other, 4 bytes each.
 fn words(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// What a record of a version says.
+/// Returns the change of files that a record of a version describes, as text.
 fn said(magic: u16, manager: u8, info: u8, main: &[u8]) -> String {
     let mut log = Log::new(magic, START);
     log.record(&Content { manager, info, main: main.to_vec(), ..Content::default() });
@@ -176,7 +176,7 @@ fn transactions_take_relations_with_them() {
         assert_eq!(dropped(info, &[0x18], &[1, 2]), "Blocks");
         assert_eq!(dropped(info & 0x7F, &[], &[]), "Blocks");
     }
-    // Prepare, assignment and invalidations have nothing of the kind.
+    // Prepare, assignment and invalidations drop no relations.
     for info in [0x90, 0xD0, 0xE0] {
         assert_eq!(dropped(info, &[4], &relations), "Blocks");
     }
@@ -266,7 +266,7 @@ fn a_record_that_contradicts_itself_is_refused() {
     let mut log = Log::new(0xD106, START);
     log.sealed(&Content::default(), &[252, 1, 0, 0, 0]);
     assert!(refusal(&log).contains("part is 252"), "{}", refusal(&log));
-    // A record that says less than one of its kind.
+    // Records that are shorter than their kind allows.
     let log = written(START, &[Content { main: vec![0; 7], ..Content::default() }]);
     assert!(refusal(&log).contains("data's length is 7, expected more"), "{}", refusal(&log));
 }

@@ -29,10 +29,10 @@ use super::{Evicted, PageCache, Policy, by_regions};
 /// Weight of the last epoch in the update probabilities, the default of `3-region`.
 const GAIN: f64 = 0.25;
 
-/// See the module's text.
+/// The policy `lru`. See the module's text.
 pub struct Lru {
     regions: Regions,
-    /// Most pages in the MRU region.
+    /// The largest number of pages in the MRU region.
     recent: u32,
 }
 

@@ -1,8 +1,9 @@
-//! Page caches: which pages of the swap space are in memory, which of them are dirty, and which one
-//! goes next. One policy a file; this file is the interface and the registry.
+//! Page caches. A cache decides which pages of the swap space are in memory, which of them are dirty,
+//! and which page is evicted next. Each policy is one file; this file has the interface and the
+//! registry.
 //!
-//! A virtual memory system asks for every reference in this order, so that a collection that runs
-//! while the evicted page is written sees the cache without that page and without the new one:
+//! A virtual memory system calls a cache for every reference in this order, so that a collection that
+//! runs while the evicted page is written sees the cache without that page and without the new one:
 //!
 //! ```
 //! use flashgc_host::PageCacheSpec;
@@ -38,63 +39,64 @@ pub use three_region::ThreeRegion;
 pub struct Evicted {
     /// The page of the swap space.
     pub page: u32,
-    /// Memory had data that flash has not: they must be written.
+    /// `true` if memory had data that flash lacks, so that they must be written.
     pub dirty: bool,
 }
 
-/// The pages in memory of a virtual memory system, in constant time an operation.
+/// The pages of a virtual memory system that are in memory. Every operation takes constant time.
 ///
-/// Pages are numbered from 0; a number at or beyond the swap space that the cache was built for is
-/// a bug of the caller and panics.
+/// Pages are numbered from 0. A number at or beyond the swap space that the cache was built for is a bug
+/// of the caller and panics.
 pub trait PageCache: Residency + State + Send {
-    /// Pages that fit.
+    /// Returns the number of pages that fit.
     fn capacity(&self) -> u32;
 
-    /// Pages in the cache.
+    /// Returns the number of pages in the cache.
     fn len(&self) -> u32;
 
-    /// Whether no page is cached.
+    /// Returns `true` if no page is cached.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The host reads or writes `page`: true if it is cached, and then a write makes it dirty.
-    /// Otherwise only the effect of [`PageCache::insert`] changes.
+    /// Reads or writes `page` for the host. Returns `true` if it is cached, and then a write makes it
+    /// dirty. Otherwise the cache stays as it is until [`PageCache::insert`].
     fn touch(&mut self, page: u32, write: bool) -> bool;
 
-    /// Takes out the page that goes next, if the cache is full.
+    /// Takes out the next page to evict, if the cache is full.
     fn make_room(&mut self) -> Option<Evicted>;
 
-    /// Puts in `page`, which is not cached, dirty if the host writes it. There must be room.
+    /// Puts in `page`, which must not be cached. It is dirty if `write`. There must be room.
     fn insert(&mut self, page: u32, write: bool);
 
-    /// Pages now in each region, in the order of [`Region::ALL`].
+    /// Returns the number of pages now in each region, in the order of [`Region::ALL`].
     fn region_lengths(&self) -> [u32; 3];
 
-    /// The pages of a region, the one used last first. It walks the list: for tests and for people.
+    /// Returns the pages of a region, most recently used first. It walks the list, for tests and for
+    /// people.
     fn region_pages(&self, region: Region) -> Vec<u32>;
 }
 
-/// A page cache policy: how [`page_caches`] makes one.
+/// A page cache policy, as [`page_caches`] registers it.
 trait Policy: PageCache + Sized + 'static {
     const NAME: &'static str;
     const PARAMS: &'static [Param];
-    /// The fewest pages that it can manage.
+    /// The smallest capacity that the policy can manage, in pages.
     const FEWEST: u32;
 
     fn new(params: &Params, pages: u32, capacity: u32) -> Self;
 
-    /// A fault that only both parameters together can have.
+    /// Checks for faults that only the parameters together can have.
     fn check(_: &Params) -> Result<(), SpecError> {
         Ok(())
     }
 }
 
-/// One registered policy, as listings, help texts and constructors need it.
+/// The entry of one policy in listings, help texts and constructors.
 pub struct PageCacheInfo {
-    /// The name people type.
+    /// The name that people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the policy takes.
     pub params: &'static [Param],
     /// The text of its file, whose header documents it.
     source: &'static str,
@@ -104,12 +106,12 @@ pub struct PageCacheInfo {
 }
 
 impl PageCacheInfo {
-    /// The documentation in Markdown: summary, description, formula, cost and source.
+    /// Returns the documentation in Markdown: summary, description, formula, cost and source.
     pub fn doc(&self) -> String {
         header(self.source)
     }
 
-    /// The first line of the documentation.
+    /// Returns the first line of the documentation.
     pub fn summary(&self) -> String {
         self.doc().lines().next().unwrap_or_default().to_string()
     }
@@ -136,7 +138,7 @@ policies! {
     Lru = "lru.rs",
 }
 
-/// Every registered page cache policy, the default first.
+/// Returns every registered page cache policy, the default first.
 pub fn page_caches() -> &'static [PageCacheInfo] {
     POLICIES
 }
@@ -152,7 +154,7 @@ impl PageCacheSpec {
     /// Reads `text`, for example `3-region:resize=no`.
     ///
     /// # Errors
-    /// An unknown name or parameter, a value out of range.
+    /// The name or a parameter is unknown, or a value is out of range.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
         let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
@@ -166,15 +168,16 @@ impl PageCacheSpec {
         Ok(Self { info, params })
     }
 
-    /// The policy's registry entry.
+    /// Returns the policy's registry entry.
     pub fn info(&self) -> &'static PageCacheInfo {
         self.info
     }
 
-    /// An empty cache of `capacity` pages for a swap space of `pages` pages.
+    /// Builds an empty cache of `capacity` pages for a swap space of `pages` pages.
     ///
     /// # Errors
-    /// Fewer pages than the policy can manage; no swap space, or one of more than 2^31 pages.
+    /// The capacity is smaller than the policy can manage, or the swap space has no page or more than
+    /// 2^31.
     pub fn build(&self, pages: u32, capacity: u32) -> Result<Box<dyn PageCache>, SpecError> {
         let fewest = self.info.fewest;
         if capacity < fewest {
@@ -200,7 +203,7 @@ impl PageCacheSpec {
     }
 }
 
-/// The spec in full, every parameter written out, as a result records it.
+/// Writes the spec in full with every parameter, as a result records it.
 impl fmt::Display for PageCacheSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.params.fmt(f)
@@ -213,8 +216,7 @@ impl fmt::Debug for PageCacheSpec {
     }
 }
 
-/// Hands [`Residency`] and the parts of [`PageCache`] that every policy has in common to its
-/// `regions`.
+/// Implements [`Residency`] for a policy by its field `regions`.
 macro_rules! by_regions {
     ($policy:ty) => {
         impl flashgc_base::residency::Residency for $policy {

@@ -1,9 +1,9 @@
-//! The state that all page caches share: three lists of pages in order of use, dirty bits, how
-//! often pages are written in each region, and which pages changed. It decides nothing: the
-//! policies do.
+//! The state that all page caches share: three lists of pages in order of use, dirty bits, the frequency
+//! of writes in each region, and the pages that changed. The policies decide; this file only keeps the
+//! state.
 //!
-//! A node a page of the swap space, with the links of its list in it: everything about a page is
-//! in one place of 12 bytes, found by its number, and moving it is a handful of stores.
+//! Each page of the swap space has one node of 12 bytes, found by the page's number, which holds all its
+//! state and the links of its list. Moving a page is a handful of stores.
 
 use flashgc_base::residency::{Cached, Region};
 use flashgc_base::snapshot::{Fault, State, Value};
@@ -12,21 +12,21 @@ use flashgc_base::{state, value};
 /// Links and state of one page, or of the two ends of a list.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// The page used just after this one in its list; the list's end for the newest.
+    /// The page of the same list used next after this one; the list's end for the newest page.
     newer: u32,
-    /// The page used just before.
+    /// The page of the same list used just before this one; the list's end for the oldest page.
     older: u32,
     state: u32,
 }
 
-/// The list that a page is in: 0 for none, else 1 + its region.
+/// The bits for the page's list: 0 for none, else 1 + its region.
 const LIST: u32 = 3;
 const DIRTY: u32 = 1 << 2;
-/// The host wrote the page in its present region, after it came there.
+/// The bit of a page that the host wrote in its present region, after it came there.
 const WRITTEN: u32 = 1 << 3;
-/// The page came to the present region from the initial one.
+/// The bit of a page that came to its present region from the initial one.
 const FROM_INITIAL: u32 = 1 << 4;
-/// The page is among the changed ones.
+/// The bit of a page that is in the list of changed pages.
 const CHANGED: u32 = 1 << 5;
 
 const NONE: u32 = 0;
@@ -35,37 +35,37 @@ fn list(region: Region) -> u32 {
     region as u32 + 1
 }
 
-/// How pages' stays in a region ended, in one epoch.
+/// The number of pages' stays in a region that ended in one epoch, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stays {
-    /// The host wrote the page.
+    /// Stays in which the host wrote the page.
     written: u64,
-    /// The page left unwritten.
+    /// Stays that the page left unwritten.
     unwritten: u64,
 }
 
-/// A page that is touched: where it was.
+/// The place of a page when it was touched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
     pub region: Region,
-    /// It had come there from the initial region.
+    /// `true` if the page had come to the region from the initial one.
     pub from_initial: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Regions {
-    /// A node a page, then one for the two ends of each list.
+    /// One node a page, then one node for the two ends of each list.
     nodes: Vec<Node>,
     pages: u32,
     pub capacity: u32,
-    /// Pages in each region.
+    /// The number of pages in each region.
     pub lengths: [u32; 3],
     stays: [Stays; 3],
-    /// The share of stays in which the host wrote the page.
+    /// The share of each region's stays in which the host wrote the page, averaged over epochs.
     probability: [f64; 3],
-    /// Weight of the last epoch in `probability`.
+    /// The weight of the last epoch in `probability`.
     gain: f64,
-    /// Pages put in since the epoch began.
+    /// The number of pages put in since the epoch began.
     inserted: u32,
     following: bool,
     changed: Vec<u32>,
@@ -89,7 +89,8 @@ impl State for Regions {
 }
 
 impl Regions {
-    /// No page cached, of `pages` pages; epochs weigh `gain` in the update probabilities.
+    /// Makes the state of an empty cache for a swap space of `pages` pages. An epoch has the weight
+    /// `gain` in the update probabilities.
     pub fn new(pages: u32, capacity: u32, gain: f64) -> Self {
         let mut nodes = vec![Node { newer: 0, older: 0, state: NONE }; pages as usize];
         nodes.extend((0..3).map(|end| Node {
@@ -111,7 +112,7 @@ impl Regions {
         }
     }
 
-    /// Whether every page that it names is one.
+    /// Checks that every page named in the state exists.
     fn check(&self) -> Result<(), Fault> {
         let nodes = self.nodes.len() as u32;
         let is_node = |node: &Node| node.newer < nodes && node.older < nodes;
@@ -125,7 +126,7 @@ impl Regions {
         self.lengths.iter().sum()
     }
 
-    /// Both ends of a list: `older` leads to its newest page, `newer` to its oldest.
+    /// Returns the node of both ends of a list: `older` leads to its newest page, `newer` to its oldest.
     fn end(&self, region: Region) -> u32 {
         self.pages + region as u32
     }
@@ -156,7 +157,7 @@ impl Regions {
         self.nodes[end as usize].older = page;
     }
 
-    /// Notes that a page's state is another; returns the bit to set in its new state.
+    /// Notes that a page's state changes. Returns the bit to set in its new state.
     #[inline]
     fn note_change(&mut self, page: u32, state: u32) -> u32 {
         if self.following && state & CHANGED == 0 {
@@ -166,8 +167,8 @@ impl Regions {
         state & CHANGED
     }
 
-    /// The host reads or writes `page`: moves it to the head of the MRU region and says where it
-    /// was; `None` if it is not cached.
+    /// Reads or writes `page` for the host, and moves it to the head of the MRU region. Returns its
+    /// former place, or `None` if it is not cached.
     #[inline]
     pub fn touch(&mut self, page: u32, write: bool) -> Option<Hit> {
         let Node { newer, state, .. } = self.nodes[page as usize];
@@ -201,7 +202,7 @@ impl Regions {
         Some(hit)
     }
 
-    /// Puts in a page; true at the end of an epoch (as many pages as fit).
+    /// Puts in a page. Returns `true` at the end of an epoch, which has as many insertions as pages fit.
     pub fn insert(&mut self, region: Region, page: u32, write: bool) -> bool {
         assert!(page < self.pages, "page {page} is beyond the swap space of {} pages", self.pages);
         debug_assert!(self.len() < self.capacity, "there is no room");
@@ -215,7 +216,7 @@ impl Regions {
         self.inserted == self.capacity
     }
 
-    /// Moves the oldest page of a region to the head of the LRU region; there must be one.
+    /// Moves the oldest page of a region to the head of the LRU region. The region must not be empty.
     pub fn age(&mut self, from: Region) {
         let page = self.nodes[self.end(from) as usize].newer;
         debug_assert!(page < self.pages, "the region is empty");
@@ -230,8 +231,8 @@ impl Regions {
         self.lengths[Region::Lru as usize] += 1;
     }
 
-    /// Takes out the oldest page of the LRU region, else of the initial one, else of the MRU one:
-    /// the page and whether it is dirty.
+    /// Takes out the oldest page of the LRU region, else of the initial one, else of the MRU one.
+    /// Returns the page, and `true` if it is dirty.
     pub fn evict(&mut self) -> Option<(u32, bool)> {
         let order = [Region::Lru, Region::Initial, Region::Mru];
         let region = order.into_iter().find(|&region| self.lengths[region as usize] > 0)?;
@@ -244,7 +245,7 @@ impl Regions {
         Some((page, state & DIRTY != 0))
     }
 
-    /// Takes the stays of the epoch into the update probabilities and begins the next.
+    /// Adds the stays of the epoch to the update probabilities and begins the next epoch.
     pub fn close_epoch(&mut self) {
         for (probability, stays) in self.probability.iter_mut().zip(&mut self.stays) {
             let all = stays.written + stays.unwritten;
@@ -284,7 +285,7 @@ impl Regions {
         let last = self.probability[Region::Lru as usize];
         match region {
             Region::Lru => last,
-            // Unwritten here, a page still has its stay in the LRU region before it.
+            // A page that leaves this region unwritten still has its stay in the LRU region ahead.
             Region::Initial | Region::Mru => {
                 let here = self.probability[region as usize];
                 here + (1.0 - here) * last

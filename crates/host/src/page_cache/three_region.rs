@@ -40,16 +40,17 @@ use super::{Evicted, PageCache, Policy, by_regions};
 /// The least share of the cache that a region keeps.
 const FLOOR: f64 = 1.0 / 16.0;
 
-/// See the module's text.
+/// The policy `3-region`. See the module's text.
 pub struct ThreeRegion {
     regions: Regions,
-    /// Most pages in the initial and in the MRU region.
+    /// The largest numbers of pages in the initial and in the MRU region.
     sizes: [u32; 2],
     floor: u32,
     step: u32,
     resize: bool,
-    /// Of this epoch: hits in the MRU region, and for pages in the LRU region by whether they came
-    /// from the initial (0) or the MRU (1) one: hits, and pages that came.
+    /// Counters of this epoch: hits in the MRU region, then hits in the LRU region and pages that came
+    /// to it. The latter two are by the origin of the page: the initial region (0) or the MRU region
+    /// (1).
     mru_hits: u64,
     lru_hits: [u64; 2],
     came: [u64; 2],
@@ -126,12 +127,13 @@ impl State for ThreeRegion {
 }
 
 impl ThreeRegion {
-    /// Most pages that the initial and the MRU region hold; the LRU region gets the rest.
+    /// Returns the largest numbers of pages of the initial and the MRU region. The LRU region gets the
+    /// rest.
     pub fn sizes(&self) -> [u32; 2] {
         self.sizes
     }
 
-    /// Sends pages that overflow to the LRU region.
+    /// Moves pages that overflow from the initial and the MRU region to the LRU region.
     #[inline]
     fn settle(&mut self) {
         for (origin, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {
@@ -142,7 +144,7 @@ impl ThreeRegion {
         }
     }
 
-    /// The update probabilities and sizes of the next epoch.
+    /// Ends the epoch: updates the update probabilities and sizes, and resets the counters.
     fn close_epoch(&mut self) {
         self.regions.close_epoch();
         if self.resize {
@@ -164,7 +166,7 @@ impl ThreeRegion {
     }
 }
 
-/// The places of hits in an epoch.
+/// The counters of one epoch, with the lengths of the regions at its end.
 struct Epoch {
     lengths: [u32; 3],
     mru_hits: u64,
@@ -172,13 +174,13 @@ struct Epoch {
     came: [u64; 2],
 }
 
-/// How `a / b` stands to `c / d`, exactly; nothing of nothing is 0.
+/// Compares `a / b` with `c / d` exactly. A denominator of 0 counts as 1.
 fn compare(a: u64, b: u64, c: u64, d: u64) -> std::cmp::Ordering {
     let product = |x: u64, y: u64| u128::from(x) * u128::from(y.max(1));
     product(a, d).cmp(&product(c, b))
 }
 
-/// The sizes of the initial and the MRU region after an epoch.
+/// Returns the sizes of the initial and the MRU region after an epoch.
 fn resized(
     [mut initial, mut mru]: [u32; 2],
     mut lru: u32,

@@ -1,6 +1,7 @@
-//! A host on the clock of a drive: the application's commands and the drive's time in, commands for
-//! the drive out. The drive alone knows their times. Before that clock starts the host has the
-//! clock of requests, so that a drive can be brought into the state that it has behind this cache.
+//! A host on the clock of a drive. It takes the application's commands and the drive's time, and gives
+//! commands for the drive. Only the drive knows when those are executed. Before that clock starts the
+//! host runs on the clock of requests, so that a drive can be brought into the state that it has behind
+//! this cache.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -11,10 +12,10 @@ use super::hints::HintsSpec;
 use super::outlet::Leaving;
 use super::{HostCounts, Served};
 
-/// A cache and its hints before a drive with a clock. See the module's text.
+/// A cache and its hints in front of a drive with a clock. See the module's text.
 pub struct ClockedHost {
     served: Served,
-    /// Time from one request to the next before the clock starts.
+    /// The time from one request to the next before the drive's clock starts.
     gap_ns: u64,
     now_ns: u64,
     memory_ns: u64,
@@ -35,18 +36,20 @@ impl ClockedHost {
         Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
     }
 
-    /// The application's command before the clock starts, on that of requests. What is dirty is not
-    /// measured yet.
+    /// Takes the application's command before the drive's clock starts, on the clock of requests. Dirty
+    /// pages are not measured yet.
     pub fn request_before(&mut self, op: Op, page: u32) {
         self.served.request_after(self.gap_ns, op, page);
     }
 
-    /// The clock starts at 0. For the cache time goes on: dirty pages stay so, and keep their age.
+    /// Starts the drive's clock at 0. Time goes on for the cache: dirty pages stay dirty and keep their
+    /// age.
     pub fn start(&mut self) {
         self.served.cache.start_clock();
     }
 
-    /// The time is `now_ns`, never less than before. Commands due by themselves may leave.
+    /// Sets the time to `now_ns`, which must not be less than before. Commands due by themselves may
+    /// leave.
     pub fn advance(&mut self, now_ns: u64) {
         let ns = now_ns - self.now_ns;
         self.served.measure(ns);
@@ -54,37 +57,37 @@ impl ClockedHost {
         self.now_ns = now_ns;
     }
 
-    /// When something comes due by itself; `None` if nothing does.
+    /// Returns the time of the next event that comes due by itself, or `None` if there is none.
     pub fn next_look(&self) -> Option<u64> {
         Some(self.now_ns + self.served.cache.next_look()?)
     }
 
-    /// The application's command: the commands that it waits for leave.
+    /// Takes the application's command. The drive's commands that it waits for leave.
     pub fn request(&mut self, op: Op, page: u32) {
         self.served.request(op, page);
     }
 
-    /// Lets one page leave that is written at leisure; whether there was one.
+    /// Lets one page leave that may be written at leisure. Returns `true` if there was one.
     pub fn flush_next(&mut self) -> bool {
         self.served.cache.flush_next(&mut self.served.outlet)
     }
 
-    /// The next that leaves for the drive.
+    /// Takes the next item that leaves for the drive.
     pub fn next_leaving(&mut self) -> Option<Leaving> {
         self.served.outlet.next()
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> HostCounts {
         self.served.counts()
     }
 
-    /// The time of memory for a request.
+    /// Returns the time that memory takes for a request, in nanoseconds.
     pub fn memory_ns(&self) -> u64 {
         self.memory_ns
     }
 
-    /// How the drive is told.
+    /// Returns the way of hinting.
     pub fn hints(&self) -> &HintsSpec {
         &self.hints
     }

@@ -97,7 +97,7 @@ fn settings(params: &Params) -> Result<Settings, SpecError> {
     })
 }
 
-/// See the module's text.
+/// The cache `buffer-cache`. See the module's text.
 struct BufferCache {
     settings: Settings,
     capacity: u32,
@@ -106,13 +106,13 @@ struct BufferCache {
     next_checkpoint: u64,
     cached: Pages,
     dirty: Pages,
-    /// One list, by the last use.
+    /// The cached pages in one list, by their last use.
     lists: Lists,
-    /// The pages that a checkpoint is still to write.
+    /// The pages that the checkpoint under way has yet to write.
     due: Pages,
-    /// The start of the checkpoint, and the pages that it had to write.
+    /// The start of the checkpoint, and the number of pages that it had to write.
     checkpoint: (u64, u32),
-    /// Where it goes on, in address order.
+    /// The page from which the checkpoint goes on, in address order.
     sweep: u32,
 }
 
@@ -148,7 +148,7 @@ impl BufferCache {
         out.write(page);
     }
 
-    /// One round of the background writer and of the checkpoint under way.
+    /// Runs one round of the background writer and of the checkpoint under way.
     fn round(&mut self, out: &mut Outlet) {
         if self.settings.checkpoint_ns > 0 && self.now >= self.next_checkpoint {
             self.next_checkpoint += self.settings.checkpoint_ns;
@@ -180,7 +180,7 @@ impl BufferCache {
         }
     }
 
-    /// Brings `page` in, or to the front; whether it was not there.
+    /// Brings `page` in, or to the front. Returns `true` if it was not cached.
     fn touch(&mut self, page: u32, out: &mut Outlet) -> bool {
         let is_new = !self.cached.has(page);
         if is_new {

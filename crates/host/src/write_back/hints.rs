@@ -1,4 +1,5 @@
-//! Hints: how the host tells a drive which pages it will overwrite soon, and how hints can fail.
+//! Hints: the ways in which a host tells a drive the pages that it will overwrite soon, and the faults
+//! of hints.
 
 use std::collections::VecDeque;
 
@@ -10,16 +11,16 @@ use flashgc_base::{state, value};
 use super::pages::Pages;
 use super::time;
 
-/// Bytes of a sector, in which extents are counted.
+/// The bytes of a sector, the unit in which extents are counted.
 const SECTOR: u32 = 512;
 
 /// The entry of one way in listings and help texts.
 pub struct HintsInfo {
-    /// The name people type.
+    /// The name that people type.
     pub name: &'static str,
-    /// One line, with its source.
+    /// The description in one line, with its source.
     pub summary: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the way takes.
     pub params: &'static [Param],
 }
 
@@ -114,7 +115,7 @@ static WAYS: &[HintsInfo] = &[
     },
 ];
 
-/// Every way, in the order in which listings show them.
+/// Returns every way, in the order in which listings show them.
 pub fn hint_ways() -> &'static [HintsInfo] {
     WAYS
 }
@@ -123,7 +124,7 @@ pub fn hint_ways() -> &'static [HintsInfo] {
 enum Way {
     None,
     Piggyback,
-    /// A command for so many extents.
+    /// A command of its own for each group of so many extents.
     Command(usize),
     Frequency,
     Perfect,
@@ -176,33 +177,34 @@ impl HintsSpec {
         Ok(made)
     }
 
-    /// Those of the parameters `names` that it has and that are not the default.
+    /// Returns the parameters among `names` that this way has and that differ from their default.
     pub(super) fn changed(&self, names: &[&str]) -> Vec<String> {
         let info = WAYS.iter().find(|info| info.name == self.params.owner());
         info.map_or_else(Vec::new, |info| self.params.changed(info.params, names))
     }
 
-    /// Whether the drive is told nothing.
+    /// Returns `true` if the drive gets no hints.
     pub fn is_none(&self) -> bool {
         self.way == Way::None
     }
 
-    /// Whether the drive knows future writes, which is impossible on a host's clock.
+    /// Returns `true` if the drive knows future writes, which is impossible on a drive's clock.
     pub fn is_oracle(&self) -> bool {
         self.way == Way::Oracle
     }
 
-    /// Whether hints can be lost, wrong or late.
+    /// Returns `true` if hints can be lost, wrong or late.
     fn can_fail(&self) -> bool {
         !matches!(self.way, Way::None | Way::Oracle)
     }
 
-    /// Whether the drive knows at once, without a command.
+    /// Returns `true` if the drive knows at once, without a command.
     pub fn is_at_once(&self) -> bool {
         self.way == Way::Perfect
     }
 
-    /// The time of a command made for hints, in nanoseconds, and whether it goes beside others.
+    /// Returns the time of a command made for hints, in nanoseconds, and `true` if it runs beside
+    /// others.
     pub fn command(&self) -> (u64, bool) {
         match self.way {
             Way::Command(_) => (self.cost_ns, self.params.text("queued") == "yes"),
@@ -214,13 +216,15 @@ impl HintsSpec {
         if self.can_fail() { self.params.real(name) } else { 0.0 }
     }
 
-    /// Writes that an oracle sees ahead on a drive of `pages`; `None` for a host that is none.
+    /// Returns the number of writes that an oracle sees ahead on a drive of `pages`, or `None` if this
+    /// is no oracle.
     pub(super) fn horizon(&self, pages: u32) -> Option<u64> {
         let share = (self.way == Way::Oracle).then(|| self.params.real("horizon"))?;
         Some(((share * f64::from(pages)).round() as u64).max(1))
     }
 
-    /// Pages of an extent; an error where pages or addresses are too large for one.
+    /// Returns the largest number of pages in an extent, or an error if pages or addresses are too large
+    /// for one.
     fn extent_pages(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
         if self.way != Way::Piggyback {
             return Ok(u32::MAX);
@@ -244,13 +248,13 @@ impl HintsSpec {
         Ok(u32::from(u8::MAX) / sectors)
     }
 
-    /// Whether pages of this size on a drive of `pages` can be named.
+    /// Checks that hints can name pages of this size on a drive of `pages`.
     pub(super) fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
         self.extent_pages(page_size, pages).map(drop)
     }
 }
 
-/// The spec in full.
+/// Writes the spec in full.
 impl std::fmt::Display for HintsSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.fmt(f)
@@ -263,22 +267,22 @@ impl std::fmt::Debug for HintsSpec {
     }
 }
 
-/// The counts of hints, in pages.
+/// The counts of hints, in pages unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HintCounts {
-    /// Pages that became dirty, so there was a hint to send.
+    /// Pages that became dirty, so that a hint was to be sent.
     pub due: u64,
-    /// Hints that came to the drive.
+    /// Hints that reached the drive.
     pub sent: u64,
     /// Hints dropped because the page was written before they could leave.
     pub overtaken: u64,
-    /// Hints that never came.
+    /// Hints that never reached the drive.
     pub lost: u64,
-    /// Hints that came after their page was written.
+    /// Hints that reached the drive after their page was written.
     pub late: u64,
-    /// Hints that came and named another page, one that was not dirty.
+    /// Hints that reached the drive and named another page, one that was not dirty.
     pub wrong: u64,
-    /// Commands made for hints alone.
+    /// The number of commands made for hints alone.
     pub commands: u64,
 }
 
@@ -287,7 +291,7 @@ struct Extent {
     count: u32,
 }
 
-/// The queue of hints, and the drive's knowledge.
+/// The queue of hints, and the drive's knowledge of dirty pages.
 pub(super) struct Hints {
     way: Way,
     lost: f64,
@@ -297,21 +301,22 @@ pub(super) struct Hints {
     rng: Stream,
     pages: u32,
     extent_pages: u32,
-    /// Extents that wait, first in, first out; pages of them that were written since do not count.
+    /// Extents that wait, first in, first out. Their pages that were written since do not count.
     queue: VecDeque<Extent>,
     /// Pages that wait for their hint to leave.
     waiting: Pages,
-    /// Hints under way: the number of the command with which they come, the page that they name, and
-    /// whether it is the one that became dirty.
+    /// Hints under way: the number of the command with which each arrives, the page that it names, and
+    /// `true` if that is the page that became dirty.
     under_way: VecDeque<(u64, u32, bool)>,
-    /// Commands so far.
+    /// The number of commands so far.
     commands: u64,
     written_last: u32,
-    /// The page that is being read to be updated, and the one that the drive has this hint of.
+    /// The page that is being read to be updated, then the page that a hint on such a read has named to
+    /// the drive.
     updating: Option<u32>,
     told_by_read: Option<u32>,
     dirty: Pages,
-    /// Dirty pages that the drive has a hint of.
+    /// Dirty pages on which the drive has a hint.
     known: Pages,
     pub(super) counts: HintCounts,
 }
@@ -361,20 +366,20 @@ impl Hints {
         })
     }
 
-    /// Dirty pages that the drive has hints of: for an oracle all, as its drive is behind the
-    /// cache.
+    /// Returns the number of dirty pages on which the drive has hints. With an oracle these are all, as
+    /// its drive is behind the cache.
     pub(super) fn known(&self) -> u32 {
         if self.way == Way::Oracle { self.dirty.len() } else { self.known.len() }
     }
 
-    /// `page` has become dirty; hints that leave at once are given to `tell`.
+    /// Notes that `page` has become dirty. Hints that leave at once go to `tell`.
     pub(super) fn dirtied(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
         self.counts.due += 1;
         self.dirty.insert(page);
         match self.way {
             Way::None | Way::Oracle => {}
             Way::Perfect => self.send(page, tell),
-            // The read that brought the page in has said it, if there was one.
+            // The read that brought the page in was the hint, if there was one.
             Way::Frequency => {
                 if self.told_by_read.take() == Some(page) {
                     self.known.insert(page);
@@ -404,7 +409,7 @@ impl Hints {
         }
     }
 
-    /// Sends the first extent that still has a page to name; whether there was one.
+    /// Sends the first extent that still has a page to name. Returns `true` if there was one.
     fn leave(&mut self, tell: &mut dyn FnMut(u32)) -> bool {
         while let Some(Extent { first, count }) = self.queue.pop_front() {
             let mut left = false;
@@ -421,7 +426,8 @@ impl Hints {
         false
     }
 
-    /// A read or a write command goes to the drive: the hints on it come first.
+    /// Notes that a read or a write command leaves for the drive. The hints due with it go to `tell`
+    /// first.
     pub(super) fn command(&mut self, tell: &mut dyn FnMut(u32)) {
         self.commands += 1;
         while let Some(&(at, page, honest)) = self.under_way.front()
@@ -435,7 +441,7 @@ impl Hints {
         }
     }
 
-    /// A read goes to the drive because its page is to be updated.
+    /// Notes that `page` is about to be read so that it can be updated.
     pub(super) fn read_to_update(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
         if self.way == Way::Frequency {
             self.updating = Some(page);
@@ -444,13 +450,13 @@ impl Hints {
         }
     }
 
-    /// The write of `page` goes to the drive: no hint of it is needed any more.
+    /// Notes that the write of `page` leaves for the drive, so that hints on it are no longer needed.
     pub(super) fn written(&mut self, page: u32) {
         self.written_last = page;
         self.forget(page);
     }
 
-    /// `page` is not dirty any more.
+    /// Notes that `page` is not dirty any more.
     pub(super) fn forget(&mut self, page: u32) {
         self.known.remove(page);
         self.dirty.remove(page);

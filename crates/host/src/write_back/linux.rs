@@ -88,12 +88,12 @@ pub(super) const INFO: CacheInfo = CacheInfo {
     },
 };
 
-/// Bytes that are dirtied between two looks of a writer: this at most, 1024 pages of 4 KiB, and the
-/// cache by that (`writeback_set_ratelimit`, with one processor).
+/// The amount that a writer dirties between two looks: a part of the cache (`TURNS`), at most 1024 pages
+/// of 4 KiB (`TURN_BYTES`). That is `writeback_set_ratelimit` with one processor.
 const TURN_BYTES: u32 = 4 << 20;
 const TURNS: u32 = 32;
 
-/// The lists of pages: clean ones by their last use, dirty ones by when they became so.
+/// The lists of pages: clean pages by their last use, dirty pages by the time when they became dirty.
 const CLEAN: u32 = 0;
 const DIRTY: u32 = 1;
 
@@ -103,7 +103,7 @@ struct Settings {
     background: f64,
     limit: f64,
     by_page: bool,
-    /// The time to write a page; 0 as soon as the drive has the clock.
+    /// The time to write a page; 0 once the drive has the clock.
     page_ns: u64,
 }
 
@@ -132,12 +132,12 @@ fn warning(params: &Params) -> Option<String> {
     })
 }
 
-/// See the module's text.
+/// The cache `page-cache`. See the module's text.
 struct LinuxCache {
     settings: Settings,
     capacity: u32,
     background: u32,
-    /// Dirty pages from which on a writer flushes.
+    /// The number of dirty pages from which on a writer flushes.
     middle: u32,
     limit: u32,
     turn: u32,
@@ -146,24 +146,24 @@ struct LinuxCache {
     cached: Pages,
     dirty: Pages,
     lists: Lists,
-    /// When each page became dirty; empty unless pages have an age.
+    /// The time when each page became dirty; empty unless pages have their own age.
     dirtied_at: Vec<u64>,
-    /// Since when the device has been dirty.
+    /// The time since when the device has been dirty.
     dirty_since: Option<u64>,
-    /// Where the next flush goes on.
+    /// The page from which the next flush goes on.
     sweep: u32,
-    /// Pages that are still to be written because the device was dirty for too long.
+    /// The number of pages still to be written because the device was dirty for too long.
     expired: u32,
-    /// Pages that became dirty no later than this are to be written.
+    /// The time limit of expiry: pages that became dirty no later are to be written.
     expired_before: Option<u64>,
     in_background: bool,
-    /// Time that the daemon had and has not written in, nanoseconds.
+    /// The time that the daemon has had and not yet used for writing, in nanoseconds.
     credit: u64,
-    /// Pages written by the host since a writer last looked.
+    /// The number of the host's writes since a writer last looked.
     since_look: u32,
 }
 
-/// Writing takes no time of the daemon as soon as the drive has the clock.
+/// Restores the time of a write, which is 0 once the drive has the clock.
 impl State for Settings {
     state! {
         values: page_ns;
@@ -209,7 +209,7 @@ impl LinuxCache {
         }
     }
 
-    /// The page that the daemon would write next; `None` if nothing is to be written.
+    /// Returns the page that the daemon writes next, or `None` if nothing is to be written.
     fn due(&self) -> Option<u32> {
         let oldest = self.lists.last(DIRTY).filter(|_| self.settings.by_page);
         let expired = match (oldest, self.expired_before) {
@@ -239,7 +239,7 @@ impl LinuxCache {
         }
     }
 
-    /// `page` is dirty no more, and in no list.
+    /// Notes that `page` is clean. It is then in no list.
     fn cleaned(&mut self, page: u32) {
         self.dirty.remove(page);
         if self.settings.by_page {
@@ -251,7 +251,8 @@ impl LinuxCache {
         }
     }
 
-    /// The daemon's look at the dirty pages.
+    /// The daemon's look at the dirty pages: it decides what expires and what is written in the
+    /// background.
     fn look(&mut self) {
         let expire = self.settings.expire_ns;
         if self.settings.by_page {
@@ -264,7 +265,7 @@ impl LinuxCache {
         self.in_background |= self.dirty.len() > self.background;
     }
 
-    /// Lets time pass, of which the daemon writes in `share`.
+    /// Lets `ns` pass. The daemon writes due pages in that time if `daemon_writes`.
     fn pass(&mut self, mut ns: u64, daemon_writes: bool, out: &mut Outlet) {
         while ns > 0 {
             let mut step = ns;
@@ -293,7 +294,7 @@ impl LinuxCache {
         }
     }
 
-    /// The writer writes `count` dirty pages itself, and waits for them.
+    /// Lets the writer write `count` dirty pages itself and wait for them.
     fn write_out(&mut self, count: u32, out: &mut Outlet) {
         for _ in 0..count {
             let Some(page) = self.next_dirty() else { return };
@@ -302,7 +303,8 @@ impl LinuxCache {
         }
     }
 
-    /// A writer's look at how much is dirty (`balance_dirty_pages`).
+    /// The writer's look at the number of dirty pages (`balance_dirty_pages`), after which it may have
+    /// to write some.
     fn balance(&mut self, out: &mut Outlet) {
         self.since_look += 1;
         if self.since_look < self.turn && self.dirty.len() <= self.limit {

@@ -1,10 +1,9 @@
 //! Write-back caches of a host in front of a drive, and the hints about dirty pages.
 //!
-//! [`Host`] is a workload around a workload: commands of an application go in, commands for the
-//! drive and hints come out. Every drive can therefore use it. Its clock counts requests.
-//! [`ClockedHost`] is the same on the clock of a timed drive, from the start of that clock. To add
-//! a cache, write a file with its documentation and add a line to the list below. The ways of
-//! hinting are in [`hints`].
+//! [`Host`] is a workload around a workload: it takes the commands of an application and gives commands
+//! for the drive and hints. Every drive can therefore use it. Its clock counts requests. [`ClockedHost`]
+//! does the same on the clock of a timed drive, from the start of that clock. To add a cache, write a
+//! file with its documentation and add a line to the list below. The ways of hinting are in [`hints`].
 
 mod clocked;
 mod database;
@@ -28,54 +27,55 @@ pub use outlet::Leaving;
 use hints::Hints;
 use outlet::{Ahead, Outlet};
 
-/// A cache that writes back: it sends the commands that it needs to the drive.
+/// A cache that writes back. It sends the commands that it needs to the drive.
 trait Cache: State + Send {
-    /// `ns` pass before the next request.
+    /// Lets `ns` pass before the next request.
     fn pass(&mut self, ns: u64, out: &mut Outlet);
 
-    /// The application reads `page`.
+    /// Reads `page` for the application.
     fn read(&mut self, page: u32, out: &mut Outlet);
 
-    /// The application writes all of `page`.
+    /// Writes all of `page` for the application.
     fn write(&mut self, page: u32, out: &mut Outlet);
 
-    /// The application discards `page`.
+    /// Discards `page` for the application.
     fn trim(&mut self, page: u32, out: &mut Outlet);
 
-    /// Pages whose newest data are only in the cache.
+    /// Returns the number of pages whose newest data are only in the cache.
     fn dirty(&self) -> u32;
 
-    /// From now on the drive has the clock: time passes by [`Cache::advance`] alone, and only the
+    /// Gives the clock to the drive. From now on time passes by [`Cache::advance`] alone, and only the
     /// drive knows the time of writes.
     fn start_clock(&mut self) {}
 
-    /// `ns` pass on the drive's clock. Pages written at leisure wait for [`Cache::flush_next`].
+    /// Lets `ns` pass on the drive's clock. Pages written at leisure wait for [`Cache::flush_next`].
     fn advance(&mut self, ns: u64, out: &mut Outlet);
 
-    /// In how many nanoseconds of that clock something comes due by itself; `None` if nothing does.
+    /// Returns the nanoseconds of that clock until something comes due by itself, or `None` if nothing
+    /// does.
     fn next_look(&self) -> Option<u64>;
 
-    /// Writes one of the pages that may be written at leisure; whether there was one.
+    /// Writes one of the pages that may be written at leisure. Returns `true` if there was one.
     fn flush_next(&mut self, out: &mut Outlet) -> bool;
 }
 
 /// The sizes for which a cache is made.
 struct Room {
-    /// Logical pages of the drive.
+    /// The number of logical pages of the drive.
     pages: u32,
     page_size: u32,
-    /// Pages of the cache.
+    /// The number of pages of the cache.
     capacity: u32,
 }
 
-/// One registered cache, as listings, help texts and constructors need it.
+/// The entry of one cache in listings, help texts and constructors.
 pub struct CacheInfo {
-    /// The name people type.
+    /// The name that people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the cache takes.
     pub params: &'static [Param],
     source: &'static str,
-    /// Whether the parameters fit each other; the texts are warnings.
+    /// Checks that the parameters fit each other. Returns warnings.
     check: fn(&Params, &str) -> Result<Vec<String>, SpecError>,
     make: Make,
 }
@@ -83,18 +83,18 @@ pub struct CacheInfo {
 type Make = fn(&Params, &Room) -> Result<Box<dyn Cache>, SpecError>;
 
 impl CacheInfo {
-    /// The documentation in Markdown: summary, description, cost and source.
+    /// Returns the documentation in Markdown: summary, description, cost and source.
     pub fn doc(&self) -> String {
         header(self.source)
     }
 
-    /// The first line of the documentation.
+    /// Returns the first line of the documentation.
     pub fn summary(&self) -> String {
         self.doc().lines().next().unwrap_or_default().to_string()
     }
 }
 
-/// The size of a cache. Every cache takes it.
+/// The size of a cache. Every cache has this parameter.
 const SIZE: Param = Param {
     name: "size",
     kind: Kind::Text,
@@ -102,7 +102,7 @@ const SIZE: Param = Param {
     help: "size of the cache with its unit, such as 4GiB",
 };
 
-/// Requests of the application a second. Every cache takes it.
+/// The number of the application's requests a second. Every cache has this parameter.
 const RATE: Param = Param {
     name: "rate",
     kind: Kind::Real { min: 1e-3, max: 1e9 },
@@ -110,7 +110,7 @@ const RATE: Param = Param {
     help: "requests of one page a second, the clock of the host",
 };
 
-/// The time of memory for a request. Every cache has this parameter.
+/// The time that memory takes for a request. Every cache has this parameter.
 const MEMORY: Param = Param {
     name: "memory",
     kind: Kind::Text,
@@ -121,18 +121,18 @@ const MEMORY: Param = Param {
 // The list of caches: a new one is one file and one line here.
 static CACHES: &[CacheInfo] = &[linux::INFO, database::INFO];
 
-/// Every registered cache, in the order in which listings show them.
+/// Returns every registered cache, in the order in which listings show them.
 pub fn write_back_caches() -> &'static [CacheInfo] {
     CACHES
 }
 
-/// A time among the parameters, in nanoseconds.
+/// Returns the time parameter `name` in nanoseconds.
 fn time(params: &Params, name: &str) -> Result<u64, SpecError> {
     let form = format!("write {name}=30s, or another of ns, us, ms");
     Ok(Quantity::Time.parse(name, params.text(name), &form)?.round() as u64)
 }
 
-/// A host: its cache, and how it hints.
+/// A host: its cache and its way of hinting.
 #[derive(Clone)]
 pub struct HostSpec {
     cache: &'static CacheInfo,
@@ -158,18 +158,18 @@ impl HostSpec {
         Ok(made)
     }
 
-    /// The cache in full, every parameter written out.
+    /// Returns the cache's spec in full, with every parameter.
     pub fn cache(&self) -> String {
         self.params.to_string()
     }
 
-    /// The way of hinting in full.
+    /// Returns the way of hinting.
     pub fn hints(&self) -> &HintsSpec {
         &self.hints
     }
 
-    /// Warnings on how the parameters were read, where some of a run is on the clock of requests,
-    /// or some on a drive's.
+    /// Returns warnings on parameters that are adjusted or have no effect. `of_requests` and `of_drive`
+    /// say if a part of the run is on the clock of requests, and if a part is on a drive's clock.
     pub fn warnings(&self, of_requests: bool, of_drive: bool) -> Result<Vec<String>, SpecError> {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
@@ -190,7 +190,7 @@ impl HostSpec {
         Quantity::Size.parse("size", self.params.text("size"), "write size=4GiB")
     }
 
-    /// Pages of the cache, in front of a drive of `pages` pages.
+    /// Returns the number of pages of the cache, in front of a drive of `pages` pages.
     fn capacity(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
         let size = self.params.text("size");
         let capacity = (self.bytes()? / f64::from(page_size)).floor();
@@ -213,13 +213,13 @@ impl HostSpec {
         Ok(capacity as u32)
     }
 
-    /// Whether this host can stand in front of such a drive.
+    /// Checks that this host can stand in front of a drive of `pages` pages of `page_size` bytes.
     pub fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
         self.capacity(page_size, pages)?;
         self.hints.check(page_size, pages)
     }
 
-    /// The host in front of a drive of `pages` pages, with `application` behind it.
+    /// Opens the host in front of a drive of `pages` pages, with `application` behind it.
     pub fn open(
         &self,
         application: Box<dyn Workload>,
@@ -239,10 +239,10 @@ impl HostSpec {
         })
     }
 
-    /// The host on the clock of a drive of `pages` pages, once that starts.
+    /// Opens the host for the clock of a drive of `pages` pages. It waits for [`ClockedHost::start`].
     ///
     /// # Errors
-    /// A cache that does not suit the drive.
+    /// The cache does not suit the drive.
     pub fn open_clocked(
         &self,
         page_size: u32,
@@ -254,7 +254,7 @@ impl HostSpec {
         Ok(ClockedHost::new(served, self.gap_ns(), memory_ns, &self.hints))
     }
 
-    /// Time from one request to the next on the clock of requests.
+    /// Returns the time from one request to the next on the clock of requests.
     fn gap_ns(&self) -> u64 {
         ((1e9 / self.params.real("rate")).round() as u64).max(1)
     }
@@ -278,24 +278,25 @@ impl std::fmt::Debug for HostSpec {
     }
 }
 
-/// The counts of a host since it was opened. Pages, unless it says otherwise.
+/// The counts of a host since it was opened, in pages unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
-    /// Read by the application.
+    /// Pages that the application read.
     pub reads: u64,
-    /// Written by the application.
+    /// Pages that the application wrote.
     pub writes: u64,
-    /// That the drive was asked to read: misses.
+    /// Pages that the host read from the drive: misses.
     pub drive_reads: u64,
-    /// That the drive was asked to write.
+    /// Pages that the host wrote to the drive.
     pub drive_writes: u64,
     /// The counts of hints.
     pub hints: HintCounts,
-    /// Sum over all requests of the pages dirty at each; on the clock of a drive, over nanoseconds.
+    /// The sum over all requests of the number of dirty pages at each. On the clock of a drive, the sum
+    /// over nanoseconds.
     pub dirty: u128,
-    /// The same of the dirty pages of which the drive had a hint.
+    /// The sum over the same moments of the number of dirty pages on which the drive had a hint.
     pub known: u128,
-    /// Requests, or nanoseconds, that these sums are over.
+    /// The number of requests, or nanoseconds, in these sums.
     pub moments: u128,
 }
 
@@ -304,12 +305,12 @@ impl Value for HostCounts {
 }
 
 impl HostCounts {
-    /// Requests of the application, of one page each.
+    /// Returns the number of the application's reads and writes, of one page each.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// The counts since `earlier`.
+    /// Returns the counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let (now, then) = (&self.hints, &earlier.hints);
         Self {
@@ -332,7 +333,7 @@ impl HostCounts {
         }
     }
 
-    /// These counts and `other`'s together.
+    /// Returns the sums of these counts and `other`.
     pub fn plus(&self, other: &Self) -> Self {
         let (a, b) = (&self.hints, &other.hints);
         Self {
@@ -356,12 +357,12 @@ impl HostCounts {
     }
 }
 
-/// Reads the counts of a host that has gone elsewhere, as of its last batch.
+/// A reader of the counts of a host that a drive owns, as of its last batch.
 #[derive(Clone, Default)]
 pub struct HostWatch(Arc<Mutex<HostCounts>>);
 
 impl HostWatch {
-    /// The counts of the host when it last gave a batch.
+    /// Returns the counts of the host when it last gave a batch.
     pub fn counts(&self) -> HostCounts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -373,19 +374,19 @@ impl HostWatch {
 
 /// An application behind a cache: the workload that the drive sees.
 ///
-/// Dirty pages stay in the cache at the end of an application that has one, as they do when a host
-/// is watched for a while.
+/// Dirty pages stay in the cache at the end of a finite application, as they do when a host is watched
+/// for a while.
 pub struct Host {
     application: Box<dyn Workload>,
     served: Served,
-    /// Time from one request to the next.
+    /// The time from one request to the next.
     gap_ns: u64,
     batch: Batch,
-    /// Commands of `batch` that are done.
+    /// The number of commands of `batch` that are done.
     done: usize,
-    /// Requests in a row after which the drive was asked to read or write nothing.
+    /// The number of requests in a row that made the drive read and write nothing.
     unseen: u64,
-    /// Whether an oracle looks ahead.
+    /// `true` if an oracle looks ahead.
     foresees: bool,
     shared: HostWatch,
 }
@@ -401,7 +402,7 @@ impl State for Served {
     state! { values: counts; states: cache, outlet; }
 }
 
-/// The counts of the host are read through the watch, wherever that is.
+/// Saves and restores the counts through the watch, wherever it is held.
 impl State for HostWatch {
     fn save(&self, to: &mut Writer<'_>) {
         self.counts().put(to);
@@ -424,13 +425,13 @@ impl State for Host {
 }
 
 impl Served {
-    /// The application's next command, `gap_ns` after the last.
+    /// Takes the application's next command, `gap_ns` after the last.
     fn request_after(&mut self, gap_ns: u64, op: Op, page: u32) {
         self.cache.pass(gap_ns, &mut self.outlet);
         self.request(op, page);
     }
 
-    /// The application's next command.
+    /// Takes the application's next command.
     fn request(&mut self, op: Op, page: u32) {
         let (cache, out) = (&mut self.cache, &mut self.outlet);
         match op {
@@ -443,12 +444,13 @@ impl Served {
                 cache.write(page, out);
             }
             Op::Trim => cache.trim(page, out),
-            // Only traces have these: in a batch they are hints, and this cache makes its own.
+            // Only traces have these operations. In a batch they are hints, and this cache makes its
+            // own.
             Op::Dirty | Op::Clean | Op::Flush => {}
         }
     }
 
-    /// The pages that are dirty, and known, now stay so for another `moments`.
+    /// Adds the present numbers of dirty and of known pages to the sums for another `moments`.
     fn measure(&mut self, moments: u64) {
         let moments = u128::from(moments);
         self.counts.moments += moments;
@@ -467,8 +469,8 @@ impl Served {
 }
 
 impl Host {
-    /// Requests in a row that may all stay in the cache, and those of as much time on the host's clock:
-    /// more than a cache as it is usually set keeps back, and soon done.
+    /// The number of requests in a row that may stay in the cache, and its least time on the host's
+    /// clock. Both are more than a cache in its usual setting keeps back, and soon simulated.
     const MOST_UNSEEN: u64 = 4_000_000;
     const MOST_UNSEEN_NS: u64 = 60_000_000_000;
 
@@ -479,12 +481,12 @@ impl Host {
         Err(Fault::new("more commands of the application are done than there are"))
     }
 
-    /// The counts, to be read while a drive has the host.
+    /// Returns a reader of the counts, for use while a drive has the host.
     pub fn watch(&self) -> HostWatch {
         self.shared.clone()
     }
 
-    /// The application's next request; false when it has no more.
+    /// Takes the application's next request. Returns `false` when it has no more.
     fn request(&mut self) -> Result<bool, WorkloadError> {
         if self.done == self.batch.pages.len() {
             self.application.fill(&mut self.batch, Batch::DEFAULT_LEN)?;
@@ -499,7 +501,7 @@ impl Host {
         let before = self.served.outlet.pages();
         self.served.request_after(self.gap_ns, op, page);
         self.served.measure(1);
-        // A TRIM goes past the cache and says nothing of what stays in it.
+        // A TRIM bypasses the cache and tells nothing about the pages that stay in it.
         let is_seen = self.served.outlet.pages() > before;
         self.unseen = if is_seen { 0 } else { self.unseen + 1 };
         let most = Self::MOST_UNSEEN.max(Self::MOST_UNSEEN_NS / self.gap_ns);
@@ -512,7 +514,7 @@ impl Host {
         Ok(true)
     }
 
-    /// Fills a batch with commands of which an oracle has told the drive before.
+    /// Fills a batch with commands that an oracle has announced to the drive.
     fn foresee(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         while batch.pages.len() < limit {
             self.served.outlet.look(batch);

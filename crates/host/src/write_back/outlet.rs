@@ -1,4 +1,4 @@
-//! Where a cache's commands leave for the drive, with the hints that ride on them.
+//! The outlet of a cache: commands leave through it for the drive, with the hints that ride on them.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::state;
@@ -9,20 +9,20 @@ use flashgc_workload::{Batch, Hint, Op};
 
 use super::hints::Hints;
 
-/// Puts a hint of `page` before the next command of `batch`.
+/// Puts a hint on `page` before the next command of `batch`.
 fn hint(batch: &mut Batch, page: u32) {
     batch.hints.push(Hint::new(batch.pages.len() as u32, page));
 }
 
 /// Commands that an oracle has seen and the drive has not yet.
 pub(super) struct Ahead {
-    /// Writes that it sees.
+    /// The number of writes that the oracle sees ahead.
     horizon: u64,
     seen: VecDeque<(u32, Op)>,
     writes: u64,
-    /// How often each page is written among them.
+    /// The number of writes of each page among the seen commands.
     coming: Vec<u32>,
-    /// A page that was written just now and will be again: its hint comes before the next command.
+    /// The page that was written just now and will be again. Its hint comes before the next command.
     again: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Ahead {
 /// An item that leaves a host for its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// A hint of a page. It comes before the command that it rides on, or that was made for it.
+    /// A hint on a page. It comes before the command that it rides on, or that was made for it.
     Hint(u32),
     /// A command for a page.
     Command(u32, Op),
@@ -52,14 +52,14 @@ pub enum Leaving {
     HintCommand,
 }
 
-/// Commands for the drive, in order.
+/// The queue of commands and hints that leave for the drive, in order.
 pub(super) struct Outlet {
     pub(super) hints: Hints,
     leaving: VecDeque<Leaving>,
-    /// How many of them are commands.
+    /// The number of commands in `leaving`.
     pub(super) commands: usize,
     ahead: Option<Ahead>,
-    /// Pages that the drive was asked to read, and to write, so far.
+    /// The number of pages that the host read from the drive so far, then of those that it wrote.
     pub(super) reads: u64,
     pub(super) writes: u64,
 }
@@ -96,17 +96,17 @@ impl Outlet {
         Self { hints, leaving: VecDeque::new(), commands: 0, ahead, reads: 0, writes: 0 }
     }
 
-    /// Pages that the drive was asked to read or write so far.
+    /// Returns the number of pages that the host read or wrote on the drive so far.
     pub(super) fn pages(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// Whether there is an oracle that sees less far than it could.
+    /// Returns `true` if there is an oracle and it sees fewer writes than its horizon.
     pub(super) fn sees_less(&self) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.writes < ahead.horizon)
     }
 
-    /// Puts the first commands into `batch`, at most `limit`, with the hints before each.
+    /// Moves the first commands into `batch`, at most `limit`, with the hints before each.
     pub(super) fn hand_out(&mut self, batch: &mut Batch, limit: usize) {
         while batch.pages.len() < limit {
             match self.leaving.pop_front() {
@@ -122,13 +122,13 @@ impl Outlet {
         }
     }
 
-    /// The oracle looks at leaving commands, as far as it sees. A hint of each write comes before
-    /// the next command for the drive.
+    /// Shows leaving commands to the oracle up to its horizon. A hint on each write comes before the
+    /// next command for the drive.
     pub(super) fn look(&mut self, batch: &mut Batch) {
         let Some(ahead) = &mut self.ahead else { return };
         while ahead.writes < ahead.horizon {
             let Some(next) = self.leaving.pop_front() else { return };
-            // With an oracle the cache itself tells nothing.
+            // With an oracle the cache itself sends no hints.
             let Leaving::Command(page, op) = next else { continue };
             self.commands -= 1;
             ahead.seen.push_back((page, op));
@@ -141,7 +141,7 @@ impl Outlet {
         }
     }
 
-    /// Hands out the first command that the oracle has seen; false if there is none.
+    /// Hands out the first command that the oracle has seen. Returns `false` if there is none.
     pub(super) fn hand_out_seen(&mut self, batch: &mut Batch) -> bool {
         let Some(ahead) = &mut self.ahead else { return false };
         let Some((page, op)) = ahead.seen.pop_front() else { return false };
@@ -173,13 +173,13 @@ impl Outlet {
         self.reads += 1;
     }
 
-    /// A read whose page is about to be updated.
+    /// Reads a page that is about to be updated.
     pub(super) fn read_to_update(&mut self, page: u32) {
         self.hints.read_to_update(page, &mut Self::tell(&mut self.leaving));
         self.read(page);
     }
 
-    /// The host writes the dirty part of `page`.
+    /// Writes the dirty data of `page` to the drive.
     pub(super) fn write(&mut self, page: u32) {
         self.hints.written(page);
         self.hints.command(&mut Self::tell(&mut self.leaving));
@@ -192,7 +192,7 @@ impl Outlet {
         self.command(page, Op::Trim);
     }
 
-    /// `page` has become dirty.
+    /// Notes that `page` has become dirty.
     pub(super) fn dirtied(&mut self, page: u32) {
         let before = self.hints.counts.commands;
         self.hints.dirtied(page, &mut Self::tell(&mut self.leaving));
@@ -201,7 +201,7 @@ impl Outlet {
         }
     }
 
-    /// The next that leaves.
+    /// Takes the next item that leaves.
     pub(super) fn next(&mut self) -> Option<Leaving> {
         let next = self.leaving.pop_front();
         self.commands -= usize::from(matches!(next, Some(Leaving::Command(..))));

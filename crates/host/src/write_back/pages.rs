@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
 
-/// A set of pages: a bit each.
+/// A set of pages, one bit each.
 #[derive(Clone)]
 pub(super) struct Pages {
     words: Vec<u64>,
@@ -18,7 +18,7 @@ impl State for Pages {
 }
 
 impl Pages {
-    /// No page of `pages`.
+    /// Makes an empty set for page numbers below `pages`.
     pub(super) fn none(pages: u32) -> Self {
         Self { words: vec![0; (pages as usize).div_ceil(64)], count: 0 }
     }
@@ -31,7 +31,7 @@ impl Pages {
         self.words[(page >> 6) as usize] >> (page & 63) & 1 == 1
     }
 
-    /// Puts in `page`; whether it was not there.
+    /// Puts in `page`. Returns `true` if it was not in the set.
     pub(super) fn insert(&mut self, page: u32) -> bool {
         let is_new = !self.has(page);
         self.words[(page >> 6) as usize] |= 1 << (page & 63);
@@ -39,7 +39,7 @@ impl Pages {
         is_new
     }
 
-    /// Takes out `page`; whether it was there.
+    /// Takes out `page`. Returns `true` if it was in the set.
     pub(super) fn remove(&mut self, page: u32) -> bool {
         let was = self.has(page);
         self.words[(page >> 6) as usize] &= !(1 << (page & 63));
@@ -47,7 +47,7 @@ impl Pages {
         was
     }
 
-    /// The first page from `page` on, in address order.
+    /// Returns the first page from `page` on, in address order.
     pub(super) fn first_from(&self, page: u32) -> Option<u32> {
         let mut word = (page >> 6) as usize;
         let mut bits = self.words.get(word)? & (u64::MAX << (page & 63));
@@ -58,15 +58,15 @@ impl Pages {
         Some((word * 64) as u32 + bits.trailing_zeros())
     }
 
-    /// The first page from `page` on, going on from page 0 at the end.
+    /// Returns the first page from `page` on, going on from page 0 at the end.
     pub(super) fn next_around(&self, page: u32) -> Option<u32> {
         self.first_from(page).or_else(|| self.first_from(0))
     }
 }
 
-/// Lists of pages, of which a page is in one at a time or in none.
+/// Lists of pages. A page is in at most one list at a time.
 pub(super) struct Lists {
-    /// Neighbours of every page, and behind the pages of every list's head.
+    /// The neighbours of every page, followed by those of every list's head.
     next: Vec<u32>,
     previous: Vec<u32>,
     pages: u32,
@@ -81,13 +81,13 @@ impl State for Lists {
 }
 
 impl Lists {
-    /// `lists` empty lists of `pages` pages.
+    /// Makes `lists` empty lists for page numbers below `pages`.
     pub(super) fn new(pages: u32, lists: u32) -> Self {
         let own: Vec<u32> = (0..pages + lists).collect();
         Self { next: own.clone(), previous: own, pages }
     }
 
-    /// Whether every page that it names is one, or a head.
+    /// Checks that every neighbour is an existing page or head.
     fn check(&self) -> Result<(), Fault> {
         let ends = self.next.len() as u32;
         if self.next.iter().chain(&self.previous).all(|&page| page < ends) {
@@ -105,19 +105,19 @@ impl Lists {
         self.next[head as usize] = page;
     }
 
-    /// Takes `page` out of the list that it is in.
+    /// Takes `page` out of its list.
     pub(super) fn remove(&mut self, page: u32) {
         let (next, previous) = (self.next[page as usize], self.previous[page as usize]);
         self.next[previous as usize] = next;
         self.previous[next as usize] = previous;
     }
 
-    /// The last page of a list.
+    /// Returns the last page of a list.
     pub(super) fn last(&self, list: u32) -> Option<u32> {
         self.before(self.pages + list)
     }
 
-    /// The page before `page` in its list.
+    /// Returns the page before `page` in its list.
     pub(super) fn before(&self, page: u32) -> Option<u32> {
         let page = self.previous[page as usize];
         (page < self.pages).then_some(page)

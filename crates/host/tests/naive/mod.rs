@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 pub struct Page {
     pub number: u32,
     pub dirty: bool,
-    /// Written by the host since it came to its region.
+    /// `true` if the host has written the page since it came to its region.
     written: bool,
     from_initial: bool,
 }
@@ -17,7 +17,7 @@ pub const I: usize = 0;
 pub const M: usize = 1;
 pub const L: usize = 2;
 
-/// The state of the definition, the page used last first in every list.
+/// The state of the definition. Every list has the page used last first.
 pub struct Naive {
     pub lists: [Vec<Page>; 3],
     pub capacity: usize,
@@ -68,7 +68,7 @@ impl Naive {
         self.lists[list].remove(at)
     }
 
-    /// A reference; the page that was evicted for it, if any.
+    /// Makes a reference. Returns the page that was evicted for it, if any.
     pub fn reference(&mut self, number: u32, write: bool) -> Option<(u32, bool)> {
         if let Some((list, _)) = self.find(number) {
             let mut page = self.take_out(list, number);

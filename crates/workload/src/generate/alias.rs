@@ -3,28 +3,29 @@
 
 use std::hint::select_unpredictable;
 
-/// A table of outcomes `0..weights.len()`.
+/// A table of outcomes `0..weights.len()`, drawn by their weights.
 ///
 /// The set-up is in whole numbers, without rounding, but for the last step, which keeps 32 bits of
 /// each threshold: the probability of any set of outcomes is off by at most 2^-33.
 #[derive(Clone, Debug)]
 pub(super) struct Alias {
-    /// A power of two of them, at least 2, so that bits of a word choose one without bias.
+    /// The columns. Their number is a power of two, at least 2, so that bits of a word choose one
+    /// without bias.
     columns: Vec<Column>,
-    /// 64 less the number of those bits.
+    /// 64 less the number of bits that choose a column.
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// The column's own outcome if 32 bits are below, else `other`.
+    /// The threshold: the outcome is the column's own if 32 bits are below it, else `other`.
     own_below: u32,
     other: u32,
 }
 
 impl Alias {
-    /// Outcome `i` with probability `weights[i] / sum`. There must be at most 2^32 weights, and
-    /// their sum must lie in 1..2^63.
+    /// Makes a table where outcome `i` has probability `weights[i] / sum`. There must be at most 2^32
+    /// weights, and their sum must lie in 1..2^63.
     pub fn new(weights: &[u64]) -> Self {
         let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
         assert!(sum > 0 && sum < 1 << 63, "weights sum to {sum}");
@@ -53,8 +54,8 @@ impl Alias {
         Self { columns, shift: 64 - len.trailing_zeros() }
     }
 
-    /// Like [`Alias::new`] for real weights, at least one of them above 0 and all finite: each
-    /// weight's share is first rounded to a multiple of 2^-62.
+    /// Makes a table like [`Alias::new`] from real weights, all finite and at least one above 0. The
+    /// share of each weight is first rounded to a multiple of 2^-62.
     pub fn from_reals(weights: &[f64]) -> Self {
         let sum: f64 = weights.iter().sum();
         let whole: Vec<u64> = weights
@@ -64,12 +65,12 @@ impl Alias {
         Self::new(&whole)
     }
 
-    /// The outcome that a uniform word chooses.
+    /// Returns the outcome that a uniform word chooses.
     #[inline(always)]
     pub fn pick(&self, word: u64) -> u32 {
         let own = (word >> self.shift) as usize;
         let column = self.columns[own];
-        // No processor could predict a branch.
+        // Not a branch, which no processor could predict.
         select_unpredictable((word as u32) < column.own_below, own as u32, column.other)
     }
 }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The exact probabilities the table stands for.
+    /// Returns the exact probabilities of the table's outcomes.
     fn shares(alias: &Alias, outcomes: usize) -> Vec<f64> {
         let mut shares = vec![0.0; alias.columns.len()];
         for (own, column) in alias.columns.iter().enumerate() {

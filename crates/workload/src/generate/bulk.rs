@@ -9,9 +9,10 @@ use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
 use multiversion::multiversion;
 
-/// Generators side by side. Of eight the compiler makes scalar code, of sixteen a vector loop.
+/// The number of generators side by side. The compiler makes scalar code of eight, and a vector loop of
+/// sixteen.
 const LANES: usize = 16;
-/// Words made at a time.
+/// The number of words made at a time.
 pub(super) const WORDS: usize = 256;
 
 type Lanes = [u64; LANES];
@@ -36,7 +37,7 @@ impl State for Bulk {
 }
 
 impl Bulk {
-    /// The words of the component called `name` in a run with `seed`.
+    /// Makes the source for the component called `name` in a run with `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
         let mut stream = Stream::new(seed, name);
         let mut state = [[0; LANES]; 4];
@@ -56,7 +57,7 @@ impl Bulk {
         Err(Fault::new("more random words are used than there are"))
     }
 
-    /// The next word.
+    /// Returns the next word.
     #[inline(always)]
     pub fn next(&mut self) -> u64 {
         if self.used == WORDS {
@@ -67,8 +68,8 @@ impl Bulk {
         word
     }
 
-    /// The next [`WORDS`] words. Use either this or [`Bulk::next`] on one source, not both: this
-    /// passes over what `next` has not yet handed out.
+    /// Makes and returns the next [`WORDS`] words. Use either this or [`Bulk::next`] on one source, not
+    /// both: this skips words that `next` has not yet handed out.
     #[inline]
     pub fn block(&mut self) -> &[u64; WORDS] {
         steps(&mut self.state, &mut self.words);
@@ -82,7 +83,8 @@ impl Bulk {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): never four zeros in a row, which xoshiro cannot leave.
+/// SplitMix64 (Steele, Lea and Flood 2014). It never gives four zeros in a row, a state that xoshiro
+/// cannot leave.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,9 +1,9 @@
-//! A class of pages: some that follow each other.
+//! A class of pages: a run of consecutive pages.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::value;
 
-/// The pages from `first` on.
+/// A run of `pages` pages from `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct Class {
     pub first: u32,

@@ -77,7 +77,7 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
 
 #[derive(Debug)]
 struct Classes {
-    /// Proportions, one of each a class.
+    /// The proportions of pages and of commands, one of each for every class.
     pages: Vec<f64>,
     shares: Vec<f64>,
     scatter: bool,
@@ -109,7 +109,7 @@ impl Classes {
     }
 }
 
-/// Numbers separated by `/`, none of them below 0 and not all of them 0.
+/// Reads numbers separated by `/`, none of them below 0 and not all of them 0.
 fn proportions(text: &str, param: &Param) -> Result<Vec<f64>, SpecError> {
     let good = |value: &f64| value.is_finite() && *value >= 0.0;
     let parsed: Option<Vec<f64>> =
@@ -163,7 +163,7 @@ impl Generator for Classes {
 struct Draws {
     choice: Alias,
     classes: Vec<Class>,
-    /// The class of the burst, its next page in the class, and the pages that are left of it.
+    /// The class of the burst, its next page in the class, and the number of its pages that are left.
     current: Class,
     page: u32,
     burst: u32,

@@ -1,5 +1,5 @@
-//! From pages to commands: reads and TRIMs among the writes, their streams, mixtures of generators, and
-//! batches of any size. It knows no distribution but those two choices.
+//! Turns pages into commands: reads and TRIMs among the writes, their streams, mixtures of generators,
+//! and batches of any size. Its own random choices are the part of a mixture and the operation.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
@@ -13,7 +13,7 @@ use super::bulk::{Bulk, WORDS};
 use super::{BLOCK, Blocks, bound32};
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// Most commands in a batch, whatever its limit: 2 MiB of pages.
+/// The largest number of commands in a batch, whatever its limit: 2 MiB of pages.
 const MAX_LEN: usize = 1 << 19;
 
 /// One generator among the parts of a mixture; a workload that is no mixture has one part.
@@ -28,20 +28,19 @@ pub(super) struct Part {
     pub pages: Box<dyn Blocks>,
 }
 
-/// The workload that the parts make together.
+/// The workload of all parts together.
 ///
-/// Commands come in blocks; what a batch does not take of a block waits for the next. A command
-/// takes one word if there is anything to choose: its low half the part, its high half the
-/// operation.
+/// Commands come in blocks, and the rest of a block waits for the next batch. A command takes one random
+/// word if there is a choice: the low half chooses the part, the high half the operation.
 pub(super) struct Commands {
     source: Source,
-    /// Whether all parts only write; then no batch has `ops`.
+    /// `true` if all parts only write. Then no batch has `ops`.
     writes_only: bool,
     pages: Box<[u32; BLOCK]>,
     ops: Box<[Op; BLOCK]>,
-    /// The streams of the block; empty if no part has one, and then no batch has `streams`.
+    /// The streams of the block. It is empty if no part has a stream, and then no batch has `streams`.
     streams: Box<[StreamId]>,
-    /// Commands of the block that are handed out.
+    /// The number of commands of the block that are handed out.
     used: usize,
 }
 
@@ -51,11 +50,12 @@ struct Source {
 }
 
 struct Running {
-    /// A command comes from the first part whose bound is above the word's low half.
+    /// The bound of the part. A command belongs to the first part whose bound is above the word's low
+    /// half.
     part_below: u64,
-    /// It is a read if the high half is below, ...
+    /// The bound of reads: a command is a read if the word's high half is below it.
     read_below: u64,
-    /// ... else a TRIM if it is below this.
+    /// The bound of reads and TRIMs: a command that is no read is a TRIM if the high half is below it.
     trim_below: u64,
     stream: StreamId,
     source: Box<dyn Blocks>,
@@ -99,7 +99,8 @@ impl Commands {
         check_used(self.used)
     }
 
-    /// There must be a part; weights sum to 1, and so do `read` and `trim` at most in each part.
+    /// Makes the workload of `parts`. There must be a part; weights sum to 1, and `read` and `trim` sum
+    /// to at most 1 in each part.
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let writes_only = parts.iter().all(Part::only_writes);
         let has_streams = parts.iter().any(|part| part.stream != NO_STREAM);
@@ -133,7 +134,7 @@ impl Commands {
 }
 
 impl Source {
-    /// The next block of pages; of operations too unless all are writes, and of streams if there are any.
+    /// Makes the next block of pages. It fills `ops` and `streams` if they are given.
     fn block(
         &mut self,
         pages: &mut [u32; BLOCK],
@@ -180,13 +181,13 @@ impl Source {
 #[inline(always)]
 fn choose(parts: &mut [Running], word: u64) -> &mut Running {
     let low = word & u64::from(u32::MAX);
-    // Counted and not searched for: no processor could predict where a search ends. The bounds
-    // ascend, and the last is above every word.
+    // The bounds below the word are counted and not searched: no processor could predict the end of a
+    // search. The bounds ascend, and the last is above every word.
     let chosen: usize = parts.iter().map(|part| usize::from(low >= part.part_below)).sum();
     &mut parts[chosen]
 }
 
-/// Whether no more of a block is used than there is.
+/// Checks that no more of a block is used than there is.
 fn check_used(used: usize) -> Result<(), Fault> {
     if used <= BLOCK { Ok(()) } else { Err(Fault::new("more commands are used than there are")) }
 }
@@ -207,7 +208,7 @@ impl Running {
         page
     }
 
-    /// The operations of the block last made.
+    /// Fills in the operations of the block that was made last.
     fn choose_ops(&self, choices: &mut Bulk, ops: &mut [Op; BLOCK]) {
         if let Some(decided) = self.source.ops() {
             *ops = *decided;
@@ -227,7 +228,7 @@ impl Running {
     }
 }
 
-/// The operation that the high half of `word` chooses.
+/// Returns the operation that the high half of `word` chooses.
 #[inline(always)]
 fn op(word: u64, read_below: u64, trim_below: u64) -> Op {
     let high = word >> 32;
@@ -249,7 +250,8 @@ impl Workload for Commands {
         batch.hints.clear();
         batch.short.clear();
         batch.flushes.clear();
-        // Not emptied before: that would cost a pass over memory that is overwritten anyway.
+        // The batch is not emptied first, which would cost a pass over memory that is overwritten
+        // anyway.
         batch.pages.resize(len, 0);
         batch.ops.resize(if self.writes_only { 0 } else { len }, Op::Write);
         batch.streams.resize(if self.streams.is_empty() { 0 } else { len }, NO_STREAM);
@@ -259,7 +261,7 @@ impl Workload for Commands {
                 // A whole block goes straight into the batch.
                 let pages = batch.pages[done..].first_chunk_mut().expect("a block");
                 let ops = if self.writes_only { None } else { batch.ops[done..].first_chunk_mut() };
-                // None where there are no streams.
+                // There is none if there are no streams.
                 let streams = batch.streams.get_mut(done..).and_then(<[_]>::first_chunk_mut);
                 self.source.block(pages, ops, streams);
                 done += BLOCK;

@@ -1,13 +1,13 @@
 //! Workload generators: endless streams of page commands drawn from a distribution, each in its
 //! own file. They know nothing of drives and read no clock.
 //!
-//! To add one, write its file (its `//!` header is its documentation everywhere, its `INFO` the
-//! rest of what the command needs to know), declare the module and add a line to the list below.
+//! To add one, write its file, declare the module and add a line to the list below. The file's `//!`
+//! header is its documentation everywhere; its `INFO` has the rest that the command needs.
 //!
-//! A generator makes pages in blocks of a fixed size; [`commands`] cuts the blocks to what a drive
-//! asks for. The commands are therefore the same for every sequence of batch limits, by
-//! construction. Functions that the C library may round differently (`exp`, `log`, `pow`, `erf`)
-//! come from the `libm` crate, so the commands are the same on every machine as well.
+//! A generator makes pages in blocks of a fixed size; [`commands`] cuts the blocks to the batches that a
+//! drive asks for. The commands are therefore the same for every sequence of batch limits. Functions
+//! that the C library may round differently (`exp`, `log`, `pow`, `erf`) come from the `libm` crate, so
+//! the commands are the same on every machine as well.
 //!
 //! ```
 //! use flashgc_workload::{Batch, generate::GeneratorSpec};
@@ -54,7 +54,7 @@ use place::{FROM, STREAM, TO};
 pub(crate) use sized::leave_out_trims;
 pub use spec::GeneratorSpec;
 
-/// The one list.
+/// The list of all generators.
 static GENERATORS: &[GeneratorInfo] = &[
     uniform::INFO,
     hotcold::INFO,
@@ -68,18 +68,18 @@ static GENERATORS: &[GeneratorInfo] = &[
     tpcc::INFO,
 ];
 
-/// All generators, in the order in which a listing shows them.
+/// Returns all generators, in the order in which a listing shows them.
 pub fn generators() -> &'static [GeneratorInfo] {
     GENERATORS
 }
 
-/// What the command, the reference page and a listing need to know of one generator.
+/// The entry of one generator for the command, the reference page and a listing.
 #[derive(Clone, Copy)]
 pub struct GeneratorInfo {
-    /// Its name, as typed.
+    /// The name that people type.
     pub name: &'static str,
-    /// Its parameters, the common ones included: `stream`, `from` and `to`, and `read` and `trim` unless
-    /// it [decides the operations].
+    /// The parameters of the generator, the common ones included: `stream`, `from` and `to`, and `read`
+    /// and `trim` unless it [decides the operations].
     ///
     /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
@@ -89,17 +89,18 @@ pub struct GeneratorInfo {
 }
 
 impl GeneratorInfo {
-    /// What it is, in one line without markup.
+    /// Returns the description in one line without markup.
     pub fn summary(&self) -> &'static str {
         self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
     }
 
-    /// Whether the generator says which commands are reads and TRIMs, and not `read` and `trim`.
+    /// Returns `true` if the generator itself decides which commands are reads, and takes no `read` and
+    /// `trim`.
     pub fn decides_ops(&self) -> bool {
         !self.params.iter().any(|param| param.name == READ.name)
     }
 
-    /// Its documentation in Markdown: what it does, the formula, `# Cost`, `# Source`.
+    /// Returns the documentation in Markdown: description, formula, `# Cost`, `# Source`.
     pub fn doc(&self) -> String {
         let header = self.source.lines().map_while(|line| line.strip_prefix("//!"));
         header.flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
@@ -112,10 +113,11 @@ impl fmt::Debug for GeneratorInfo {
     }
 }
 
-/// Pages a generator makes at a time.
+/// The number of pages that a generator makes at a time.
 const BLOCK: usize = 512;
 
-/// The share of commands that are reads. Every generator takes it that does not decide operations.
+/// The share of commands that are reads. Every generator that does not decide operations has this
+/// parameter.
 const READ: Param = Param {
     name: "read",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -123,7 +125,8 @@ const READ: Param = Param {
     help: "share of the commands that are reads",
 };
 
-/// The share of commands that are TRIMs, likewise.
+/// The share of commands that are TRIMs. Every generator that does not decide operations has this
+/// parameter.
 const TRIM: Param = Param {
     name: "trim",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -131,52 +134,53 @@ const TRIM: Param = Param {
     help: "share of the commands that are TRIMs",
 };
 
-/// A generator whose parameters are known and whose number of pages is not yet.
+/// A generator with known parameters, before the number of pages is known.
 trait Generator: fmt::Debug + Send + Sync {
-    /// The number of logical pages, where the generator and not the drive determines it.
+    /// Returns the number of logical pages if the generator and not the drive determines it.
     fn fixed_pages(&self) -> Option<u32> {
         None
     }
 
-    /// The size of a page in bytes, where the generator counts on one.
+    /// Returns the size of a page in bytes if the generator relies on one.
     fn page_size(&self) -> Option<f64> {
         None
     }
 
-    /// The generator over logical pages `0..pages`, where `pages` is at least 1.
+    /// Opens the generator over logical pages `0..pages`, where `pages` is at least 1.
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError>;
 }
 
 /// An endless sequence of logical pages.
 trait Blocks: State + Send {
-    /// The next [`BLOCK`] pages.
+    /// Makes the next [`BLOCK`] pages.
     fn block(&mut self, pages: &mut [u32; BLOCK]);
 
-    /// The operations of the pages last made, where the generator decides them; else they are drawn.
+    /// Returns the operations of the pages made last, if the generator decides them. Else they are
+    /// drawn.
     fn ops(&self) -> Option<&[Op; BLOCK]> {
         None
     }
 }
 
-/// Where a generator gets its random numbers from.
+/// A generator's source of random numbers.
 struct Random {
     seed: u64,
     name: String,
 }
 
 impl Random {
-    /// Words in bulk.
+    /// Returns a source of words in bulk.
     fn bulk(&self) -> bulk::Bulk {
         bulk::Bulk::new(self.seed, &self.name)
     }
 
-    /// Numbers for what is rarely needed: draws after a rejection.
+    /// Returns a source for rare draws: those after a rejection.
     fn redraw(&self) -> Stream {
         Stream::new(self.seed, &format!("{}/redraw", self.name))
     }
 }
 
-/// The share `share` as a bound for 32 random bits: a word is below it with that probability, to
+/// Returns the share `share` as a bound for 32 random bits. A word is below it with that probability, to
 /// 2^-33. Shares of 0 and 1 are exact.
 fn bound32(share: f64) -> u64 {
     (share * (1u64 << 32) as f64).round() as u64

@@ -51,10 +51,10 @@ struct Normal {
     hot: f64,
 }
 
-/// Strips of equal width, as a power of two.
+/// The number of strips of equal width, as a power of two.
 const STRIPS: u32 = 11;
 
-/// How far from the middle, in sigmas, the strips reach at least.
+/// The least distance from the middle that the strips reach, in sigmas.
 const REACH: f64 = 10.0;
 
 impl Generator for Normal {
@@ -68,7 +68,7 @@ impl Generator for Normal {
         let narrow = narrow.unwrap_or(0);
         let reach = half / (1u64 << narrow) as f64;
         let count = 1usize << STRIPS;
-        // Where a strip begins, in sigmas.
+        // The beginning of a strip, in sigmas.
         let edge = |strip: usize| reach * (2.0 * strip as f64 / count as f64 - 1.0);
         let (mut strips, mut weights) = (Vec::new(), Vec::new());
         for strip in 0..count {
@@ -92,14 +92,14 @@ impl Generator for Normal {
     }
 }
 
-/// Half the width of the address space in sigmas.
+/// Returns half the width of the address space in sigmas.
 fn half_width(hot: f64) -> f64 {
     let central = |half: f64| {
         let inside = libm::erf(hot * half / std::f64::consts::SQRT_2);
         inside / libm::erf(half / std::f64::consts::SQRT_2)
     };
-    // It grows from `hot` at 0 to 1, and the wanted share is at least `hot`. Bisection, down to
-    // neighbouring numbers. Below `low` the curve is flat to 1e-9.
+    // `central` grows from `hot` at 0 to 1, and the wanted share is at least `hot`. The search is a
+    // bisection down to neighbouring numbers. Below `low` the curve is flat to 1e-9.
     let mut low = 1e-4;
     let mut high = 1.0;
     while central(high) < 1.0 - hot {
@@ -120,15 +120,15 @@ fn half_width(hot: f64) -> f64 {
 
 const TWO_20: f64 = (1u32 << 20) as f64;
 
-/// The density at `z` sigmas by that at the root of `near_squared`.
+/// Returns the density at `z` sigmas, divided by that at the root of `near_squared`.
 fn ratio(near_squared: f64, z: f64) -> f64 {
     libm::exp((near_squared - z * z) / 2.0)
 }
 
 struct Strip {
-    /// The square of the place nearest to the middle, in sigmas: where the density is highest.
+    /// The square of the place nearest to the middle, in sigmas. The density is highest there.
     near_squared: f64,
-    /// The lowest density of the strip by the highest, times 2^20, rounded down.
+    /// The ratio of the strip's lowest density to its highest, times 2^20, rounded down.
     keep_below: u32,
 }
 

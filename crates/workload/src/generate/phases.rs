@@ -83,7 +83,7 @@ struct Phases {
 impl Generator for Phases {
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
         let members = ((self.set * f64::from(pages)).round() as u32).clamp(1, pages);
-        // All pages in an order that changes; the first are the set, by rank.
+        // All pages in an order that changes. The first `members` are the set, by rank.
         let mut order: Vec<u32> = (0..pages).collect();
         let mut changes = Stream::new(random.seed, &format!("{}/phases", random.name));
         for rank in 0..members {
@@ -109,10 +109,10 @@ struct Running {
     ranks: Box<dyn Blocks>,
     order: Vec<u32>,
     members: u32,
-    /// Members that change from a phase to the next.
+    /// The number of members that change from a phase to the next.
     leaving: u32,
     length: u64,
-    /// Commands left in this phase.
+    /// The number of commands left in this phase.
     left: u64,
     changes: Stream,
 }
@@ -127,12 +127,12 @@ impl State for Running {
 }
 
 impl Running {
-    /// A geometric number of commands, at least 1, with the mean `length`.
+    /// Draws a geometric number of commands, at least 1, with the mean `length`.
     fn holding_time(&mut self) -> u64 {
         if self.length == 1 {
             return 1;
         }
-        // The inverse of its distribution function at a uniform number above 0.
+        // The inverse of the distribution function at a uniform number above 0.
         let uniform = 1.0 - self.changes.unit();
         let stay = libm::log1p(-1.0 / self.length as f64);
         1 + (libm::log(uniform) / stay) as u64
@@ -140,14 +140,14 @@ impl Running {
 
     fn change(&mut self) {
         let (members, pages) = (self.members, self.order.len() as u32);
-        // Those that come are drawn first, so that nobody who leaves comes back at once: they are
-        // gathered right behind the set.
+        // New members are drawn first, so that no page that leaves comes back at once. They are gathered
+        // right behind the set.
         for nth in 0..self.leaving {
             let from = members + nth;
             let drawn = from + self.changes.below(pages - from);
             self.order.swap(from as usize, drawn as usize);
         }
-        // Those that leave are a sample of the ranks without repetition.
+        // Leaving members are a sample of the ranks without repetition.
         let mut ranks: Vec<u32> = (0..members).collect();
         for nth in 0..self.leaving {
             let drawn = nth + self.changes.below(members - nth);

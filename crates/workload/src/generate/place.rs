@@ -1,5 +1,5 @@
-//! Where a generator works and what its writes are called: a part of the drive, and a stream. Every
-//! generator takes these parameters, so that tenants work side by side on one drive.
+//! The place of a generator: its part of the drive and the stream of its writes. Every generator takes
+//! these parameters, so that tenants work side by side on one drive.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ pub(super) const STREAM: Param = Param {
     help: "stream of the writes, from 0 to 254",
 };
 
-/// Where the part of the drive begins on which a generator works. A page is the first of the part if
-/// its number is nearest to this share of all: parts that share a border share no page.
+/// The beginning of the generator's part of the drive, as a share of all pages. The first page of the
+/// part is the one whose number is nearest to the share, so parts that share a border share no page.
 pub(super) const FROM: Param = Param {
     name: "from",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -28,7 +28,7 @@ pub(super) const FROM: Param = Param {
     help: "share of the logical pages before its part of the drive, rounded to a whole page",
 };
 
-/// Where that part ends, likewise.
+/// The end of the generator's part of the drive, as a share of all pages, rounded like `FROM`.
 pub(super) const TO: Param = Param {
     name: "to",
     kind: Kind::Real { min: 0.0, max: 1.0 },
@@ -36,7 +36,7 @@ pub(super) const TO: Param = Param {
     help: "share of the logical pages up to the end of its part, rounded to a whole page",
 };
 
-/// A part of a drive, and the stream of what is written there.
+/// A part of a drive, and the stream of writes to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub stream: StreamId,
@@ -45,15 +45,17 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The parameters that a text leaves out where they have their defaults: older texts stay.
+    /// The parameters that a text leaves out if they have their defaults, so that older texts stay
+    /// valid.
     pub const NAMES: [&str; 3] = [STREAM.name, FROM.name, TO.name];
 
-    /// Errors: a stream that is none of 0 to 254; a part that ends before it begins.
+    /// Reads the place from the parameters. Errors are a stream that is none of 0 to 254, and a part
+    /// that ends before it begins.
     pub fn read(params: &Params) -> Result<Self, SpecError> {
         let (name, text) = (params.owner(), params.text(STREAM.name));
         let stream = match text {
             "none" => Some(NO_STREAM),
-            // One text for each number.
+            // Only the canonical text of each number is accepted.
             text => (0..NO_STREAM).find(|stream| stream.to_string() == text),
         };
         let Some(stream) = stream else {
@@ -72,26 +74,26 @@ impl Place {
         Ok(Self { stream, from, to })
     }
 
-    /// Whether it is the whole drive.
+    /// Returns `true` if the part is the whole drive.
     pub fn is_whole(&self) -> bool {
         (self.from, self.to) == (0.0, 1.0)
     }
 
-    /// The pages of the part of a drive of `logical_pages`; there may be none.
+    /// Returns the pages of the part on a drive of `logical_pages`. There may be none.
     pub fn pages(&self, logical_pages: u32) -> Range<u32> {
         let page = |share: f64| (share * f64::from(logical_pages)).round() as u32;
         page(self.from)..page(self.to)
     }
 }
 
-/// A generator whose pages begin at another page than 0.
+/// A generator whose pages are numbered from another page than 0.
 pub(super) struct Shifted {
     inner: Box<dyn Blocks>,
     first: u32,
 }
 
 impl Shifted {
-    /// The pages of `inner`, each `first` higher: itself where that changes nothing.
+    /// Makes the pages of `inner` each `first` higher. Returns `inner` itself if that changes nothing.
     pub fn by(first: u32, inner: Box<dyn Blocks>) -> Box<dyn Blocks> {
         if first == 0 { inner } else { Box::new(Self { inner, first }) }
     }

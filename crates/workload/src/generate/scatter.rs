@@ -1,12 +1,12 @@
-//! A fixed pseudo-random permutation of `0..n` in constant memory: where on the drive the pages of
-//! each rank lie. It knows nothing of distributions.
+//! A fixed pseudo-random permutation of `0..n` in constant memory, which maps ranks to places on the
+//! drive. It knows nothing of distributions.
 
 use multiversion::multiversion;
 
 use super::BLOCK;
 
-/// Rounds of the network. Three make a pseudo-random permutation of a Feistel network with ideal
-/// round functions (Luby and Rackoff 1988); one more for ours, which are not ideal.
+/// The number of rounds of the network. Three make a pseudo-random permutation of a Feistel network with
+/// ideal round functions (Luby and Rackoff 1988). Ours are not ideal, so there is one more.
 const ROUNDS: u32 = 4;
 
 /// A generalised Feistel network over `0..a*b`, with b a power of two and a and b near the root of
@@ -17,20 +17,20 @@ const ROUNDS: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
     n: u32,
-    /// a, at most 2^16.
+    /// The factor a, at most 2^16.
     a: u32,
     /// The binary logarithm of b, at most 16.
     bits: u32,
 }
 
 impl Scatter {
-    /// The permutation of `0..n`, the same for every seed; n is at least 1.
+    /// Makes the permutation of `0..n`, which is the same for every seed; n is at least 1.
     pub fn new(n: u32) -> Self {
         let bits = n.ilog2().div_ceil(2);
         Self { n, a: n.div_ceil(1 << bits), bits }
     }
 
-    /// Replaces each index, all below n, by where it goes.
+    /// Replaces each index by its image. All must be below n.
     pub fn map(&self, indices: &mut [u32; BLOCK]) {
         all_once(self, indices);
         for place in indices {
@@ -40,7 +40,7 @@ impl Scatter {
         }
     }
 
-    /// One pass through the network. `index` and the result are below a*b, at most 2^32.
+    /// Passes once through the network. `index` and the result are below a*b, at most 2^32.
     #[inline(always)]
     fn once(&self, index: u32) -> u32 {
         let mask = (1 << self.bits) - 1;
@@ -58,18 +58,18 @@ impl Scatter {
 /// A permutation of pages that moves whole runs of them. Pages behind the last whole run stay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runs {
-    /// Of the whole runs; none if there is none.
+    /// The permutation of the whole runs; `None` if there is no whole run.
     places: Option<Scatter>,
-    /// Pages in whole runs.
+    /// The number of pages in whole runs.
     whole: u32,
     run: u32,
-    /// 2^64 / run, rounded up: multiplying by it divides any `u32` exactly (Lemire, Kaser and Kurz,
+    /// 2^64 / run, rounded up. Multiplying by it divides any `u32` exactly (Lemire, Kaser and Kurz,
     /// "Faster Remainder by Direct Computation", 2019).
     reciprocal: u128,
 }
 
 impl Runs {
-    /// The permutation of `0..pages` by runs of `run` pages; both are at least 1.
+    /// Makes the permutation of `0..pages` by runs of `run` pages. Both are at least 1.
     pub fn new(pages: u32, run: u32) -> Self {
         let runs = pages / run;
         Self {
@@ -80,7 +80,7 @@ impl Runs {
         }
     }
 
-    /// Replaces each page by where it goes.
+    /// Replaces each page by its image.
     pub fn map(&self, pages: &mut [u32; BLOCK]) {
         let Some(places) = &self.places else { return };
         if self.run == 1 {
@@ -106,7 +106,7 @@ fn all_once(scatter: &Scatter, indices: &mut [u32; BLOCK]) {
     }
 }
 
-/// 32 bits from x, of which the top ones are used; each round has its own. Multiply and
+/// Returns 32 bits from x, of which the top ones are used. Each round has its own function. Multiply and
 /// xor-shift with the constants of `lowbias32` (Wellons, "Prospecting for Hash Functions", 2018).
 #[inline(always)]
 fn hash(x: u32, round: u32) -> u32 {
@@ -118,7 +118,7 @@ fn hash(x: u32, round: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Where the indices go.
+    /// Returns the images of the indices.
     fn places(n: u32, indices: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut places: Vec<u32> = indices.collect();
         let len = places.len();
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn it_is_a_bijection() {
-        // All small sizes, squares and their neighbours, powers of two and theirs, a prime.
+        // All small sizes, squares and powers of two with their neighbours, and a prime.
         let large = [9_999, 10_000, 10_001, 65_535, 65_536, 65_537, 1_000_003, 1 << 20];
         for n in (1..600).chain(large) {
             let mut seen = vec![false; n as usize];
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn runs_move_whole_and_the_rest_stays() {
-        // The last: no whole run at all.
+        // The last case has no whole run.
         for (n, run) in
             [(1, 1), (1000, 1), (1000, 7), (1000, 64), (4096, 64), (100_000, 333), (5, 9)]
         {
@@ -167,7 +167,7 @@ mod tests {
         assert!(block.iter().zip(0..).all(|(page, i)| *page == runs[i / 64] * 64 + i as u32 % 64));
     }
 
-    /// The network backwards.
+    /// Passes backwards through the network.
     fn undo(scatter: &Scatter, place: u32) -> u32 {
         let mask = (1 << scatter.bits) - 1;
         let (mut left, mut right) = (place >> scatter.bits, place & mask);
@@ -197,12 +197,14 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        // Of a random permutation, the distance of the images of neighbours is below n/100 with
-        // probability 0.02; 99 999 pairs: mean 2000, deviation 44, here 5 of them.
+        // In a random permutation, the distance of the images of neighbours is below n/100 with
+        // probability 0.02. For 99 999 pairs the mean is 2000 and the deviation 44; 5 deviations are
+        // allowed here.
         let places = places(100_000, 0..100_000);
         let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1000).count();
         assert!((1770..2220).contains(&near), "{near}");
-        // The first tenth falls into each tenth alike: chi-square of 9 degrees, 0.1% point 27.9.
+        // The first tenth falls into each tenth alike: chi-square with 9 degrees of freedom, 0.1% point
+        // 27.9.
         let mut tenths = [0; 10];
         places[..10_000].iter().for_each(|place| tenths[*place as usize / 10_000] += 1);
         let chi: f64 = tenths.iter().map(|&n| (f64::from(n) - 1e3).powi(2) / 1e3).sum();

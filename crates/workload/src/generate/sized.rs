@@ -1,8 +1,8 @@
-//! Requests of another size than a page: smaller ones, of which several lie on a page, and larger ones of
-//! several pages.
+//! Requests of another size than a page: smaller ones, of which several lie on a page, and larger ones
+//! of several pages.
 //!
-//! The generator draws *slots* of the size of a request instead of pages. A request of a page has a
-//! workload of its own, which is not wrapped.
+//! The generator draws *slots* of the size of a request instead of pages. Requests of exactly a page
+//! need no such wrapper.
 
 use std::ops::Range;
 
@@ -13,22 +13,23 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// Most commands in a batch, whatever its limit.
+/// The largest number of commands in a batch, whatever its limit.
 const MAX_LEN: usize = 1 << 19;
 
-/// How the requests of a generator lie on pages.
+/// The relation of a generator's request size to the page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// A request is a page.
+    /// A request has the size of a page.
     Page,
-    /// So many requests lie on a page.
+    /// The number of requests that lie on a page.
     Part(u32),
-    /// A request is so many pages.
+    /// The number of pages in a request.
     Pages(u32),
 }
 
 impl Fit {
-    /// Errors: a request that is neither a divisor nor a multiple of the page.
+    /// Relates the two sizes in bytes. A request that is neither a divisor nor a multiple of the page is
+    /// an error.
     pub fn new(page_size: u32, request_size: u32) -> Result<Self, SpecError> {
         match (page_size, request_size) {
             (page, request) if page == request => Ok(Self::Page),
@@ -46,10 +47,10 @@ impl Fit {
         }
     }
 
-    /// Requests that lie side by side on `logical_pages` pages. What is left of the pages behind the last
-    /// whole request is never addressed.
+    /// Returns the number of requests that lie side by side on `logical_pages` pages. Pages behind the
+    /// last whole request are never addressed.
     ///
-    /// Errors: more than a generator can draw from, or none.
+    /// Errors are more requests than a generator can draw from, or none.
     pub fn slots(self, logical_pages: u32) -> Result<u32, SpecError> {
         let pages = || count(logical_pages.into(), "page");
         match self {
@@ -72,8 +73,8 @@ impl Fit {
         }
     }
 
-    /// The requests that lie on `pages` and on no other page. There must be as many [`slots`](Self::slots)
-    /// as pages up to their end.
+    /// Returns the requests that lie on `pages` and on no other page. [`slots`](Self::slots) must accept
+    /// the pages up to their end.
     pub fn places(self, pages: Range<u32>) -> Range<u32> {
         match self {
             Self::Page => pages,
@@ -86,14 +87,14 @@ impl Fit {
 /// Requests that are parts of pages. A TRIM of a part discards nothing and is left out.
 pub(super) struct Parts {
     slots: Box<dyn Workload>,
-    /// Requests on a page.
+    /// The number of requests on a page.
     parts: u32,
-    /// Bytes of a page that a request leaves.
+    /// The bytes of a page that a request leaves unchanged.
     missing: u32,
 }
 
 impl Parts {
-    /// Some of the commands of `slots` must not be TRIMs.
+    /// Makes the requests of `slots`. Not all commands of `slots` may be TRIMs.
     pub fn new(slots: Box<dyn Workload>, parts: u32, request_size: u32) -> Self {
         Self { slots, parts, missing: (parts - 1) * request_size }
     }
@@ -129,7 +130,7 @@ impl Workload for Parts {
     }
 }
 
-/// Leaves out the TRIMs of a batch of a generator, which has neither hints nor flushes.
+/// Leaves out the TRIMs of a generator's batch, which has neither hints nor flushes.
 pub(crate) fn leave_out_trims(batch: &mut Batch) {
     if !batch.ops.contains(&Op::Trim) {
         return;
@@ -141,13 +142,13 @@ pub(crate) fn leave_out_trims(batch: &mut Batch) {
     batch.ops.retain(|&op| op != Op::Trim);
 }
 
-/// Requests of several pages each, which come one after the other.
+/// Requests of several pages each, whose pages come one after the other.
 pub(super) struct Several {
     slots: Box<dyn Workload>,
-    /// Pages of a request.
+    /// The number of pages of a request.
     size: u32,
-    /// The request that is not handed out in full: its next page, how many pages it has left, what they
-    /// are for, and their stream.
+    /// The request that is not handed out in full: its next page, the number of pages left, their
+    /// operation and their stream.
     next: u32,
     left: u32,
     op: Op,
@@ -175,7 +176,7 @@ impl Several {
         Err(Fault::new("more pages are left of a request than it has"))
     }
 
-    /// Hands out pages of the request that has some left, as many as `batch` has room for.
+    /// Hands out pages of the unfinished request, as many as `batch` has room for.
     fn go_on(&mut self, batch: &mut Batch, len: usize) {
         let pages = self.left.min((len - batch.pages.len()) as u32);
         batch.pages.extend(self.next..self.next + pages);

@@ -40,7 +40,7 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
 
 #[derive(Debug)]
 struct Skew {
-    /// In percent.
+    /// The parameter h in percent.
     h: f64,
 }
 

@@ -1,5 +1,5 @@
 //! Workload specs: `hotcold:f=0.2,r=0.8` or a mixture `0.7*zipf + 0.3*sequential`, from text to a
-//! running workload. It knows no generator but through the registry.
+//! running workload. It knows generators only through the registry.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,22 +15,22 @@ use super::sized::{Fit, Parts, Several};
 use super::{Blocks, Generator, Random, bound32, generators};
 use crate::Workload;
 
-/// A generator or a mixture of them, with all parameters, ready to be opened any number of times.
+/// A generator or a mixture of them, with all parameters, that can be opened any number of times.
 ///
-/// Its text (`Display`) has every parameter written out, but for a stream and a part of the drive that
-/// are not asked for, and parses back to the same workload.
+/// Its text (`Display`) has every parameter written out, except a stream, `from` and `to` at their
+/// defaults. It parses back to the same workload.
 #[derive(Clone, Debug)]
 pub struct GeneratorSpec {
-    /// At least one; the weights sum to 1.
+    /// The parts, at least one. Their weights sum to 1.
     parts: Vec<Weighted>,
-    /// Whether weights were given; `1*uniform` keeps its weight.
+    /// `true` if weights were given; `1*uniform` keeps its weight.
     mixture: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Weighted {
     weight: f64,
-    /// Shares of its commands; 0 where the generator decides them.
+    /// The shares of its commands that are reads and TRIMs; 0 if the generator decides them.
     read: f64,
     trim: f64,
     place: Place,
@@ -45,13 +45,14 @@ impl GeneratorSpec {
     /// Reads `NAME:key=value,...` or `WEIGHT*NAME:key=value,... + WEIGHT*NAME...`. A generator that
     /// draws from a file reads it now.
     ///
-    /// Errors: an unknown name or parameter, a value out of range, weights that do not sum to 1,
-    /// no writes, an unreadable or faulty file.
+    /// Errors are an unknown name or parameter, a value out of range, weights that do not sum to 1, a
+    /// workload without writes, and an unreadable or faulty file.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         Self::parse_any(text)?.writing(text)
     }
 
-    /// The same, for drives on which reads alone say something: those with a clock.
+    /// Reads a spec as [`parse`](Self::parse) does, but allows a workload without writes. Only drives
+    /// with a clock can measure reads alone.
     pub fn parse_any(text: &str) -> Result<Self, SpecError> {
         let pieces = split(text);
         if let [(None, only)] = pieces[..] {
@@ -77,7 +78,7 @@ impl GeneratorSpec {
         }
         let sum: f64 = parts.iter().map(|part| part.weight).sum();
         if (sum - 1.0).abs() > 1e-9 {
-            // Rounded for the eye: 0.7 + 0.4 is 1.1.
+            // Rounded for readers: 0.7 + 0.4 is 1.1.
             let sum = (sum * 1e12).round() / 1e12;
             return Err(SpecError::new(
                 format!("the weights of '{text}' sum to {sum}, expected 1"),
@@ -87,7 +88,8 @@ impl GeneratorSpec {
         Ok(Self { parts, mixture: true })
     }
 
-    /// Itself, if any of its commands are writes: without, nothing wears and no run would end.
+    /// Returns the spec itself if any of its commands are writes. Without writes nothing wears and no
+    /// run would end.
     fn writing(self, text: &str) -> Result<Self, SpecError> {
         let writes = |part: &Weighted| bound32(part.read + part.trim) < bound32(1.0);
         if self.parts.iter().any(writes) {
@@ -100,25 +102,25 @@ impl GeneratorSpec {
         ))
     }
 
-    /// The number of logical pages where the workload determines it, as a frequency table does;
-    /// in a mixture, the largest. One on a part of the drive determines nothing.
+    /// Returns the number of logical pages if the workload determines it, as a frequency table does. In
+    /// a mixture it is the largest number. A part on less than the whole drive determines nothing.
     pub fn fixed_pages(&self) -> Option<u32> {
         let whole = self.parts.iter().filter(|part| part.place.is_whole());
         whole.filter_map(|part| part.plan.fixed_pages()).max()
     }
 
-    /// Whether any of its writes have a stream.
+    /// Returns `true` if any of its writes have a stream.
     pub fn has_streams(&self) -> bool {
         self.parts.iter().any(|part| part.place.stream != NO_STREAM)
     }
 
-    /// The files that its parts are read from.
+    /// Returns the files that its parts are read from.
     pub fn files(&self) -> Vec<PathBuf> {
         let frequency = self.parts.iter().filter(|part| part.params.owner() == "frequency");
         frequency.map(|part| PathBuf::from(part.params.text("path"))).collect()
     }
 
-    /// Whether the workload suits pages of so many bytes.
+    /// Checks that the workload suits pages of `bytes` bytes.
     pub fn check_page_size(&self, bytes: u64) -> Result<(), SpecError> {
         for part in &self.parts {
             if let Some(size) = part.plan.page_size().filter(|&size| size != bytes as f64) {
@@ -139,16 +141,16 @@ impl GeneratorSpec {
         Ok(())
     }
 
-    /// The workload over logical pages `0..logical_pages`. It never ends, and is the same for the
+    /// Opens the workload over logical pages `0..logical_pages`. It never ends, and is the same for the
     /// same seed on every machine.
     ///
-    /// Errors: no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or too few for what the
-    /// parameters ask (no hot page, or no page of a part of the drive, for example).
+    /// Errors are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], and too few for the
+    /// parameters (no hot page, or no page of a part of the drive, for example).
     pub fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, SpecError> {
         self.open_on(logical_pages, Fit::Page, seed)
     }
 
-    /// The workload over the places of requests that fit so on `logical_pages` pages.
+    /// Opens the workload over the places of requests that fit `logical_pages` pages as `fit` says.
     fn open_on(
         &self,
         logical_pages: u32,
@@ -173,19 +175,20 @@ impl GeneratorSpec {
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
     }
 
-    /// The workload over the same pages, each of `page_size` bytes, with requests of `request_size` bytes.
+    /// Opens the workload over the same pages, each of `page_size` bytes, with requests of
+    /// `request_size` bytes.
     ///
-    /// A request of a page is that of [`open`](Self::open). Of smaller requests, `page_size /
-    /// request_size` lie on a page, and each is drawn on its own. Writes leave the rest of their page;
-    /// reads are of the page; a TRIM of a part of a page discards nothing and is left out. A larger
+    /// With requests of a page this is [`open`](Self::open). `page_size / request_size` smaller requests
+    /// lie on a page, and each is drawn on its own. Such a write leaves the rest of its page unchanged.
+    /// Such a read reads its page. A TRIM of a part of a page discards nothing and is left out. A larger
     /// request is a run of pages that begins at a multiple of its size; pages behind the last whole
     /// request are never addressed. The shares of a generator are shares of its requests.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open) for as many logical pages as there are requests side by side; a
-    /// request that is neither a divisor nor a multiple of the page; too many requests to draw from, or
-    /// none; parts of pages of a workload that only TRIMs; requests that are no page of a generator that
-    /// fixes its pages or their size.
+    /// The errors of [`open`](Self::open) for as many logical pages as there are requests side by side.
+    /// A request that is neither a divisor nor a multiple of the page. More requests than can be drawn
+    /// from, or none. Parts of pages of a workload that only TRIMs. Requests of another size than a page
+    /// in a generator that fixes its pages or their size.
     pub fn open_sized(
         &self,
         logical_pages: u32,
@@ -201,11 +204,11 @@ impl GeneratorSpec {
         })
     }
 
-    /// The same as one command a request, whose page is the number of the request's place: it begins at
-    /// byte `page * request_size`.
+    /// Opens the workload of [`open_sized`](Self::open_sized) with one command a request. Its page is
+    /// the number of the request's place, which begins at byte `page * request_size`.
     ///
     /// # Errors
-    /// Those of [`open_sized`](Self::open_sized).
+    /// The errors of [`open_sized`](Self::open_sized).
     pub(crate) fn open_slots(
         &self,
         logical_pages: u32,
@@ -217,10 +220,11 @@ impl GeneratorSpec {
         self.open_on(logical_pages, Fit::new(page_size, request_size)?, seed)
     }
 
-    /// How many requests of `request_size` bytes lie side by side on so many pages of `page_size`.
+    /// Returns the number of requests of `request_size` bytes that lie side by side on `logical_pages`
+    /// pages of `page_size`.
     ///
     /// # Errors
-    /// Those of [`open_sized`](Self::open_sized), but for those of [`open`](Self::open).
+    /// The errors of [`open_sized`](Self::open_sized) that do not come from [`open`](Self::open).
     pub fn slots(
         &self,
         logical_pages: u32,
@@ -244,7 +248,7 @@ impl GeneratorSpec {
         fit.slots(logical_pages)
     }
 
-    /// Refuses generators whose pages mean something.
+    /// Refuses generators that fix their pages or the size of a page.
     fn check_places(&self, page_size: u32, request_size: u32) -> Result<(), SpecError> {
         let fixed =
             |part: &&Weighted| part.plan.fixed_pages().is_some() || part.plan.page_size().is_some();
@@ -289,7 +293,7 @@ impl Weighted {
         Ok(Self { weight, read, trim, place, params, plan })
     }
 
-    /// The generator on its part of the drive.
+    /// Opens the generator on its part of the drive.
     fn open(
         &self,
         logical_pages: u32,
@@ -312,7 +316,7 @@ impl Weighted {
     }
 }
 
-/// The spec in full: what a result records.
+/// Writes the spec in full, as a result records it.
 impl fmt::Display for GeneratorSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {
@@ -328,8 +332,8 @@ impl fmt::Display for GeneratorSpec {
     }
 }
 
-/// The parts of a mixture. A `+` separates two where a weight follows it: paths and exponents may
-/// contain others.
+/// Splits a text into the parts of a mixture. A `+` separates two parts if a weight follows it, because
+/// paths and exponents may contain others.
 fn split(text: &str) -> Vec<(Option<f64>, &str)> {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -343,7 +347,7 @@ fn split(text: &str) -> Vec<(Option<f64>, &str)> {
     pieces
 }
 
-/// `0.7*zipf` or `70%*zipf` in its weight and the rest.
+/// Splits `0.7*zipf` or `70%*zipf` into its weight and the rest.
 fn weight(piece: &str) -> (Option<f64>, &str) {
     let weighted = piece.split_once('*').and_then(|(weight, rest)| {
         let weight = weight.trim();

@@ -1,5 +1,5 @@
-//! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest,
-//! both uniform inside. Shared by `hotcold` and `skew`; not a generator by itself.
+//! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest, both
+//! uniform inside. `hotcold` and `skew` share it; it is no generator by itself.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -20,7 +20,7 @@ pub(super) fn open(
     random: &Random,
 ) -> Result<Box<dyn Blocks>, SpecError> {
     let empty = |class: &str, share: f64| {
-        // Rounded for the eye: 1 - 0.8 is 0.2.
+        // Rounded for readers: 1 - 0.8 is 0.2.
         let share = (share * 1e12).round() / 1e12;
         SpecError::new(
             format!(
@@ -48,7 +48,7 @@ pub(super) fn open(
 struct Class {
     first: u32,
     pages: u32,
-    /// 2^32 mod pages (see `uniform`).
+    /// 2^32 mod pages, the bound of rejection (see `uniform`).
     reject_below: u32,
 }
 
@@ -61,13 +61,13 @@ impl Class {
 struct Draws {
     hot: Class,
     cold: Class,
-    /// A command is hot if its 32 bits are below; up to 2^32.
+    /// The bound of hot commands, at most 2^32: a command is hot if its 32 bits are below.
     hot_below: u64,
     words: Bulk,
     redraw: Stream,
 }
 
-/// Words looked at together for a rejection.
+/// The number of words checked together for a rejection.
 const CHUNK: usize = 32;
 const LOW: u64 = u32::MAX as u64;
 
@@ -100,8 +100,8 @@ impl Blocks for Draws {
     }
 }
 
-/// A page from each word: the low half chooses the class, the high half the page in it. For each
-/// chunk of words, whether any page has to be drawn again.
+/// Makes a page from each word: the low half chooses the class, the high half the page in it. Returns
+/// for each chunk of words `true` if a page must be drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
     words: &[u64; WORDS],

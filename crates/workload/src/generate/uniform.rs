@@ -42,13 +42,13 @@ impl Generator for Uniform {
 
 struct Draws {
     pages: u32,
-    /// 2^32 mod pages: products whose low half is below it would favour some pages.
+    /// 2^32 mod pages. Products whose low half is below it would favour some pages.
     reject_below: u32,
     words: Bulk,
     redraw: Stream,
 }
 
-/// Words looked at together for a rejection.
+/// The number of words checked together for a rejection.
 const CHUNK: usize = 32;
 
 impl State for Draws {
@@ -77,7 +77,7 @@ impl Blocks for Draws {
     }
 }
 
-/// Two pages from each word; for each chunk of words, whether any page has to be drawn again.
+/// Makes two pages from each word. Returns for each chunk of words `true` if a page must be drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
     words: &[u64; WORDS],

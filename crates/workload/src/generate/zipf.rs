@@ -65,16 +65,16 @@ pub(super) struct Zipf {
     pub scatter: bool,
 }
 
-/// Strips an octave is cut into, as a power of two.
+/// The number of strips in an octave, as a power of two.
 const STRIPS: u32 = 5;
 
 struct Strip {
-    /// Its first and most popular rank, from 1.
+    /// The first and most popular rank of the strip, from 1.
     first: u32,
-    /// One less than its number of ranks, a power of two.
+    /// One less than the strip's number of ranks, which is a power of two.
     mask: u32,
-    /// The probability of its last rank by that of its first, times 2^32, rounded down: what is
-    /// drawn below needs no look at the probability of the rank itself.
+    /// The ratio of the last rank's probability to the first one's, times 2^32, rounded down. A draw
+    /// below it is kept without computing the probability of the rank itself.
     keep_below: u64,
 }
 
@@ -107,7 +107,7 @@ impl Generator for Zipf {
 
 const TWO_32: f64 = (1u64 << 32) as f64;
 
-/// The probability of rank `rank` by that of rank `first`.
+/// Returns the probability of rank `rank`, divided by that of rank `first`.
 fn ratio(first: f64, rank: f64, theta: f64) -> f64 {
     libm::pow(first / rank, theta)
 }
@@ -134,11 +134,11 @@ impl Blocks for Draws {
         while drawn < BLOCK {
             let strip = &self.strips[self.choice.pick(self.words.next()) as usize];
             let word = self.words.next();
-            // The low bits choose the rank, the high half whether it is kept.
+            // The low bits choose the rank. The high half decides if it is kept.
             let index = (strip.first - 1) + (word as u32 & strip.mask);
             let keep = word >> 32 < strip.keep_below || {
                 let exact = ratio(f64::from(strip.first), f64::from(index) + 1.0, self.theta);
-                // 53 bits, the first 32 of them those looked at.
+                // A number of 53 bits, the first 32 of which are those compared above.
                 let unit = ((word >> 32 << 21) | (self.words.next() >> 43)) as f64;
                 unit < exact * (1u64 << 53) as f64
             };

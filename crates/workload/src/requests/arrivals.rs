@@ -1,4 +1,4 @@
-//! Arrival processes: when requests come. They know nothing of what is asked.
+//! Arrival processes: the times at which requests arrive. They know nothing of the requests themselves.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use flashgc_base::state;
 use super::distribution::Distribution;
 use crate::units::Quantity;
 
-/// When requests come.
+/// An arrival process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Gaps between arrivals that are independent and alike: a renewal process. Poisson arrivals
-    /// and periodic ones are the best known.
+    /// Gaps between arrivals that are independent and alike: a renewal process. Poisson arrivals and
+    /// periodic ones are the best known.
     Gaps(Distribution),
     /// Bursts: Poisson arrivals with `gap_ns` between them while a burst lasts, none between
     /// bursts. Bursts and pauses are exponential; a workload begins with a burst. Known as the
@@ -30,23 +30,23 @@ pub enum Arrivals {
     /// A closed loop: each of `threads` has one request under way, and issues the next one
     /// `think_ns` after that is complete.
     Closed {
-        /// Requests under way.
+        /// The number of requests under way.
         threads: u32,
-        /// Nanoseconds from the end of a request to the issue of the next.
+        /// The nanoseconds from the end of a request to the issue of the next.
         think_ns: u64,
     },
 }
 
-/// What the command and the reference need to know of one arrival process.
+/// The entry of one arrival process for the command and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalsInfo {
-    /// Its name, as typed.
+    /// The name that people type.
     pub name: &'static str,
-    /// One line.
+    /// The description in one line.
     pub summary: &'static str,
-    /// What it does, formula, source.
+    /// The documentation in Markdown: description, formula, source.
     pub doc: &'static str,
-    /// Its parameters.
+    /// The parameters of the process.
     pub params: &'static [Param],
 }
 
@@ -79,7 +79,7 @@ const THINK: Param = Param {
     help: "think time, from the end of a request to the thread's next request",
 };
 
-/// The one list.
+/// The list of all arrival processes.
 static ARRIVALS: [ArrivalsInfo; 5] = [
     ArrivalsInfo {
         name: "poisson",
@@ -120,7 +120,7 @@ static ARRIVALS: [ArrivalsInfo; 5] = [
     },
 ];
 
-/// All arrival processes, in the order in which a listing shows them.
+/// Returns all arrival processes, in the order in which a listing shows them.
 pub fn arrivals() -> &'static [ArrivalsInfo] {
     &ARRIVALS
 }
@@ -130,7 +130,7 @@ impl Arrivals {
     /// `bursts:rate=50000,on=2ms,off=8ms` or `closed:threads=8,think=0us`.
     ///
     /// # Errors
-    /// An unknown name or parameter, a value without its unit or out of range, a mean of 0.
+    /// The name or a parameter is unknown, a value lacks its unit or is out of range, or a mean is 0.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut spec = Spec::parse(text)?;
         let Some(info) = ARRIVALS.iter().find(|info| info.name == spec.name) else {
@@ -179,7 +179,8 @@ impl Arrivals {
         })
     }
 
-    /// Arrivals a second in the long run; `None` of a closed loop, where they depend on the drive.
+    /// Returns the arrivals a second in the long run, or `None` for a closed loop, where they depend on
+    /// the drive.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Gaps(gaps) => Some(1e9 / gaps.mean()),
@@ -188,8 +189,8 @@ impl Arrivals {
         }
     }
 
-    /// The same arrivals, `rate_scale` times as dense: all times of an open loop are divided by it.
-    /// A closed loop stays as it is.
+    /// Returns the arrivals made `rate_scale` times as dense: all times of an open loop are divided by
+    /// it. A closed loop stays as it is.
     #[must_use]
     pub fn scaled(&self, rate_scale: f64) -> Self {
         match *self {
@@ -203,7 +204,7 @@ impl Arrivals {
         }
     }
 
-    /// The arrival times of one run; all 0 of a closed loop.
+    /// Opens the arrival times of one run. They are all 0 for a closed loop.
     pub fn open(&self, seed: u64) -> Clock {
         let mut stream = Stream::new(seed, "arrivals");
         let left_ns = match self {
@@ -214,7 +215,7 @@ impl Arrivals {
     }
 }
 
-/// A spec that would do.
+/// Returns an example of a valid spec.
 fn example(name: &str) -> &'static str {
     match name {
         "periodic" => "periodic:mean=3ms",
@@ -225,7 +226,7 @@ fn example(name: &str) -> &'static str {
     }
 }
 
-/// Replaces `rate=N` by the mean that it stands for.
+/// Replaces `rate=N` by the mean with the same meaning.
 fn rate_to_mean(spec: &mut Spec) -> Result<(), SpecError> {
     let Some(at) = spec.params.iter().position(|(key, _)| key == "rate") else { return Ok(()) };
     let name = &spec.name;
@@ -251,7 +252,7 @@ fn exponential(mean: f64, stream: &mut Stream) -> f64 {
     Distribution::exponential(Quantity::Time, mean).draw(stream)
 }
 
-/// As it can be typed, in full.
+/// Writes the spec in full, in a form that can be typed.
 impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |ns: f64| Quantity::Time.format(ns);
@@ -267,13 +268,13 @@ impl fmt::Display for Arrivals {
     }
 }
 
-/// Arrival times, one after the other.
+/// The arrival times of one run, one after the other.
 #[derive(Clone, Debug)]
 pub struct Clock {
     arrivals: Arrivals,
     stream: Stream,
     now_ns: u64,
-    /// Nanoseconds left of the burst.
+    /// The nanoseconds left of the burst.
     left_ns: f64,
 }
 
@@ -285,12 +286,12 @@ impl State for Clock {
 }
 
 impl Clock {
-    /// When the last request arrived, in nanoseconds; 0 before the first.
+    /// Returns the arrival time of the last request in nanoseconds, or 0 before the first.
     pub fn now(&self) -> u64 {
         self.now_ns
     }
 
-    /// When the next request arrives, in nanoseconds; the first comes one gap after 0.
+    /// Returns the arrival time of the next request in nanoseconds. The first comes one gap after 0.
     pub fn arrival(&mut self) -> u64 {
         let gap = match self.arrivals {
             Arrivals::Gaps(gaps) => gaps.draw(&mut self.stream),

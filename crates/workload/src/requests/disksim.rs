@@ -35,13 +35,13 @@ use super::{RequestStream, TimedRequest};
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
 
-/// The name, as typed.
+/// The name that people type.
 pub const NAME: &str = "disksim";
 
 /// The text of this file, whose header documents the generator.
 pub(super) const SOURCE: &str = include_str!("disksim.rs");
 
-/// The parameters.
+/// The parameters of the generator.
 pub const PARAMS: &[Param] = &[
     Param {
         name: "size",
@@ -87,7 +87,7 @@ pub const PARAMS: &[Param] = &[
     },
 ];
 
-/// Largest request, in bytes.
+/// The largest request in bytes.
 const LARGEST: f64 = 1073741824.0;
 
 /// The generator with its parameters.
@@ -103,7 +103,7 @@ impl DiskSim {
     /// Reads `disksim` or `disksim:size=exponential:32KiB,gap=exponential:3ms,sequential=40%,...`.
     ///
     /// # Errors
-    /// An unknown parameter, a value without its unit or out of range, a mean of 0.
+    /// A parameter is unknown, a value lacks its unit or is out of range, or a mean is 0.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let params = Params::resolve(&Spec::parse(text)?, PARAMS)?;
         let size = Distribution::parse("size", params.text("size"), Quantity::Size)?;
@@ -129,15 +129,15 @@ impl DiskSim {
         Ok(Self { params, size, gaps, unit: unit as u64 })
     }
 
-    /// When requests arrive if nothing else is asked for.
+    /// Returns the default arrival process, which has gaps drawn from `gap`.
     pub fn arrivals(&self) -> Arrivals {
         Arrivals::Gaps(self.gaps)
     }
 
-    /// The requests of one run over `space` bytes, arriving by `clock`. They never end.
+    /// Opens the requests of one run over `space` bytes, arriving by `clock`. They never end.
     ///
     /// # Errors
-    /// A space of less than one unit.
+    /// The address range has less than one unit.
     pub fn open(&self, space: u64, seed: u64, clock: Clock) -> Result<DiskSimRequests, SpecError> {
         let space = (space as f64 * self.params.real("footprint")) as u64;
         let units = space / self.unit;
@@ -167,7 +167,7 @@ impl DiskSim {
     }
 }
 
-/// The spec in full.
+/// Writes the spec in full.
 impl std::fmt::Display for DiskSim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.fmt(f)
@@ -178,7 +178,7 @@ impl std::fmt::Display for DiskSim {
 pub struct DiskSimRequests {
     size: Distribution,
     unit: u64,
-    /// Units of the space.
+    /// The number of units in the address range.
     units: u64,
     sequential: f64,
     reads: f64,
@@ -187,7 +187,7 @@ pub struct DiskSimRequests {
     sizes: Stream,
     places: Stream,
     kinds: Stream,
-    /// The unit behind the last request.
+    /// The unit behind the last request, if there was one.
     next: Option<u64>,
 }
 
@@ -225,7 +225,7 @@ impl DiskSimRequests {
     }
 }
 
-/// A uniform integer below `bound`, to 2^-53.
+/// Draws a uniform integer below `bound`, to 2^-53.
 fn below(bound: u64, stream: &mut Stream) -> u64 {
     ((stream.unit() * bound as f64) as u64).min(bound - 1)
 }

@@ -1,5 +1,5 @@
-//! Distributions of sizes and times as a person names them: `exponential:32KiB`,
-//! `uniform:1ms:5ms`. They know nothing of requests.
+//! Distributions of sizes and times as a person types them: `exponential:32KiB`, `uniform:1ms:5ms`. They
+//! know nothing of requests.
 
 use std::f64::consts::TAU;
 use std::fmt;
@@ -9,7 +9,7 @@ use flashgc_base::spec::{SpecError, suggest};
 
 use crate::units::Quantity;
 
-/// How the values of one quantity, in bytes or nanoseconds, are distributed.
+/// The distribution of one quantity, in bytes or nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
     quantity: Quantity,
@@ -18,19 +18,19 @@ pub struct Distribution {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    /// Always the same.
+    /// One value for every draw.
     Constant { value: f64 },
-    /// Evenly between the two.
+    /// Evenly distributed values between the two.
     Uniform { low: f64, high: f64 },
-    /// Memoryless.
+    /// Exponential values, which are memoryless.
     Exponential { mean: f64 },
-    /// The bell; a draw below 0 counts as 0.
+    /// Normal values; a draw below 0 counts as 0.
     Normal { mean: f64, deviation: f64 },
-    /// P(X > x) = (scale / x)^shape from scale = mean (shape - 1) / shape on.
+    /// Pareto values: P(X > x) = (scale / x)^shape from scale = mean (shape - 1) / shape on.
     Pareto { mean: f64, shape: f64 },
 }
 
-/// The laws, as typed, each with what it takes.
+/// The laws by name, each with its form.
 pub const LAWS: [(&str, &str); 5] = [
     ("constant", "constant:VALUE"),
     ("uniform", "uniform:LOW:HIGH"),
@@ -43,7 +43,8 @@ impl Distribution {
     /// Reads `LAW:VALUE[:VALUE]`, the value of the parameter `name`.
     ///
     /// # Errors
-    /// An unknown law, too few or too many values, a value without its unit or out of range.
+    /// The law is unknown, there are too few or too many values, or a value lacks its unit or is out of
+    /// range.
     pub fn parse(name: &str, text: &str, quantity: Quantity) -> Result<Self, SpecError> {
         let mut pieces = text.split(':').map(str::trim);
         let law = pieces.next().unwrap_or_default();
@@ -92,17 +93,17 @@ impl Distribution {
         }
     }
 
-    /// Memoryless values with this mean.
+    /// Makes an exponential distribution with this mean.
     pub fn exponential(quantity: Quantity, mean: f64) -> Self {
         Self { quantity, law: Law::Exponential { mean } }
     }
 
-    /// Always this value.
+    /// Makes the distribution of a constant.
     pub fn constant(quantity: Quantity, value: f64) -> Self {
         Self { quantity, law: Law::Constant { value } }
     }
 
-    /// The mean, in bytes or nanoseconds, before draws below 0 become 0.
+    /// Returns the mean in bytes or nanoseconds, before draws below 0 become 0.
     pub fn mean(&self) -> f64 {
         match self.law {
             Law::Constant { value } => value,
@@ -111,7 +112,7 @@ impl Distribution {
         }
     }
 
-    /// The distribution of `factor` times the value.
+    /// Returns the distribution of `factor` times the value.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let law = match self.law {
@@ -126,7 +127,7 @@ impl Distribution {
         Self { law, ..*self }
     }
 
-    /// One value: at least 0, and finite.
+    /// Draws one value, finite and at least 0.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         match self.law {
             Law::Constant { value } => value,
@@ -148,7 +149,7 @@ impl Distribution {
     }
 }
 
-/// As it can be typed.
+/// Writes the distribution in a form that can be typed.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = |value: f64| self.quantity.format(value);

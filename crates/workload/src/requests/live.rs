@@ -1,4 +1,4 @@
-//! Requests that come while a drive runs, from whoever pushes them.
+//! Requests that are pushed while a drive runs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use super::{RequestStream, TimedRequest};
 use crate::WorkloadError;
 
-/// A queue of requests, shared by who pushes them and the drive that takes them. That it is empty does
-/// not mean that no more will come.
+/// A queue of requests, shared by the thread that pushes them and the drive that takes them. More may
+/// come after it was empty.
 #[derive(Clone, Debug)]
 pub struct LiveRequests {
     pages: u32,
@@ -17,23 +17,23 @@ pub struct LiveRequests {
 }
 
 impl LiveRequests {
-    /// An empty queue of requests for a drive of so many logical pages.
+    /// Makes an empty queue of requests for a drive of `pages` logical pages.
     pub fn new(pages: u32) -> Self {
         Self { pages, queue: Arc::default() }
     }
 
-    /// Logical pages of the drive.
+    /// Returns the number of logical pages of the drive.
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Adds a request, which may not arrive before those that were pushed.
+    /// Adds a request, which may not arrive before those already pushed.
     pub fn push(&self, request: TimedRequest) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
     }
 }
 
-/// Nothing that comes from outside can be gone back to.
+/// Refuses to save or restore: requests from outside cannot be replayed.
 impl State for LiveRequests {
     fn save(&self, to: &mut Writer<'_>) {
         to.refuse(Fault::new("requests that come while a drive runs are not saved"));

@@ -1,6 +1,5 @@
-//! Requests with arrival times: what the host asks of a drive that has a clock. A
-//! [`TimedRequest`] is bytes and nanoseconds; the drive cuts it into pages. Nothing here knows of
-//! drives.
+//! Requests with arrival times, for a drive that has a clock. A [`TimedRequest`] is bytes and
+//! nanoseconds; the drive cuts it into pages. Nothing here knows of drives.
 
 pub mod arrivals;
 pub mod disksim;
@@ -25,23 +24,23 @@ use crate::{Op, WorkloadError};
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedRequest {
-    /// When it arrives: nanoseconds since the beginning of the workload. Never before the request
-    /// that precedes it. A closed loop, which issues requests as others complete, ignores it.
+    /// The arrival time in nanoseconds since the beginning of the workload, never before that of the
+    /// preceding request. A closed loop, which issues requests as others complete, ignores it.
     pub arrival_ns: u64,
-    /// First byte, counted from the beginning of the drive's logical space; 0 of a flush.
+    /// The first byte, counted from the beginning of the drive's logical space; 0 for a flush.
     pub offset: u64,
-    /// Number of bytes, at least 1; 0 of a flush.
+    /// The number of bytes, at least 1; 0 for a flush.
     pub bytes: u32,
-    /// What is done.
+    /// The operation.
     pub op: Op,
-    /// Whether it may not wait for a collection where the drive tells such requests apart.
+    /// `true` if the request may not wait for a collection, where the drive tells such requests apart.
     pub urgent: bool,
-    /// Its stream; [`NO_STREAM`](flashgc_base::stream::NO_STREAM) of a request without.
+    /// The stream of the request, or [`NO_STREAM`](flashgc_base::stream::NO_STREAM).
     pub stream: StreamId,
 }
 
 impl TimedRequest {
-    /// The first byte after the request.
+    /// Returns the first byte after the request.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)
     }
@@ -53,11 +52,11 @@ impl Value for TimedRequest {
 
 /// A stream of requests in the order of their arrival.
 pub trait RequestStream: State + Send {
-    /// Replaces the content of `batch` by the next requests, at most `limit` of them; leaves it
-    /// empty when the workload has ended. The requests are the same for every sequence of limits.
-    /// A trace's hints are among them.
+    /// Replaces the content of `batch` by the next requests, at most `limit` of them. The batch is empty
+    /// when the workload has ended. The requests are the same for every sequence of limits. A trace's
+    /// hints are among them.
     ///
     /// # Errors
-    /// A trace that turns out to be damaged, or whose times go back.
+    /// A trace turns out to be damaged, or its times go back.
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError>;
 }

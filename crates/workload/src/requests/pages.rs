@@ -1,4 +1,4 @@
-//! Commands of any workload as requests of one size, which arrive by a process of their own.
+//! The commands of any workload as requests of one size, with an arrival process of their own.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -12,16 +12,17 @@ use crate::{Batch, Workload, WorkloadError};
 pub struct PageRequests {
     workload: Box<dyn Workload>,
     clock: Clock,
-    /// Bytes of a request.
+    /// The number of bytes of a request.
     bytes: u32,
-    /// Whether a request is a part of a page, so that its TRIM discards nothing and is left out.
+    /// `true` if a request is a part of a page, so that its TRIM discards nothing and is left out.
     parts: bool,
     commands: Batch,
 }
 
 impl PageRequests {
-    /// The commands of `workload`, each of a place of `request_size` bytes on pages of `page_size` bytes,
-    /// arriving by `clock`. TRIMs of less than a page are left out, and no time passes for them.
+    /// Makes requests of the commands of `workload`. Each command is a place of `request_size` bytes on
+    /// pages of `page_size` bytes, arriving by `clock`. TRIMs of less than a page are left out, and no
+    /// time passes for them.
     pub fn new(
         workload: Box<dyn Workload>,
         clock: Clock,

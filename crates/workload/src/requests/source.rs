@@ -1,5 +1,5 @@
-//! Where the requests of a drive with a clock come from, whatever they are: page generators,
-//! synthetic requests and traces behind one face.
+//! Sources of requests for a drive with a clock: page generators, synthetic requests and traces behind
+//! one interface.
 
 use flashgc_base::spec::{Param, SpecError, header};
 
@@ -12,20 +12,20 @@ use super::trace::TimedTrace;
 use crate::WorkloadError;
 use crate::generate::GeneratorSpec;
 
-/// What a drive offers its host.
+/// The logical space that a drive offers its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Logical pages.
+    /// The number of logical pages.
     pub logical_pages: u32,
-    /// Bytes a page.
+    /// The size of a page in bytes.
     pub page_size: u32,
-    /// Bytes of a request of a generator of pages: a divisor or a multiple of a page. Other sources have
-    /// sizes of their own.
+    /// The size of a page generator's request in bytes: a divisor or a multiple of a page. Other sources
+    /// have sizes of their own.
     pub request_size: u32,
 }
 
 impl Space {
-    /// Bytes of the logical space.
+    /// Returns the size of the logical space in bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.logical_pages) * u64::from(self.page_size)
     }
@@ -34,39 +34,39 @@ impl Space {
 /// A source of requests that can be opened once a run.
 #[derive(Clone, Debug)]
 pub enum Requests {
-    /// Page commands of a generator or a mixture: one request each.
+    /// The page commands of a generator or a mixture, one request each.
     Pages(GeneratorSpec),
-    /// Synthetic requests.
+    /// Synthetic requests of DiskSim's generator.
     DiskSim(DiskSim),
-    /// A trace.
+    /// The requests of a trace.
     Trace(Box<TimedTrace>),
-    /// Requests that come while the drive runs.
+    /// Requests that are pushed while the drive runs.
     Live(LiveRequests),
 }
 
-/// What the command and the reference need to know of a generator of requests.
+/// The entry of a generator of requests for the command and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestsInfo {
-    /// Its name, as typed.
+    /// The name that people type.
     pub name: &'static str,
-    /// Its parameters.
+    /// The parameters of the generator.
     pub params: &'static [Param],
     source: &'static str,
 }
 
 impl RequestsInfo {
-    /// What it is, in one line without markup.
+    /// Returns the description in one line without markup.
     pub fn summary(&self) -> &'static str {
         self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
     }
 
-    /// Its documentation in Markdown.
+    /// Returns the documentation in Markdown.
     pub fn doc(&self) -> String {
         header(self.source)
     }
 }
 
-/// The generators that make requests with times, and need a drive with a clock.
+/// Returns the generators that make requests with times, and need a drive with a clock.
 pub fn request_generators() -> &'static [RequestsInfo] {
     &[RequestsInfo { name: disksim::NAME, params: disksim::PARAMS, source: disksim::SOURCE }]
 }
@@ -75,7 +75,7 @@ impl Requests {
     /// Reads the spec of a generator of pages or of requests.
     ///
     /// # Errors
-    /// An unknown name or parameter, a value out of range.
+    /// The name or a parameter is unknown, or a value is out of range.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let name = text.split(':').next().unwrap_or_default().trim();
         if name == disksim::NAME {
@@ -85,7 +85,7 @@ impl Requests {
         }
     }
 
-    /// The logical pages that it addresses where it fixes them itself, in whole blocks of
+    /// Returns the number of logical pages if the source itself fixes it, in whole blocks of
     /// `pages_per_block`.
     pub fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
         match self {
@@ -97,8 +97,8 @@ impl Requests {
         }
     }
 
-    /// The mean number of pages that a read or a write touches, on a drive with such pages; `None` where that
-    /// is not known before.
+    /// Returns the mean number of pages that a read or a write touches on a drive with such pages, or
+    /// `None` if that is not known in advance.
     pub fn pages_a_request(&self, space: &Space) -> Option<f64> {
         match self {
             Self::Pages(_) => Some(f64::from(space.request_size.div_ceil(space.page_size))),
@@ -112,8 +112,8 @@ impl Requests {
         }
     }
 
-    /// When requests arrive if nothing else is asked for: as the source says, or without a pause
-    /// from a closed loop of one thread. `None` of those that have their own times.
+    /// Returns the default arrival process: that of the source, or a closed loop of one thread without a
+    /// pause. `None` if the requests have their own times.
     pub fn default_arrivals(&self) -> Option<Arrivals> {
         match self {
             Self::Pages(_) => Some(Arrivals::Closed { threads: 1, think_ns: 0 }),
@@ -122,11 +122,11 @@ impl Requests {
         }
     }
 
-    /// The requests of one run: endless, but for a trace, which is replayed `passes` times.
-    /// `arrivals` replaces the source's own times; these are divided by `rate_scale` first.
+    /// Opens the requests of one run. They are endless, except for a trace, which is replayed `passes`
+    /// times. `arrivals` replaces the source's own times; these are divided by `rate_scale` first.
     ///
     /// # Errors
-    /// What the source says of a drive that does not suit it.
+    /// The drive does not suit the source.
     pub fn open(
         &self,
         space: Space,

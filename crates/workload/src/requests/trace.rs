@@ -1,8 +1,9 @@
-//! A trace with its own times, ready to be replayed on a drive that has a clock.
+//! A trace with its own times, ready for replay on a drive that has a clock.
 //!
 //! Pages are numbered as for the counting drive. In order of their address, the pages of a request are
-//! next to each other on the drive too, and a request stays one; in order of first touch it becomes one
-//! for each run of pages that follow each other. Offsets and sizes keep their bytes below the page.
+//! next to each other on the drive too, and a request stays one. In order of first touch it becomes one
+//! request for each run of pages that follow each other. Offsets and sizes keep their bytes below the
+//! page.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::trace::{
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
 
-/// What to do where the times of a trace go back.
+/// The treatment of a trace whose times go back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Disorder {
     /// Refuse the trace.
@@ -32,13 +33,13 @@ pub enum Disorder {
 }
 
 impl Disorder {
-    /// The names, as typed.
+    /// The names that people type.
     pub const NAMES: [&str; 2] = ["refuse", "sort"];
 
     /// Reads a name.
     ///
     /// # Errors
-    /// An unknown name.
+    /// The name is unknown.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
         match name {
             "refuse" => Ok(Self::Refuse),
@@ -51,11 +52,11 @@ impl Disorder {
     }
 }
 
-/// Largest piece of a request, in bytes: a longer one becomes several that arrive together. A
+/// The largest piece of a request, in bytes. A longer one becomes several that arrive together. It is a
 /// multiple of every page size.
 const LARGEST_PIECE: u64 = 1 << 30;
 
-/// A trace read once. Any number of replays can run from it; clones share it.
+/// A trace that was read once. Any number of replays can run from it, and clones share it.
 #[derive(Clone, Debug)]
 pub struct TimedTrace {
     path: PathBuf,
@@ -64,19 +65,19 @@ pub struct TimedTrace {
     stat: TraceStat,
     numbering: Numbering,
     given: Option<GivenPages>,
-    /// Hints and flushes among them.
+    /// The requests, with hints and flushes among them.
     requests: Arc<[TimedRequest]>,
-    /// Requests whose time was before that of the one before them.
+    /// The number of requests whose time was before that of the one before them.
     sorted: u64,
 }
 
 impl TimedTrace {
-    /// Reads the trace at `path`, asking `go_on` now and then. Its requests are kept in memory, 24
-    /// bytes each.
+    /// Reads the trace at `path`, and calls `go_on` now and then: `false` stops. The requests are kept
+    /// in memory, 24 bytes each.
     ///
     /// # Errors
-    /// What the reader finds wrong; no requests; too many pages; pages that cannot keep their numbers,
-    /// where they should; times that go back, unless they are sorted.
+    /// The reader finds a fault, there are no requests or too many pages, pages cannot keep their
+    /// numbers where they should, or times go back and are not to be sorted.
     pub fn load(
         path: impl AsRef<Path>,
         read: &ReadOptions,
@@ -113,7 +114,7 @@ impl TimedTrace {
         let stat = builder.finish(&reader)?;
         let (mut map, given) = builder.into_map();
         map.number(numbering);
-        // Before the sort, numbers are places in the file; afterwards nobody asks for them.
+        // The sort comes last, because the numbers of requests in the file are not needed afterwards.
         raw.sort_by_key(|request| request.time_ns);
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
@@ -132,27 +133,27 @@ impl TimedTrace {
         })
     }
 
-    /// Where it lies.
+    /// Returns the path of the trace.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The statistics.
+    /// Returns the statistics of the trace.
     pub fn stat(&self) -> &TraceStat {
         &self.stat
     }
 
-    /// How its pages are numbered.
+    /// Returns the numbering of the pages.
     pub fn numbering(&self) -> Numbering {
         self.numbering
     }
 
-    /// The pages that keep their numbers; `None` where they get others.
+    /// Returns the pages that keep their numbers, or `None` if they get others.
     pub fn given(&self) -> Option<&GivenPages> {
         self.given.as_ref()
     }
 
-    /// What a person should know of how the trace was read.
+    /// Returns notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.stat.notes.clone();
         if self.stat.skipped_lines > 0 {
@@ -166,8 +167,8 @@ impl TimedTrace {
         notes
     }
 
-    /// A note on the times for a replay that takes them. Many requests that are all equally far apart
-    /// have numbers of lines, not times.
+    /// Returns a note if a replay should not take the trace's times. Many requests at equal distances
+    /// have line numbers for times.
     pub fn note_of_times(&self) -> Option<String> {
         const LEAST: usize = 100;
         let gap = self.requests.get(1)?.arrival_ns;
@@ -182,37 +183,38 @@ impl TimedTrace {
         })
     }
 
-    /// The requests of one replay, on all pages of the trace, and its hints and flushes.
+    /// Returns the requests of one replay on all pages of the trace, with its hints and flushes.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
     }
 
-    /// Requests whose time was before that of the one before them, and that were sorted.
+    /// Returns the number of requests that were sorted, because their time was before that of the one
+    /// before them.
     pub fn sorted(&self) -> u64 {
         self.sorted
     }
 
-    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages, as for the
-    /// counting drive: see [`Paging::logical_pages`]. Where pages keep their numbers, of the smallest such
-    /// drive.
+    /// Returns the number of logical pages of a drive for this trace with blocks of `pages_per_block`
+    /// pages, as for the counting drive: see [`Paging::logical_pages`]. If pages keep their numbers, it
+    /// is that of the smallest such drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let distinct = || u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
         let numbers = self.given.as_ref().map_or_else(distinct, GivenPages::least);
         self.paging.logical_pages(numbers, pages_per_block)
     }
 
-    /// Requests of one replay on a drive of `logical_pages` pages.
+    /// Returns the number of requests of one replay on a drive of `logical_pages` pages.
     pub fn requests_on(&self, logical_pages: u32) -> u64 {
         let space = u64::from(logical_pages) * self.page_size;
         self.requests.iter().filter(|request| is_asked(request, space)).count() as u64
     }
 
-    /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages; what
-    /// lies beyond is left out. Times come from the trace, divided by `rate_scale`, or from
-    /// `clock`. A replay begins one mean gap after the end of the last.
+    /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages. Requests
+    /// beyond are left out. Times come from the trace, divided by `rate_scale`, or from `clock`. A
+    /// replay begins one mean gap after the end of the last.
     ///
     /// # Errors
-    /// A trace without times, if `clock` is `None`; nothing on those pages.
+    /// The trace has no times and `clock` is `None`, or no request is on those pages.
     pub fn open(
         &self,
         logical_pages: u32,
@@ -246,7 +248,7 @@ impl TimedTrace {
     }
 }
 
-/// Whether this is a request, neither a hint nor a flush, that begins below `space`.
+/// Returns `true` if this is a request, neither a hint nor a flush, that begins below `space`.
 fn is_asked(request: &TimedRequest, space: u64) -> bool {
     !request.op.is_hint() && request.op != Op::Flush && request.offset < space
 }
@@ -259,9 +261,9 @@ fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> Tra
     TraceError::new(path, Fault::Option, message).hint("--disorder sort replays it in time's order")
 }
 
-/// Appends what `request` is on the drive: one piece for each run of pages that follow each other
-/// there. The pages of a read or write all have numbers; of a discard or a hint, those that have one
-/// count.
+/// Appends the pieces of `request` on the drive: one for each run of pages that follow each other there.
+/// The pages of a read or write all have numbers. A discard or a hint takes only its pages that have
+/// one.
 fn place(
     map: &AddressMap,
     request: &Request,
@@ -286,7 +288,8 @@ fn place(
         _ => runs.push((number, 1)),
     });
     let whole_pages = request.op == Op::Trim || request.op.is_hint();
-    // Bytes of its first page before its first byte, and bytes of its own that are left.
+    // The bytes of the first page before the request's first byte, and the bytes of the request that are
+    // left.
     let (mut before, mut size) = match (whole_pages, paging.paging.rounds()) {
         (true, _) => (0, u64::MAX),
         (false, true) => (0, request.size),
@@ -320,11 +323,11 @@ pub struct TraceRequests {
     requests: Arc<[TimedRequest]>,
     /// The next request of the pass.
     next: usize,
-    /// Bytes of the drive.
+    /// The bytes of the drive.
     space: u64,
     pass: u64,
     passes: u64,
-    /// Nanoseconds from the beginning of a pass to that of the next, in the trace's time.
+    /// The nanoseconds from the beginning of a pass to that of the next, in the trace's time.
     pass_ns: u64,
     rate_scale: f64,
     clock: Option<Clock>,
@@ -365,7 +368,7 @@ impl RequestStream for TraceRequests {
 }
 
 impl TraceRequests {
-    /// When a request of this pass arrives on the drive.
+    /// Returns the time at which a request of this pass arrives on the drive.
     fn scaled(&self, ns: u64) -> u64 {
         let ns = self.pass.saturating_mul(self.pass_ns).saturating_add(ns);
         if self.rate_scale == 1.0 { ns } else { (ns as f64 / self.rate_scale).round() as u64 }

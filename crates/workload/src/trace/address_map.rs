@@ -1,4 +1,4 @@
-//! From requests to pages, and from the pages of a trace to the dense logical pages of a drive.
+//! Maps requests to pages, and the pages of a trace to the dense logical pages of a drive.
 
 use std::hash::BuildHasher;
 
@@ -10,28 +10,28 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::Request;
 use crate::Op;
 
-/// How requests become pages, and how many of those the drive has.
+/// The rules by which requests become pages, and by which the drive gets its number of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paging {
-    /// Every page that a read or write touches, from floor(offset / page) to ceil(end / page); the
-    /// drive has room for all pages.
+    /// Every page that a read or write touches, from floor(offset / page) to ceil(end / page). The drive
+    /// has room for all pages.
     #[default]
     Covered,
     /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
     /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
     Rounded,
-    /// As [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper): what
-    /// lies on the others is left out.
+    /// The pages of [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper).
+    /// Requests to the other pages are left out.
     Floor,
-    /// Both of the paper's rules.
+    /// Both rules of the paper, [`Self::Rounded`] and [`Self::Floor`].
     RoundedFloor,
 }
 
 impl Paging {
-    /// The names, as typed.
+    /// The names that people type.
     pub const NAMES: [&str; 4] = ["covered", "rounded", "floor", "rounded+floor"];
 
-    /// Reads a name. Errors: what was found, what was expected and what to try.
+    /// Reads a name. The error of an unknown one suggests the nearest.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
         match name {
             "covered" => Ok(Self::Covered),
@@ -42,13 +42,13 @@ impl Paging {
         }
     }
 
-    /// Whether the drive leaves out the trace's last pages where they do not fill a block.
+    /// Returns `true` if the drive leaves out the trace's last pages that do not fill a block.
     pub fn leaves_out(self) -> bool {
         matches!(self, Self::Floor | Self::RoundedFloor)
     }
 
-    /// Reads a name where there is no drive, and so no page that it has no room for. Errors: those of
-    /// [`parse`](Self::parse).
+    /// Reads a name for use without a drive, so that only rules with room for all pages are known. The
+    /// error is that of [`parse`](Self::parse).
     pub fn parse_for_all_pages(name: &str) -> Result<Self, SpecError> {
         match Self::parse(name) {
             Ok(paging @ (Self::Covered | Self::Rounded)) => Ok(paging),
@@ -56,13 +56,13 @@ impl Paging {
         }
     }
 
-    /// Whether the pages of an unaligned request are counted by its size.
+    /// Returns `true` if the pages of an unaligned request are counted by its size.
     pub fn rounds(self) -> bool {
         matches!(self, Self::Rounded | Self::RoundedFloor)
     }
 
-    /// Logical pages of a drive with blocks of `pages_per_block` for a trace of `pages` pages:
-    /// whole blocks, with room for all pages or without the last ones.
+    /// Returns the number of logical pages of a drive with blocks of `pages_per_block` for a trace of
+    /// `pages` pages. These are whole blocks, with room for all pages or without the last ones.
     pub fn logical_pages(self, pages: u32, pages_per_block: u32) -> u32 {
         let block = pages_per_block.max(1);
         let floor = pages - pages % block;
@@ -77,21 +77,21 @@ impl Paging {
 /// The order in which the pages of a trace are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbering {
-    /// By device and address.
+    /// Numbers in order of device and address.
     #[default]
     Address,
-    /// In the order in which they are first read or written.
+    /// Numbers in the order in which pages are first read or written.
     FirstTouch,
-    /// As on the only device: a page is the logical page with its number. How many logical pages there
-    /// are is the drive's.
+    /// The page numbers of the trace's only device: a page is the logical page with its number. The
+    /// drive determines the number of logical pages.
     Given,
 }
 
 impl Numbering {
-    /// The names, as typed.
+    /// The names that people type.
     pub const NAMES: [&str; 3] = ["address", "first-touch", "given"];
 
-    /// Its name.
+    /// Returns the name of the numbering.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -99,7 +99,7 @@ impl Numbering {
     /// Reads a name.
     ///
     /// # Errors
-    /// An unknown name.
+    /// The name is unknown.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
         match name {
             "address" => Ok(Self::Address),
@@ -121,17 +121,17 @@ fn unknown(name: &str, names: &[&'static str]) -> SpecError {
     )
 }
 
-/// How requests become pages.
+/// Options for turning requests into pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PagingOptions {
-    /// Bytes in a page; a power of two from 512.
+    /// The size of a page in bytes, a power of two from 512.
     pub page_size: u64,
     /// Bytes added to every offset before anything else, to undo a partition that starts off a page
     /// boundary (a multiple of 512 as a rule; 512 for a partition behind 63 sectors).
     pub alignment_offset: u32,
-    /// What an unaligned read or write covers, and which pages the drive has.
+    /// The rules by which requests become pages, and by which the drive gets its number of pages.
     pub paging: Paging,
-    /// How the pages are numbered; `None`: as the trace asks for, see
+    /// The numbering of the pages. `None` leaves it to the trace: see
     /// [`TraceReader::numbering`](super::TraceReader::numbering).
     pub numbering: Option<Numbering>,
 }
@@ -142,20 +142,20 @@ impl Default for PagingOptions {
     }
 }
 
-/// Pages next to each other on one device.
+/// A run of consecutive pages of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
-    /// The device, as the trace numbers it.
+    /// The number of the device in the trace.
     pub device: u32,
-    /// The first page; negative where the request's offset is.
+    /// The first page. It is negative if the request's offset is.
     pub first: i64,
-    /// Number of pages.
+    /// The number of pages.
     pub count: u64,
 }
 
 impl PagingOptions {
-    /// The pages of a request. A discard covers only pages that lie wholly inside it, because the
-    /// rest of a page is still wanted.
+    /// Returns the pages of a request. A discard covers only pages that lie wholly inside it, because
+    /// the host still wants the rest of a page.
     #[inline]
     pub fn pages(&self, request: &Request) -> PageRange {
         debug_assert!(self.page_size.is_power_of_two());
@@ -174,15 +174,15 @@ impl PagingOptions {
         PageRange { device: request.device, first, count }
     }
 
-    /// Bytes that a write leaves as they are in the first and in the last of its pages; their sum where
-    /// both are the same page. Where paging rounds, what its pages have beyond its size is all in the
-    /// last. Other requests, and those of no bytes, leave nothing.
+    /// Returns the bytes that a write leaves unchanged in the first and in the last of its pages. If
+    /// both are one page, the sum counts. If paging rounds, all bytes beyond the write's size are in the
+    /// last page. Other requests, and those without bytes, leave nothing.
     #[inline]
     pub fn missing(&self, request: &Request) -> (u32, u32) {
         if request.op != Op::Write || request.size == 0 {
             return (0, 0);
         }
-        // A power of two: the bits below it are what is left of a page.
+        // The page size is a power of two, so the bits below it are the bytes within a page.
         let below_page = |bytes: u64| (bytes & (self.page_size - 1)) as u32;
         if self.paging.rounds() {
             return (0, below_page(request.size.wrapping_neg()));
@@ -193,17 +193,17 @@ impl PagingOptions {
     }
 }
 
-/// Why the pages of a request have no numbers, and which request it is.
+/// The reason why the pages of a request have no numbers, with the number of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("request {request}: {full}; hint: {}", .full.hint())]
 pub struct Unmapped {
-    /// Number of the request among all of the trace, from 1.
+    /// The number of the request among all of the trace, from 1.
     pub request: u64,
-    /// What is wrong with it.
+    /// The reason.
     pub full: MapFull,
 }
 
-/// Why a page has no number.
+/// The reason why a page has no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFull {
     /// More distinct pages than a `u32` numbers.
@@ -215,24 +215,24 @@ pub enum MapFull {
     /// More than 2^20 devices.
     #[error("the trace has more than 2^20 devices")]
     Devices,
-    /// Pages keep their numbers, and there is another device.
+    /// A second device, although pages keep their numbers.
     #[error("found device {found} after device {first}, expected one: pages keep their numbers")]
     SecondDevice {
         /// The device of the first request.
         first: u32,
-        /// That of this one.
+        /// The device of this request.
         found: u32,
     },
-    /// Pages keep their numbers, and an offset is negative.
+    /// A negative offset, although pages keep their numbers.
     #[error("found offset {0}, expected none before byte 0: pages keep their numbers")]
     BeforeDrive(i64),
-    /// Pages keep their numbers, and one does not fit a `u32`.
+    /// A page number that does not fit a `u32`, although pages keep their numbers.
     #[error("found page {0}, expected one below 2^32 - 1: pages keep their numbers")]
     BeyondDrives(i64),
 }
 
 impl MapFull {
-    /// What to try.
+    /// Returns the advice to the user.
     pub(crate) fn hint(self) -> &'static str {
         match self {
             Self::Pages => "use larger pages",
@@ -248,28 +248,28 @@ impl MapFull {
 
 /// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.
 ///
-/// It is the one thing that grows with a trace. Pages are kept in groups of eight neighbours, of 40
-/// bytes, found by a hash table of 6 to 11.5 bytes a group. Real traces touch most pages of a group
-/// (all but one of the project's seventeen public traces more than half of them), which makes 6 to
-/// 14 bytes a page; where every page stands alone it is some 50. Lists grow by a quarter at a time;
-/// the table doubles as it fills, and while it does, the old one is there too.
+/// It is the only structure that grows with a trace. Pages are kept in groups of eight neighbours, of 40
+/// bytes, found by a hash table of 6 to 11.5 bytes a group. Real traces touch most pages of a group (all
+/// but one of the project's seventeen public traces more than half of them). That makes 6 to 14 bytes a
+/// page, and some 50 if every page stands alone. Lists grow by a quarter at a time. The table doubles as
+/// it fills, and the old table stays in memory meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct AddressMap {
     groups: Vec<Group>,
-    /// Places in `groups`, found by the hash of their key.
+    /// Indices of `groups`, found by the hash of their key.
     table: HashTable<u32>,
-    /// Pages numbered so far.
+    /// The number of pages numbered so far.
     pages: u32,
     slots: FxHashMap<u32, u64>,
     devices: Vec<u32>,
 }
 
-/// Neighbouring pages of one device.
+/// A group of neighbouring pages of one device.
 #[derive(Clone, Debug)]
 struct Group {
-    /// Device slot and page in one word, without the bits of the page in its group.
+    /// The device's slot and the page in one word, without the bits of the page in its group.
     key: u64,
-    /// Numbers of the pages; [`NONE`] for those not touched.
+    /// The numbers of the pages; [`NONE`] for pages that are not touched.
     numbers: [u32; GROUP],
 }
 
@@ -279,10 +279,11 @@ const NONE: u32 = u32::MAX;
 
 const PAGE_BITS: u32 = 44;
 const HALF: i64 = 1 << (PAGE_BITS - 1);
-/// One fewer than the bits allow, so that the key after a device's last still fits.
+/// The largest number of devices. It is one fewer than the bits allow, so that the key after a device's
+/// last page still fits.
 const MAX_DEVICES: u64 = (1 << (64 - PAGE_BITS)) - 1;
 
-/// Appends to a list that may become very long: it grows by a quarter at a time, not by doubling.
+/// Appends to a list that may become very long. It grows by a quarter at a time, not by doubling.
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, value: T) {
     if list.len() == list.capacity() {
@@ -302,29 +303,28 @@ fn page_key(slot: u64, page: i64) -> u64 {
 }
 
 impl AddressMap {
-    /// An empty map.
+    /// Makes an empty map.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Distinct pages so far.
+    /// Returns the number of distinct pages so far.
     pub fn len(&self) -> usize {
         self.pages as usize
     }
 
-    /// True if there are no pages yet.
+    /// Returns `true` if there are no pages yet.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
 
-    /// Bytes that the map takes.
+    /// Returns the number of bytes that the map takes.
     pub fn memory_bytes(&self) -> usize {
         self.groups.capacity() * size_of::<Group>() + self.table.allocation_size()
     }
 
-    /// The device and the page that each number stands for, in order of the numbers: the way back,
-    /// which the map itself does not keep. Numbers as they are [`Given`](Numbering::Given) say it
-    /// themselves.
+    /// Returns the device and the page of each number, in order of the numbers. The map itself does not
+    /// keep this inverse. [`Given`](Numbering::Given) numbers need no inverse.
     pub fn addresses(&self) -> Vec<(u32, i64)> {
         let mut addresses = vec![(0, 0); self.len()];
         for group in &self.groups {
@@ -339,9 +339,9 @@ impl AddressMap {
         addresses
     }
 
-    /// Numbers the pages, which have the numbers of their first touch, anew. Returns the new number of each
-    /// old one; `None` where they stay. Pages that keep their [`Given`](Numbering::Given) numbers are all
-    /// of one device, and fit a `u32`.
+    /// Numbers the pages anew; they must have the numbers of their first touch. Returns the new number
+    /// of each old one, or `None` if they stay. Pages that keep their [`Given`](Numbering::Given)
+    /// numbers must all belong to one device and fit a `u32`.
     pub(crate) fn number(&mut self, numbering: Numbering) -> Option<Vec<u32>> {
         let numbers = match numbering {
             Numbering::FirstTouch => return None,
@@ -356,7 +356,7 @@ impl AddressMap {
         Some(numbers)
     }
 
-    /// The place of each page in the order of devices and addresses.
+    /// Returns the rank of each page in the order of devices and addresses.
     fn ranks(&self) -> Vec<u32> {
         let addresses = self.addresses();
         let mut order: Vec<u32> = (0..self.pages).collect();
@@ -368,15 +368,15 @@ impl AddressMap {
         ranks
     }
 
-    /// The number of a page, if it has one.
+    /// Returns the number of a page, if it has one.
     pub fn get(&self, device: u32, page: i64) -> Option<u32> {
         let mut number = None;
         self.known(PageRange { device, first: page, count: 1 }, |found| number = Some(found));
         number
     }
 
-    /// Numbers the pages of a range that have no number yet and hands the number of each page, in
-    /// order, to `each`.
+    /// Numbers the pages of a range that have no number yet. Passes the number of each page to `each`,
+    /// in order.
     #[inline]
     pub fn insert(&mut self, range: PageRange, mut each: impl FnMut(u32)) -> Result<(), MapFull> {
         if range.count == 0 {
@@ -386,8 +386,8 @@ impl AddressMap {
         let end = key + range.count;
         let mut at = NONE;
         while key < end {
-            // Groups that came in one request once mostly do so again, and then they follow each
-            // other: one look instead of a hash.
+            // Groups that came in one request once mostly do so again, and then they follow each other.
+            // One comparison then replaces a hash.
             at = at.wrapping_add(1);
             let group = key >> GROUP_BITS;
             if self.groups.get(at as usize).is_none_or(|next| next.key != group) {
@@ -435,8 +435,8 @@ impl AddressMap {
         self.table.find(hash(group), |&at| self.groups[at as usize].key == group).copied()
     }
 
-    /// The place of a group, which is made if it is not there. There are at most as many groups as
-    /// pages, so a `u32` numbers them.
+    /// Returns the place of a group, and makes the group if it does not exist. There are at most as many
+    /// groups as pages, so a `u32` numbers them.
     fn find_or_insert(&mut self, group: u64) -> u32 {
         let (groups, next) = (&self.groups, self.groups.len() as u32);
         let entry = self.table.entry(
@@ -454,8 +454,8 @@ impl AddressMap {
         }
     }
 
-    /// Hands the numbers of those pages of a range that have one to `each`, in order of address;
-    /// returns how many they are.
+    /// Passes the numbers of those pages of a range that have one to `each`, in order of address.
+    /// Returns the number of these pages.
     pub fn known(&self, range: PageRange, mut each: impl FnMut(u32)) -> u64 {
         let Some(&slot) = self.slots.get(&range.device) else { return 0 };
         let first = range.first.max(-HALF);
@@ -474,8 +474,8 @@ impl AddressMap {
             }
         };
         let keys = first >> GROUP_BITS..((last - 1) >> GROUP_BITS) + 1;
-        // A discard of a whole drive has far more pages than the trace touches: then it is the
-        // touched ones that are gone through.
+        // A discard of a whole drive has far more pages than the trace touches. Then the touched groups
+        // are scanned instead.
         if keys.end - keys.start > 4 * self.groups.len() as u64 {
             let mut inside: Vec<&Group> =
                 self.groups.iter().filter(|group| keys.contains(&group.key)).collect();
@@ -498,7 +498,7 @@ impl AddressMap {
     }
 }
 
-/// The place of a page in its group.
+/// Returns the place of a page in its group.
 #[inline]
 fn within(key: u64) -> usize {
     key as usize % GROUP

@@ -1,4 +1,4 @@
-//! Copies a trace of any format into one of our own.
+//! Copies a trace of any format into one of our own formats.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled
 use super::write::{Declared, OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
-/// How to convert.
+/// Options of a conversion.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
-    /// How the input is read. By default devices are ranked, as the normalised copies of public
-    /// traces have them; `DeviceNumbers::Native` keeps their numbers and saves a pass.
+    /// Options for reading the input. By default devices are ranked, as in the normalised copies of
+    /// public traces. `DeviceNumbers::Native` keeps their numbers and saves a pass.
     pub read: ReadOptions,
-    /// The format to write; `None` takes it from the output's name.
+    /// The format to write. `None` takes it from the output's name.
     pub output: Option<OutputFormat>,
-    /// How references to memory are written, into a file of such.
+    /// Options for writing references to memory.
     pub pages: PagesOptions,
-    /// Writes become dirty events: the trace says what was changed in a cache.
+    /// `true` if writes become dirty events, because the trace records changes in a cache.
     pub as_dirty: bool,
 }
 
@@ -28,27 +28,26 @@ impl Default for ConvertOptions {
     }
 }
 
-/// What was converted.
+/// The outcome of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
-    /// Requests written.
+    /// The number of requests written.
     pub requests: u64,
-    /// Bad lines or records left out.
+    /// The number of bad lines or records left out.
     pub skipped: u64,
     /// The format that was read.
     pub format: &'static str,
-    /// What a person should know about how the file was read.
+    /// Notes for the user on how the file was read.
     pub notes: Vec<String>,
 }
 
-/// Converts a trace, asking `go_on` between blocks, with how far it has come. Times are kept to the
-/// nanosecond, so converting back and forth between our two formats of block traces changes
-/// nothing.
+/// Converts a trace, and calls `go_on` with the progress between blocks. Times are kept to the
+/// nanosecond, so converting back and forth between our two formats of block traces changes nothing.
 ///
 /// # Errors
-/// What the reader finds wrong, a file that cannot be written, and
-/// [`Fault::Cancelled`](super::Fault::Cancelled) if `go_on` says no. The output then does not exist
-/// (or is what it was before).
+/// The reader finds a fault, the output cannot be written, or `go_on` returns `false`
+/// ([`Fault::Cancelled`](super::Fault::Cancelled)). The output then does not exist (or is what it was
+/// before).
 pub fn convert(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -56,7 +55,7 @@ pub fn convert(
     mut go_on: impl FnMut(&Progress) -> bool,
 ) -> Result<Converted, TraceError> {
     let (input, output) = (input.as_ref(), output.as_ref());
-    // A name that does not tell the format should not cost a pass over a long input first.
+    // A name without a known format must fail before a pass over a long input.
     let format = match options.output {
         Some(format) => format,
         None => OutputFormat::of(output)?,
@@ -74,7 +73,7 @@ pub fn convert(
                 .hint("write .flashgc or .csv instead"));
         }
         reader.check_page_size(pages.page_size.into())?;
-        // References that are left out already cannot come back.
+        // References that were left out already cannot come back.
         pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
     }
     let declared = declared(&reader);
@@ -99,16 +98,17 @@ pub fn convert(
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }
 
-/// What a copy says of all its requests.
+/// Returns the properties that a copy of `reader`'s trace declares for all its requests.
 pub(super) fn declared(reader: &TraceReader) -> Declared {
     Declared { address_space: reader.address_space(), streams: reader.has_streams() }
 }
 
-/// Writes traces one behind the other into one of the format that the name of `output` says: requests of
-/// a later one follow at the end of the one before. How many requests there are.
+/// Joins traces one behind the other into `output`, in the format of that name. The times of a later
+/// trace follow the end of the one before. Returns the number of requests.
 ///
 /// # Errors
-/// Traces of different address spaces, or with streams and without; a file that cannot be read or written. There is no output then.
+/// The traces have different address spaces, or some have streams and some have not, or a file cannot be
+/// read or written. There is no output then.
 pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
     let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
     let format = OutputFormat::of(output)?;

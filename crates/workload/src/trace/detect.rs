@@ -1,12 +1,12 @@
-//! Which format a file has, by its content.
+//! Detection of a file's format by its content.
 
 use std::path::Path;
 
 use super::error::{Fault, TraceError, quote};
 use super::format::{FORMATS, Format, Sample};
 
-/// The one format that fits the start of a file best. No fit, and several that fit about as well, are
-/// errors that say what could be meant: one damaged line must not decide between two formats.
+/// Returns the format that fits the start of a file best. No fit, and several about equal fits, are
+/// errors that name the candidates: one damaged line must not decide between two formats.
 pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, TraceError> {
     let scores = FORMATS.iter().map(|format| ((format.sniff)(sample), *format));
     let mut fits: Vec<(usize, &'static Format)> = scores.filter(|(score, _)| *score > 0).collect();

@@ -1,54 +1,53 @@
-//! What can be wrong with a trace, said in one line: place, what was found, what was expected,
-//! what to try.
+//! Faults of a trace, reported in one line: place, what was found, what was expected, what to try.
 
 use std::fmt;
 use std::path::Path;
 
-/// Where in a trace something is wrong. Lines, columns, records and blocks count from 1, bytes
-/// from 0; all are positions in the decompressed data.
+/// The place of a fault in a trace. Lines, columns, records and blocks count from 1, bytes from 0. All
+/// are positions in the decompressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The file as a whole.
+    /// The whole file.
     File,
-    /// A line of text and the byte in it.
+    /// A line of text and a byte in it.
     Line {
-        /// Number of the line.
+        /// The number of the line.
         line: u64,
-        /// Byte of the line (what editors call the column).
+        /// The byte of the line, which editors call the column.
         column: u64,
     },
     /// A record of fixed size.
     Record {
-        /// Number of the record.
+        /// The number of the record.
         record: u64,
-        /// Where it starts.
+        /// The first byte of the record.
         byte: u64,
     },
     /// A block of a `flashgc` file.
     Block {
-        /// Number of the block.
+        /// The number of the block.
         block: u64,
-        /// Where it starts.
+        /// The first byte of the block.
         byte: u64,
     },
     /// A byte.
     Byte(u64),
 }
 
-/// What sort of fault it is, for callers that act on it.
+/// The kind of fault, for callers that act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The file could not be opened or read, or cannot have the name it is to be written to.
+    /// The file could not be opened or read, or the output's name cannot be used.
     Io,
     /// The file could not be written to its end: a full disk, for example.
     Unwritten,
     /// The data end too early or fail their checksum.
     Damaged,
-    /// A line or record is not what the format says.
+    /// A line or record violates the format.
     BadRecord,
     /// No format fits, or several do, or the name of a format is unknown.
     Format,
-    /// The trace has nothing in it that could be used (no requests, no writes).
+    /// The trace has nothing usable in it (no requests, no writes).
     Empty,
     /// An option does not fit the trace.
     Option,
@@ -56,24 +55,24 @@ pub enum Fault {
     Cancelled,
 }
 
-/// Why a trace cannot be read or written. It prints as one line:
-/// `trace.csv:1042:1: found 3 columns, expected 7 (...); hint: ...`.
+/// The reason why a trace cannot be read or written. It prints as one line: `trace.csv:1042:1: found 3
+/// columns, expected 7 (...); hint: ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The file.
     pub path: String,
     /// The place in the file.
     pub place: Place,
-    /// The sort of fault.
+    /// The kind of fault.
     pub fault: Fault,
-    /// What was found and what was expected.
+    /// The fault in words: what was found and what was expected.
     pub message: String,
-    /// What to try; empty if there is nothing useful to say.
+    /// The advice to the user; empty if there is none.
     pub hint: String,
 }
 
 impl TraceError {
-    /// An error about a whole file.
+    /// Makes an error about a whole file.
     pub fn new(path: &Path, fault: Fault, message: impl Into<String>) -> Self {
         Self {
             path: path.display().to_string(),
@@ -84,26 +83,26 @@ impl TraceError {
         }
     }
 
-    /// The same error with its place.
+    /// Sets the place of the error.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = place;
         self
     }
 
-    /// The same error with a hint.
+    /// Sets the hint of the error.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The error for a file that could not be written to its end.
+    /// Makes the error for a file that could not be written to its end.
     pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Self {
         Self { fault: Fault::Unwritten, ..Self::io(path, "write the trace", error) }
     }
 
-    /// The error for an I/O operation that failed, with a hint where the cause is a common one.
+    /// Makes the error for an I/O operation that failed, with a hint if the cause is a common one.
     pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
         let hint = match error.kind() {
@@ -112,7 +111,7 @@ impl TraceError {
             ErrorKind::StorageFull => "free some space or write elsewhere",
             _ => "",
         };
-        // `No such file or directory (os error 2)`: the number helps nobody.
+        // `No such file or directory (os error 2)`: the number helps no reader.
         let text = error.to_string();
         let text = text.split(" (os error").next().unwrap_or(&text);
         Self::new(path, Fault::Io, format!("cannot {doing}: {text}")).hint(hint)
@@ -139,7 +138,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Bytes of a trace as they may appear in a message: quoted, escaped, short.
+/// Returns bytes of a trace for a message: quoted, escaped, shortened.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     const LIMIT: usize = 40;
     let mut text = String::from("'");

@@ -1,5 +1,5 @@
-//! Pages that keep the numbers that they have on the drive of a trace. Checks that they can, and knows how
-//! large that drive is.
+//! Pages that keep the numbers that they have on the drive of a trace: a check that they can, and the
+//! size of that drive.
 
 use flashgc_base::spec::{SpecError, count};
 
@@ -7,14 +7,14 @@ use super::Request;
 use super::address_map::{MapFull, PageRange};
 use crate::Op;
 
-/// The read or write of a trace that goes farthest on its drive.
+/// The read or write of a trace that reaches the highest page of its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Farthest {
     /// The number of the request in the trace, from 1.
     request: u64,
-    /// Its first byte.
+    /// The first byte of the request.
     offset: i64,
-    /// Its last page.
+    /// The last page of the request.
     page: u32,
 }
 
@@ -27,16 +27,17 @@ pub struct GivenPages {
 }
 
 impl GivenPages {
-    /// Of a trace that was recorded from a drive of so many pages, if its file says so.
+    /// Starts with no pages. `recorded` is the number of pages of the drive that the trace was recorded
+    /// from, if its file names it.
     pub(crate) fn new(recorded: Option<u64>) -> Self {
         Self { recorded, ..Self::default() }
     }
 
-    /// Looks at the request with this number, which is on `range`.
+    /// Checks the pages `range` of the request with this number.
     ///
     /// # Errors
-    /// A second device; a page before the first of the drive, or that no drive has. What is discarded or
-    /// hinted is not looked for there: those pages are left out.
+    /// There is a second device, or a page that is before the first of the drive or beyond all drives.
+    /// Pages of discards and hints are not checked; those that are not on the drive are left out.
     pub(crate) fn look(
         &mut self,
         number: u64,
@@ -54,7 +55,7 @@ impl GivenPages {
             return Err(MapFull::BeforeDrive(request.offset));
         }
         let last = range.first.saturating_add_unsigned(range.count - 1);
-        // One fewer than numbers: u32::MAX stands for no page.
+        // One number fewer than `u32` has: u32::MAX stands for no page.
         let page = u32::try_from(last).ok().filter(|&page| page < u32::MAX);
         let page = page.ok_or(MapFull::BeyondDrives(last))?;
         if self.farthest.is_none_or(|farthest| page > farthest.page) {
@@ -63,20 +64,21 @@ impl GivenPages {
         Ok(())
     }
 
-    /// Logical pages of the drive that the trace was recorded from; `None` if its file does not say.
+    /// Returns the number of logical pages of the drive that the trace was recorded from, or `None` if
+    /// its file does not name it.
     pub fn recorded(&self) -> Option<u64> {
         self.recorded
     }
 
-    /// Logical pages of the smallest drive that has all that are read or written.
+    /// Returns the number of logical pages of the smallest drive that has all pages read or written.
     pub fn least(&self) -> u32 {
         self.farthest.map_or(0, |farthest| farthest.page + 1)
     }
 
-    /// Whether a drive of `logical_pages` pages has all that are read or written.
+    /// Checks that a drive of `logical_pages` pages has all pages read or written.
     ///
     /// # Errors
-    /// It has not: says which request goes beyond it.
+    /// The drive is too small. The error names the request that goes farthest beyond it.
     pub fn check(&self, logical_pages: u32) -> Result<(), SpecError> {
         match self.farthest {
             Some(Farthest { request, offset, page }) if page >= logical_pages => {

@@ -1,5 +1,5 @@
-//! Opens a trace file and takes off what is wrapped around it: gzip, zstd, bzip2, xz, tar, in any
-//! nesting, recognised by their first bytes. Knows nothing of trace formats.
+//! Opens a trace file and unwraps it: gzip, zstd, bzip2, xz, tar, in any nesting, recognised by their
+//! first bytes. It knows nothing of trace formats.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,31 +11,31 @@ use flate2::bufread::GzDecoder;
 
 use super::error::{Fault, TraceError, quote};
 
-/// Bytes looked at to recognise compression, tar and the trace format.
+/// The number of bytes from which compression, tar and the trace format are recognised.
 const SAMPLE: usize = 128 << 10;
-/// Wrappers around wrappers beyond this are a trick, not a trace.
+/// The largest number of nested wrappers. More are a trick, not a trace.
 const MAX_LAYERS: usize = 5;
 const BUFFER: usize = 256 << 10;
-/// The memory of one xz or zstd layer, whatever the file asks for: what `xz -9` (65 MiB) and
-/// `zstd --ultra -22` (128 MiB) need.
+/// The largest memory of one xz or zstd layer, whatever the file requests. `xz -9` needs 65 MiB and
+/// `zstd --ultra -22` 128 MiB.
 const WINDOW_LOG: u32 = 27;
 const XZ_MEMORY: u64 = (1 << WINDOW_LOG) + (1 << 20);
 
-/// The decompressed bytes of a trace, with a look at the first of them.
+/// The decompressed bytes of a trace, with a sample of the first ones.
 pub(crate) struct Input {
     pub path: PathBuf,
     /// The wrappers taken off, outermost first.
     pub layers: Vec<&'static str>,
-    /// The first bytes: all of the data if shorter than [`SAMPLE`].
+    /// The first bytes of the data, or all of them if they are fewer than [`SAMPLE`].
     head: Vec<u8>,
     taken: usize,
     rest: Box<dyn Read + Send>,
-    /// Bytes handed out so far.
+    /// The number of bytes handed out so far.
     pub position: u64,
-    /// Bytes read from the file so far.
+    /// The number of bytes read from the file so far.
     pub file_read: Arc<AtomicU64>,
     pub file_size: u64,
-    /// What a person should know about the wrappers, although it is no error.
+    /// Notes for the user on the wrappers, which are no errors.
     pub notes: Arc<Mutex<Vec<String>>>,
 }
 
@@ -52,19 +52,19 @@ impl Read for Counting {
     }
 }
 
-/// Bytes already looked at, then the rest.
+/// The bytes of the sample, then the rest.
 type Peeked = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// One decompressor. It names itself in its errors, which the decompressors do not.
+/// One decompressor. Its errors carry its name, which the decompressors leave out.
 struct Layer<R> {
     name: &'static str,
     inner: R,
     produced: u64,
 }
 
-/// Gzip files joined together. An error names any other bytes that follow the last of them.
+/// A reader of joined gzip files. Other bytes behind the last of them are an error that quotes them.
 struct GzipMembers<R> {
-    /// `None` after the last member.
+    /// The decoder of the present member; `None` after the last one.
     decoder: Option<GzDecoder<R>>,
     produced: u64,
 }
@@ -195,18 +195,18 @@ impl Input {
         }
     }
 
-    /// The first bytes of the data (all of them if there are no more than the sample holds).
-    /// Only before anything is read.
+    /// Returns the first bytes of the data, or all of them if the sample holds them. It may be called
+    /// only before anything is read.
     pub fn sample(&self) -> &[u8] {
         &self.head
     }
 
-    /// True if the sample holds all there is.
+    /// Returns `true` if the sample holds all data.
     pub fn sample_is_all(&self) -> bool {
         self.head.len() < SAMPLE
     }
 
-    /// Reads into `buffer` until it is full or the data end; returns how much.
+    /// Reads into `buffer` until it is full or the data end. Returns the number of bytes read.
     pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -238,7 +238,7 @@ fn read_error(path: &Path, error: &io::Error) -> TraceError {
     TraceError::io(path, "read the trace", error)
 }
 
-/// The wrapper that data start with, by its magic bytes.
+/// Returns the wrapper that the data start with, by its magic bytes.
 fn recognise(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x1f, 0x8b, 0x08, ..] => Some("gzip"),

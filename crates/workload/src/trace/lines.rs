@@ -1,5 +1,5 @@
-//! Cuts text into lines and hands them to a format's parser, in bounded memory. Knows how to
-//! report a bad line, not what a good one means.
+//! A decoder of text: it cuts lines and passes them to a format's parser, in bounded memory. It reports
+//! bad lines and does not know the meaning of good ones.
 
 use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
@@ -11,83 +11,84 @@ use crate::Op;
 
 /// A format of lines, mostly of one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {
-    /// Names of the columns that every line has.
+    /// The names of the columns that every line has.
     const COLUMNS: &'static [&'static str];
-    /// Columns are separated by commas (else by blanks), and there may be a line of names first.
+    /// `true` if columns are separated by commas, not by blanks. A line of names may then come first.
     const COMMA: bool;
-    /// Lines may have more columns than `COLUMNS`.
+    /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
-    /// Requests may have streams.
+    /// `true` if requests may have streams.
     const HAS_STREAMS: bool = false;
 
-    /// Whether a byte stands between columns.
+    /// Returns `true` if a byte separates columns.
     #[inline]
     fn separates(byte: &u8) -> bool {
         if Self::COMMA { *byte == b',' } else { matches!(byte, b' ' | b'\t') }
     }
 
-    /// Reads one line, without its line end. `None`: a good line that is no request.
+    /// Reads one line, without its line end. Returns `None` for a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
 
-    /// A flush that the line last read asks for before its request, or instead of one.
+    /// Takes the flush of the line read last that comes before its request, or instead of it.
     #[inline]
     fn flush(&mut self) -> Option<Request> {
         None
     }
 
-    /// A further request of the line last read, where a line can have several; a flush behind its request.
+    /// Takes a further request of the line read last, if a line can have several, or a flush behind its
+    /// request.
     #[inline]
     fn more(&mut self) -> Option<Request> {
         None
     }
 
-    /// What a person should know about how the file is read.
+    /// Returns a note for the user on how the file is read.
     fn note(&self) -> Option<String> {
         None
     }
 }
 
-/// Turns the bytes of a trace into requests, a block at a time.
+/// A decoder of a trace's bytes into requests, a block at a time.
 pub(crate) trait Decoder: Send {
-    /// Appends the next requests; false if there are none left. After an error, what was appended
-    /// came before the fault.
+    /// Appends the next requests. Returns `false` if there are none left. Requests appended before an
+    /// error are valid.
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError>;
-    /// Bad lines or records left out so far.
+    /// Returns the number of bad lines or records left out so far.
     fn skipped(&self) -> u64;
-    /// Good lines or records so far that are no requests (other events, flushes).
+    /// Returns the number of good lines or records so far that are no requests (other events, flushes).
     fn ignored(&self) -> u64;
-    /// Flushes appended so far.
+    /// Returns the number of flushes appended so far.
     fn flushes(&self) -> u64 {
         0
     }
-    /// What a person should know about how the file is read.
+    /// Returns a note for the user on how the file is read.
     fn note(&self) -> Option<String> {
         None
     }
-    /// Bytes of content taken so far.
+    /// Returns the number of bytes of content taken so far.
     fn position(&self) -> u64;
-    /// How references to memory were recorded, where the format says so.
+    /// Returns the properties of a recording of references to memory, if the format has them.
     fn recorded(&self) -> Option<Recorded> {
         None
     }
-    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
     fn address_space(&self) -> Option<u64> {
         None
     }
-    /// Whether requests may have streams.
+    /// Returns `true` if requests may have streams.
     fn has_streams(&self) -> bool {
         false
     }
 }
 
-/// How a file of references to memory came about.
+/// The properties of a recording of references to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Recorded {
-    /// Bytes in its pages.
+    /// The size of a page in bytes.
     pub page_size: u64,
-    /// References are left out that no LRU memory of so many pages or more would notice.
+    /// The size in pages of the smallest LRU memory to which the references left out make no difference.
     pub filter: u32,
-    /// The accesses that the references stand for; known at the end, 0 before.
+    /// The number of accesses that the references stand for. It is known at the end, and 0 before.
     pub accesses: u64,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct TextDecoder<F> {
     window: Window,
     format: F,
     on_bad_line: OnBadLine,
-    /// Lines read so far.
+    /// The number of lines read so far.
     line: u64,
     skipped: u64,
     ignored: u64,
@@ -151,7 +152,7 @@ impl<F: TextFormat> TextDecoder<F> {
         Ok(())
     }
 
-    /// A line that does not fit the buffer: an error, or passed over without keeping it.
+    /// Refuses a line that does not fit the buffer, or passes over it without keeping it.
     fn overlong(&mut self) -> Result<(), TraceError> {
         self.line += 1;
         if self.on_bad_line == OnBadLine::Stop {
@@ -239,7 +240,7 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
     }
 }
 
-/// A first line of names: several columns, and none starts as a number does.
+/// Returns `true` for a first line of names: several columns, none of which starts as a number does.
 pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
     let number = |field: &[u8]| {
         let text = field.strip_prefix(b"\"").unwrap_or(field);
@@ -255,7 +256,7 @@ fn count_columns<F: TextFormat>(line: &[u8]) -> usize {
     line.split(F::separates).filter(|field| F::COMMA || !field.is_empty()).count()
 }
 
-/// True if a line has as many columns as the format.
+/// Returns `true` if a line has as many columns as the format.
 pub(crate) fn has_columns<F: TextFormat>(line: &[u8]) -> bool {
     let (found, expected) = (count_columns::<F>(line), F::COLUMNS.len());
     found == expected || (F::MORE_COLUMNS && found > expected)
@@ -291,8 +292,8 @@ fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Inpu
         .hint(skip_hint(input))
 }
 
-/// What to try with a bad line. A flipped byte in compressed data shows as one before the
-/// checksum at their end does.
+/// Returns the hint for a bad line. A flipped byte in compressed data shows as a bad line before the
+/// checksum at the end is reached.
 fn skip_hint(input: &Input) -> String {
     let skip = "--on-bad-line skip counts and skips such lines";
     match input.layers.iter().find(|layer| **layer != "tar") {

@@ -1,5 +1,5 @@
-//! Block traces and references to memory: readers for many formats, statistics, the dense page
-//! map, replay, conversion.
+//! Block traces and references to memory: readers of many formats, statistics, the dense page map,
+//! replay, conversion.
 //!
 //! A [`TraceReader`] turns a file of any format in [`format::FORMATS`], compressed or not, into
 //! [`Request`]s. [`TraceStat`] counts them, [`TraceSource`] replays them as page commands, and
@@ -55,33 +55,33 @@ use crate::Op;
 /// One request of a trace, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When the host issued it: nanoseconds since the trace's own origin (0 if the format has no
-    /// times).
+    /// The time at which the host issued the request: nanoseconds since the trace's own origin (0 if the
+    /// format has no times).
     pub time_ns: u64,
-    /// First byte. Negative only where a trace counts from the start of a partition and the host
-    /// touched what lies before it.
+    /// The first byte. It is negative only if a trace counts from the start of a partition and the host
+    /// touched bytes before that.
     pub offset: i64,
-    /// Number of bytes; may be 0.
+    /// The number of bytes, which may be 0.
     pub size: u64,
-    /// The device: the number that the trace gives it, or see [`DeviceNumbers`].
+    /// The device, by its number in the trace or as [`DeviceNumbers`] chooses.
     pub device: u32,
-    /// What is done.
+    /// The operation.
     pub op: Op,
-    /// The stream that the host names, [`NO_STREAM`] if none. A flush has none.
+    /// The stream that the host names, or [`NO_STREAM`]. A flush has none.
     pub stream: StreamId,
 }
 
 impl Request {
-    /// Largest read or write, in bytes (2^32). No real request comes near; a larger one is a
-    /// damaged or misread line, and would otherwise fill the memory with pages.
+    /// The largest read or write, in bytes (2^32). No real request comes near. A larger one is a damaged
+    /// or misread line, and would otherwise fill the memory with pages.
     pub const MAX_TRANSFER: u64 = 1 << 32;
 
-    /// A flush of everything that the host has written before: it has no bytes.
+    /// Makes a flush of everything that the host has written before. It has no bytes.
     pub fn flush(time_ns: u64, device: u32) -> Self {
         Self { time_ns, offset: 0, size: 0, device, op: Op::Flush, stream: NO_STREAM }
     }
 
-    /// The first byte after the request. Readers make sure that it fits.
+    /// Returns the first byte after the request. Readers make sure that it fits.
     pub fn end(&self) -> i64 {
         self.offset + self.size as i64
     }

@@ -1,32 +1,32 @@
-//! Numbers and words out of the bytes of one line, fast and exact. Knows columns, not formats.
+//! Numbers and words from the bytes of one line, fast and exact. It knows columns, not formats.
 
-/// What is wrong with a line: where, and what should have been there.
+/// A fault of a line: its place, and the expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadField {
-    /// Byte of the line at which the field starts.
+    /// The byte of the line at which the field starts.
     pub at: usize,
-    /// What was expected, in words that complete "expected ...".
+    /// The expected text, in words that complete "expected ...".
     pub expected: &'static str,
-    /// A whole number that is too large or negative: the line still shows its format. Never for
-    /// times and devices, whose size is what tells formats apart.
+    /// `true` if the field is a whole number that is too large or negative, so that the line still shows
+    /// its format. Never for times and devices, whose size tells formats apart.
     pub range: bool,
 }
 
 impl BadField {
-    /// A field of the wrong sort.
+    /// Makes the fault of a field of the wrong kind.
     #[inline]
     pub fn new(at: usize, expected: &'static str) -> Self {
         Self { at, expected, range: false }
     }
 
-    /// A number that is too large, or negative.
+    /// Makes the fault of a number that is too large, or negative.
     #[inline]
     pub fn range(at: usize, expected: &'static str) -> Self {
         Self { at, expected, range: true }
     }
 }
 
-/// A place in a line that moves from left to right.
+/// A place in a line, which moves from left to right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     pub line: &'a [u8],
@@ -36,8 +36,8 @@ pub(crate) struct Cursor<'a> {
 const POWERS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// The number that the leading decimal digits of eight bytes of text make (the first byte lowest),
-/// and how many digits those are.
+/// Returns the number that the leading decimal digits of eight bytes of text make (the first byte
+/// lowest), and the count of these digits.
 #[inline]
 fn leading_digits(text: u64) -> (u64, usize) {
     // A digit becomes its value, 0 to 9; adding 0x76 to anything else sets its byte's top bit.
@@ -47,7 +47,7 @@ fn leading_digits(text: u64) -> (u64, usize) {
     if count == 0 {
         return (0, 0);
     }
-    // Digits moved to the end, so that what comes first is zeros; then pairs, fours, all eight.
+    // Digits move to the end, so that zeros come first. Then pairs are joined, fours, and all eight.
     let values = values << (64 - 8 * count);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     const EVERY_OTHER: u64 = 0x0000_00ff_0000_00ff;
@@ -56,7 +56,7 @@ fn leading_digits(text: u64) -> (u64, usize) {
     (high.wrapping_add(low) >> 32, count)
 }
 
-/// Decimal digits of a nanosecond in one second, millisecond, microsecond.
+/// The number of decimal digits of a nanosecond in one second, millisecond and microsecond.
 pub(crate) const SECONDS: u32 = 9;
 pub(crate) const MILLISECONDS: u32 = 6;
 pub(crate) const MICROSECONDS: u32 = 3;
@@ -77,13 +77,13 @@ impl<'a> Cursor<'a> {
         Err(BadField::new(at, expected))
     }
 
-    /// A whole number without sign.
+    /// Reads a whole number without sign.
     #[inline]
     pub fn integer(&mut self, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
         let mut value = 0u64;
-        // Eight digits at a time where the line has eight bytes left: how many digits there are
-        // is then arithmetic, and not a branch that is mispredicted once a number.
+        // Eight digits are read at a time if the line has eight bytes left. Their count is then
+        // arithmetic, and not a branch that is mispredicted once a number.
         while let Some(Ok(bytes)) = self.line.get(self.at..self.at + 8).map(TryInto::try_into) {
             let (digits, count) = leading_digits(u64::from_le_bytes(bytes));
             value = value.wrapping_mul(POWERS[count]).wrapping_add(digits);
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         self.integer_from(start, value, expected)
     }
 
-    /// The number that the digits since `start` make, which is `value` unless it wrapped.
+    /// Returns the number that the digits since `start` make, which is `value` unless it wrapped.
     #[inline]
     fn integer_from(
         &mut self,
@@ -137,14 +137,14 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A whole number of at most 32 bits.
+    /// Reads a whole number of at most 32 bits.
     #[inline]
     pub fn small(&mut self, expected: &'static str) -> Result<u32, BadField> {
         let start = self.at;
         self.integer(expected)?.try_into().or(Err(BadField::new(start, expected)))
     }
 
-    /// A whole number with an optional minus sign.
+    /// Reads a whole number with an optional minus sign.
     #[inline]
     pub fn signed(&mut self, expected: &'static str) -> Result<i64, BadField> {
         let start = self.at;
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// A time with an optional fraction, in the unit that has `digits` decimal digits of a
+    /// Reads a time with an optional fraction, in the unit that has `digits` decimal digits of a
     /// nanosecond. Digits below the nanosecond are dropped.
     #[inline]
     pub fn time(&mut self, digits: u32, expected: &'static str) -> Result<u64, BadField> {
@@ -187,7 +187,7 @@ impl<'a> Cursor<'a> {
             .ok_or(BadField::new(start, expected))
     }
 
-    /// A time such as `9.5e-05`, as programs print small ones.
+    /// Reads a time such as `9.5e-05`, as programs print small ones.
     #[cold]
     fn scientific(&mut self, digits: u32, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
         ns.and_then(|ns| u64::try_from(ns).ok()).ok_or(bad)
     }
 
-    /// A comma, after blanks.
+    /// Passes over a comma, and blanks before it.
     #[inline]
     pub fn comma(&mut self, expected: &'static str) -> Result<(), BadField> {
         if self.peek() != Some(b',') {
@@ -245,7 +245,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// At least one blank or tab.
+    /// Passes over at least one blank or tab.
     #[inline]
     pub fn blank(&mut self, expected: &'static str) -> Result<(), BadField> {
         let start = self.at;
@@ -253,7 +253,7 @@ impl<'a> Cursor<'a> {
         if self.at == start { self.bad(start, expected) } else { Ok(()) }
     }
 
-    /// The field up to the next comma or the end, without the comma.
+    /// Takes the field up to the next comma or the end, without the comma.
     #[inline]
     pub fn csv_field(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         self.line[start..self.at].trim_ascii()
     }
 
-    /// The word up to the next blank or the end.
+    /// Takes the word up to the next blank or the end.
     #[inline]
     pub fn word(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -273,7 +273,7 @@ impl<'a> Cursor<'a> {
         &self.line[start..self.at]
     }
 
-    /// Nothing but blanks may be left.
+    /// Checks that nothing but blanks is left.
     #[inline]
     pub fn end(&mut self, expected: &'static str) -> Result<(), BadField> {
         self.skip_blanks();

@@ -1,5 +1,5 @@
-//! Reads a trace of any format as a stream of requests. Detection, formats and decompression are
-//! elsewhere; this joins them.
+//! A reader of a trace of any format as a stream of requests. It joins detection, formats and
+//! decompression, which are elsewhere.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,79 +19,78 @@ use super::lines::{Decoder, Recorded};
 use super::relations::Relations;
 use crate::Op;
 
-/// What to do about a line or record that is not what the format says.
+/// The treatment of a line or record that violates the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnBadLine {
-    /// Stop with an error that names it.
+    /// Stop with an error that names the line.
     #[default]
     Stop,
-    /// Leave it out and count it.
+    /// Leave the line out and count it.
     Skip,
 }
 
-/// Which number a request's device gets.
+/// The number that a request's device gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceNumbers {
-    /// The one the trace gives it (disk, LUN, volume, ASU).
+    /// The number in the trace (disk, LUN, volume, ASU).
     #[default]
     Native,
-    /// Its rank, from 0, among all devices of the trace, sorted by the text of their native
-    /// numbers (so 10 comes before 2), as the normalised copies of public traces have it. This
-    /// reads the file once more, unless the format has a single device. Traces in our own
-    /// formats keep their numbers.
+    /// The rank, from 0, among all devices of the trace, sorted by the text of their native numbers (so
+    /// 10 comes before 2), as in the normalised copies of public traces. Ranking reads the file once
+    /// more, unless the format has a single device. Traces in our own formats keep their numbers.
     Ranked,
 }
 
-/// How to read a trace.
+/// Options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The format; `None` detects it.
     pub format: Option<&'static Format>,
-    /// What to do about bad lines.
+    /// The treatment of bad lines.
     pub on_bad_line: OnBadLine,
-    /// Native numbers of the devices to read; empty: all.
+    /// The native numbers of the devices to read; empty for all.
     pub devices: Vec<u32>,
-    /// How devices are numbered.
+    /// The numbers that devices get.
     pub device_numbers: DeviceNumbers,
-    /// The action to read of Linux block traces, one of [`format::ACTIONS`](super::format::ACTIONS);
-    /// `None` chooses.
+    /// The action that is read from Linux block traces, one of
+    /// [`format::ACTIONS`](super::format::ACTIONS); `None` chooses.
     pub blkparse_action: Option<char>,
-    /// Where the relations of a database lie on its disk, for logs of `pg_waldump`.
+    /// The places of a database's relations on its disk, for logs of `pg_waldump`.
     pub relations: Option<Arc<Relations>>,
-    /// Whether flushes are among the requests; else they are counted and left out.
+    /// `true` if flushes are among the requests. Else they are counted and left out.
     pub keep_flushes: bool,
 }
 
-/// How far a reader has come in its file (before decompression).
+/// The progress of a reader in its file (before decompression).
 #[derive(Clone, Debug)]
 pub struct Progress {
     read: Arc<AtomicU64>,
-    /// Size of the file in bytes; 0 if the trace does not come from a file.
+    /// The size of the file in bytes; 0 if the trace does not come from a file.
     pub total: u64,
 }
 
 impl Progress {
-    /// Bytes read so far. May be called from another thread.
+    /// Returns the number of bytes read so far. It may be called from another thread.
     pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 }
 
-/// A trace being read. Stop by not calling it again.
+/// A trace being read. To stop, do not call it again.
 pub struct TraceReader {
     path: PathBuf,
     format: &'static Format,
     layers: Vec<&'static str>,
     notes: Arc<std::sync::Mutex<Vec<String>>>,
     decoder: Box<dyn Decoder>,
-    /// Devices that are read, and whether they have appeared; all if `None`.
+    /// The devices that are read, with `true` for those that have appeared; `None` if all are read.
     chosen: Option<FxHashMap<u32, bool>>,
     ranks: Option<FxHashMap<u32, u32>>,
     progress: Progress,
     keep_flushes: bool,
-    /// Flushes so far of the devices that are read.
+    /// The number of flushes so far of the devices that are read.
     flushes: u64,
-    /// After an error there is no more.
+    /// `true` after an error, which ends the trace.
     failed: bool,
 }
 
@@ -109,16 +108,16 @@ impl TraceReader {
     /// Opens a trace file, plain or compressed.
     ///
     /// # Errors
-    /// A file that cannot be opened, is empty, or whose format is unknown, unclear or not the one
-    /// asked for.
+    /// The file cannot be opened or is empty, or its format is unknown, unclear or not the chosen one.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, TraceError> {
         Self::open_with(path, options, |_| true)
     }
 
-    /// The same, asking `go_on` now and then if ranked device numbers need a pass over the file.
+    /// Opens a trace file as [`open`](Self::open) does. `go_on` is called now and then if ranked device
+    /// numbers need a pass over the file.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and one with [`Fault::Cancelled`] if `go_on` says no.
+    /// The errors of [`open`](Self::open), and [`Fault::Cancelled`] if `go_on` returns `false`.
     pub fn open_with(
         path: impl AsRef<Path>,
         options: &ReadOptions,
@@ -145,8 +144,8 @@ impl TraceReader {
         Ok(reader)
     }
 
-    /// Reads a trace from anything that yields bytes; `name` stands for the path in messages.
-    /// Ranked device numbers need a file.
+    /// Reads a trace from anything that yields bytes. `name` stands for the path in messages. Ranked
+    /// device numbers need a file.
     pub fn from_stream(
         name: &str,
         stream: Box<dyn Read + Send>,
@@ -196,12 +195,12 @@ impl TraceReader {
         })
     }
 
-    /// Replaces the content of `block` by the next requests, some thousands of them; false, and an
-    /// empty block, at the end.
+    /// Replaces the content of `block` by the next requests, some thousands of them. Returns `false`,
+    /// with an empty block, at the end.
     ///
     /// # Errors
-    /// A bad line (unless skipped) or damaged data; `block` then holds the requests before it, and
-    /// the next call says that the trace has ended.
+    /// A line is bad and not skipped, or the data are damaged. `block` then holds the requests before
+    /// the fault, and the next call reports the end of the trace.
     pub fn next_block(&mut self, block: &mut Vec<Request>) -> Result<bool, TraceError> {
         loop {
             block.clear();
@@ -234,12 +233,12 @@ impl TraceReader {
         }
     }
 
-    /// The requests one by one.
+    /// Returns an iterator over the requests.
     pub fn requests(self) -> Requests {
         Requests { reader: self, block: Vec::new().into_iter(), failed: None, ended: false }
     }
 
-    /// All devices of the rest of the trace.
+    /// Reads the rest of the trace and returns its devices.
     fn devices(
         &mut self,
         mut go_on: impl FnMut(&Progress) -> bool,
@@ -254,53 +253,55 @@ impl TraceReader {
         Ok(devices)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The format, given or detected.
+    /// Returns the format, chosen or detected.
     pub fn format(&self) -> &'static Format {
         self.format
     }
 
-    /// Whether only some devices are read.
+    /// Returns `true` if only some devices are read.
     pub(crate) fn chooses_devices(&self) -> bool {
         self.chosen.is_some()
     }
 
-    /// What was taken off the file, outermost first (`["zstd", "bzip2"]`); empty for a plain one.
+    /// Returns the wrappers taken off the file, outermost first (`["zstd", "bzip2"]`); empty for a plain
+    /// file.
     pub fn compression(&self) -> &[&'static str] {
         &self.layers
     }
 
-    /// Bad lines or records left out so far.
+    /// Returns the number of bad lines or records left out so far.
     pub fn skipped(&self) -> u64 {
         self.decoder.skipped()
     }
 
-    /// Good lines or records so far that are no requests (other events, flushes, comments).
+    /// Returns the number of good lines or records so far that are no requests (other events, flushes,
+    /// comments).
     pub fn ignored(&self) -> u64 {
         self.decoder.ignored()
     }
 
-    /// Flushes so far, kept or left out, of the devices that are read.
+    /// Returns the number of flushes so far, kept or left out, of the devices that are read.
     pub fn flushes(&self) -> u64 {
         self.flushes
     }
 
-    /// Bytes of content, after decompression, that were decoded so far.
+    /// Returns the number of bytes of content, after decompression, that were decoded so far.
     pub fn position(&self) -> u64 {
         self.decoder.position()
     }
 
-    /// What a person should know about how the file was read, one sentence each.
+    /// Returns notes for the user on how the file was read, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
     }
 
-    /// What is said of chosen devices that have no requests so far.
+    /// Returns a note on the chosen devices that have no requests so far, if there are any.
     fn unseen(&self) -> Option<String> {
         let chosen = self.chosen.as_ref()?;
         let mut unseen: Vec<u32> =
@@ -310,26 +311,27 @@ impl TraceReader {
         (!named.is_empty()).then(|| format!("no requests of device {}", named.join(", ")))
     }
 
-    /// How references to memory were recorded, where the format says so.
+    /// Returns the properties of a recording of references to memory, if the format has them.
     pub fn recorded(&self) -> Option<Recorded> {
         self.decoder.recorded()
     }
 
-    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
     pub fn address_space(&self) -> Option<u64> {
         self.decoder.address_space()
     }
 
-    /// Whether its requests may have streams: the file has a place for them.
+    /// Returns `true` if requests may have streams, because the file has a place for them.
     pub fn has_streams(&self) -> bool {
         self.decoder.has_streams()
     }
 
-    /// How the pages of the trace are numbered: as `paging` asks, or else as they are given in what was
-    /// recorded from a drive, and by their addresses in any other trace.
+    /// Returns the numbering of the trace's pages. `paging` decides if it names one. Otherwise pages of
+    /// a trace that was recorded from a drive keep their given numbers, and others are numbered by
+    /// address.
     ///
     /// # Errors
-    /// Pages that keep their numbers where `paging` leaves some out.
+    /// Pages are to keep their numbers, but `paging` leaves some out.
     pub fn numbering(&self, paging: &PagingOptions) -> Result<Numbering, TraceError> {
         let usual = self.address_space().map_or(Numbering::Address, |_| Numbering::Given);
         let numbering = paging.numbering.unwrap_or(usual);
@@ -345,7 +347,7 @@ impl TraceReader {
     /// Checks that the references of this trace can be counted by pages of `page_size` bytes.
     ///
     /// # Errors
-    /// They were recorded by larger pages.
+    /// The references were recorded by larger pages.
     pub fn check_page_size(&self, page_size: u64) -> Result<(), TraceError> {
         match self.recorded() {
             Some(recorded) if recorded.page_size > page_size => {
@@ -361,13 +363,13 @@ impl TraceReader {
         }
     }
 
-    /// How far the reader has come, for a progress bar.
+    /// Returns the reader's progress, for a progress bar.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
 }
 
-/// Refuses options that the format has no use for.
+/// Refuses options that have no effect on the format.
 fn check_options(
     path: &Path,
     format: &'static Format,
@@ -394,11 +396,10 @@ fn check_options(
     Ok(())
 }
 
-/// Numbers of devices as people write them, apart by commas: as the trace numbers them, or
-/// `MAJOR:MINOR` as Linux does.
+/// Reads device numbers separated by commas: the trace's own numbers, or `MAJOR:MINOR` as in Linux.
 ///
 /// # Errors
-/// A number that is none; the same device twice; no number.
+/// A word is no number, a device is named twice, or there is no number.
 pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
     let one = |word: &str| -> Option<u32> {
         match word.split_once(':') {
@@ -423,12 +424,12 @@ pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
     Ok(devices)
 }
 
-/// The error for a caller that asked to stop.
+/// Makes the error for a caller that stopped.
 pub(crate) fn cancelled(path: &Path) -> TraceError {
     TraceError::new(path, Fault::Cancelled, "stopped before the end of the trace")
 }
 
-/// The requests of a [`TraceReader`], one by one; after an error there are no more.
+/// The requests of a [`TraceReader`], one by one. After an error there are no more.
 pub struct Requests {
     reader: TraceReader,
     block: std::vec::IntoIter<Request>,
@@ -437,7 +438,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The reader itself, for its counts.
+    /// Returns the reader, for its counts.
     pub fn reader(&self) -> &TraceReader {
         &self.reader
     }

@@ -1,5 +1,5 @@
-//! Where the files of a PostgreSQL server lie on its disk: a table from segments of relations to
-//! extents. Knows nothing of logs.
+//! The places of a PostgreSQL server's files on its disk: a table from segments of relations to extents.
+//! It knows nothing of logs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,18 +7,19 @@ use std::path::Path;
 use super::error::{Fault, Place, TraceError, quote};
 use super::parse::{BadField, Cursor};
 
-/// Blocks in a segment: a file of 1 GiB, unless the server was built with others.
+/// The number of blocks in a segment: a file of 1 GiB, unless the server was built otherwise.
 const SEGMENT_BLOCKS: u64 = 1 << 17;
-/// Bytes of a block, unless the server was built with others.
+/// The size of a block in bytes, unless the server was built otherwise.
 pub(crate) const BLOCK: u64 = 8192;
 
-/// Extents of a segment in the order of the file: first byte in the file, first byte on the disk, bytes.
+/// The extents of a segment in the order of the file: first byte in the file, first byte on the disk,
+/// number of bytes.
 type Extents = Vec<(u64, u64, u64)>;
 
-/// A table of the lines `RELATION FORK SEGMENT -> OFFSET+LENGTH OFFSET+LENGTH ...`: the relation as
-/// `pg_waldump` prints it (tablespace/database/file), the fork's name (main, fsm, vm, init), the number
-/// of the 1-GiB segment, and the bytes on the disk that hold it, in the order of the file. Empty lines
-/// and what follows a `#` are no part of it.
+/// A table of the places of relations. Its lines are `RELATION FORK SEGMENT -> OFFSET+LENGTH
+/// OFFSET+LENGTH ...`: the relation as `pg_waldump` prints it (tablespace/database/file), the fork's
+/// name (main, fsm, vm, init), the number of the 1-GiB segment, and the bytes on the disk that hold it,
+/// in the order of the file. Empty lines and text behind a `#` are ignored.
 #[derive(Debug, Default)]
 pub struct Relations {
     segments: HashMap<(Vec<u8>, u64), Extents>,
@@ -28,8 +29,8 @@ impl Relations {
     /// Reads a table from a file.
     ///
     /// # Errors
-    /// A file that cannot be read; a line that is not what the table should have; a segment that is
-    /// there twice; no segment at all.
+    /// The file cannot be read, a line is not in the form of the table, a segment occurs twice, or there
+    /// is no segment.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let text = std::fs::read(path)
             .map_err(|error| TraceError::io(path, "read the table of relations", &error))?;
@@ -39,7 +40,7 @@ impl Relations {
     /// Reads a table from its text; `path` is for messages.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), but for the file's own.
+    /// The errors of [`open`](Self::open) except those of reading the file.
     pub fn parse(path: &Path, text: &[u8]) -> Result<Self, TraceError> {
         let mut table = Self::default();
         for (number, line) in (1..).zip(text.split(|&byte| byte == b'\n')) {
@@ -122,8 +123,9 @@ impl Relations {
         }
     }
 
-    /// The pieces of the disk that hold a block, each first byte and bytes; `None` if the table does
-    /// not have all of it. `file` is the relation and its fork as `pg_waldump` prints them.
+    /// Returns the pieces of the disk that hold a block, each with its first byte and number of bytes.
+    /// `None` if the table does not have all of the block. `file` is the relation and its fork as
+    /// `pg_waldump` prints them.
     pub(crate) fn pieces(&self, file: &[u8], block: u64) -> Option<Vec<(u64, u64)>> {
         let extents = self.segments.get(&(file.to_vec(), block / SEGMENT_BLOCKS))?;
         let (first, end) = {
@@ -141,7 +143,7 @@ impl Relations {
     }
 }
 
-/// A relation and its fork as `pg_waldump` prints them.
+/// Returns a relation and its fork as `pg_waldump` prints them.
 fn file(relation: &[u8], fork: &[u8]) -> Vec<u8> {
     if fork == b"main" { relation.to_vec() } else { [relation, b" fork ", fork].concat() }
 }

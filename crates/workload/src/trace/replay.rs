@@ -1,4 +1,4 @@
-//! Replays a trace as page commands, from memory or from its file, with the same commands either
+//! Replay of a trace as page commands, from memory or from its file. The commands are the same either
 //! way.
 
 use std::path::{Path, PathBuf};
@@ -15,19 +15,20 @@ use super::source::Kinds;
 use super::{Request, source};
 use crate::{Batch, Hint, Op, Workload, WorkloadError};
 
-/// How long a trace is replayed. It always ends with a whole pass.
+/// The length of a replay. It always ends with a whole pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replay {
-    /// So many passes.
+    /// A number of passes.
     Passes(u64),
     /// As many passes as it takes to issue at least so many page commands.
     AtLeast(u64),
-    /// Without end.
+    /// Passes without end.
     Endless,
 }
 
-/// Page commands in a row: pages, and an operation each, or none while all are writes; a stream each, or
-/// none while no command has one; hints and flushes with the number of the command before which they came; bytes that short writes leave.
+/// Page commands in a row. `ops` is empty while all are writes, and `streams` while no command has one.
+/// Hints and flushes have the number of the command before which they come. `short` has the bytes that
+/// short writes leave unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
@@ -43,13 +44,13 @@ impl Value for Commands {
 }
 
 impl Commands {
-    /// How many they are.
+    /// Returns the number of commands.
     pub fn len(&self) -> usize {
         self.pages.len()
     }
 
-    /// Notes that the write whose pages are the commands from number `first` on leaves bytes of its
-    /// first and last page: see [`PagingOptions::missing`].
+    /// Notes that a write leaves bytes of its first and last page unchanged: see
+    /// [`PagingOptions::missing`]. Its pages are the commands from number `first` on.
     #[inline]
     pub fn shorten(&mut self, first: usize, missing: (u32, u32)) {
         if missing == (0, 0) || first == self.pages.len() {
@@ -115,13 +116,13 @@ impl Commands {
         self.streams.shrink_to_fit();
     }
 
-    /// Flushes behind the last command.
+    /// Returns the number of flushes behind the last command.
     fn flushes_behind(&self) -> u64 {
         let commands = self.pages.len() as u32;
         self.flushes.iter().rev().take_while(|&&before| before == commands).count() as u64
     }
 
-    /// Empties it but for hints and flushes behind the last command.
+    /// Removes everything except hints and flushes behind the last command.
     fn clear(&mut self) {
         let commands = self.pages.len() as u32;
         self.hints.retain(|hint| hint.before == commands);
@@ -135,15 +136,15 @@ impl Commands {
     }
 }
 
-/// The entries of a list for the commands from number `at` on and before `end`.
+/// Returns the entries of a list for the commands from number `at` on and before `end`.
 fn within<T>(list: &[T], number: impl Fn(&T) -> u32, at: usize, end: usize) -> &[T] {
     let first = list.partition_point(|entry| (number(entry) as usize) < at);
     let count = list[first..].partition_point(|entry| (number(entry) as usize) < end);
     &list[first..first + count]
 }
 
-/// Copies up to `limit` commands from number `at` on into a cleared batch, and moves `at` behind
-/// them. Writes alone leave `ops` empty.
+/// Copies up to `limit` commands from number `at` on into a cleared batch, and moves `at` behind them.
+/// If all are writes, `ops` stays empty.
 fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     let end = commands.pages.len().min(at.saturating_add(limit));
     let from = *at as u32;
@@ -166,7 +167,7 @@ fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     *at = end;
 }
 
-/// Requests to page commands, by a complete map.
+/// Turns requests into page commands by a complete map.
 #[derive(Clone, Debug)]
 pub(crate) struct Expander {
     map: Arc<AddressMap>,
@@ -206,7 +207,7 @@ enum Origin {
 }
 
 impl Origin {
-    /// The commands of the pass, or those expanded ahead.
+    /// Returns the commands of the pass, or those expanded ahead.
     fn commands(&self) -> &Commands {
         match self {
             Self::Kept(commands) => commands,
@@ -215,7 +216,7 @@ impl Origin {
     }
 }
 
-/// The file, read again at every pass.
+/// The trace's file, read again at every pass.
 struct Stream {
     path: PathBuf,
     options: ReadOptions,
@@ -223,16 +224,16 @@ struct Stream {
     reader: TraceReader,
     block: Vec<Request>,
     next: usize,
-    /// Requests of this pass that were expanded.
+    /// The number of requests of this pass that were expanded.
     expanded: u64,
     commands: Commands,
 }
 
-/// Commands expanded ahead of the batches: some batches' worth, however long the requests are.
+/// The number of commands expanded ahead: some batches' worth, however long the requests are.
 const AHEAD: usize = 8 * Batch::DEFAULT_LEN;
 
 impl Stream {
-    /// Expands the next requests into `commands`; false at the end of the pass.
+    /// Expands the next requests into `commands`. Returns `false` at the end of the pass.
     fn refill(&mut self) -> Result<bool, WorkloadError> {
         self.commands.clear();
         while self.commands.pages.len() < AHEAD {
@@ -262,7 +263,8 @@ impl Stream {
     }
 }
 
-/// Where in its pass the reader is; the requests before are read again, and passed over.
+/// Saves the place of the reader in its pass. Restoring reads the requests before it again, and passes
+/// over them.
 impl State for Stream {
     fn save(&self, to: &mut Writer<'_>) {
         let Self {
@@ -308,8 +310,8 @@ impl State for Origin {
         }
     }
 
-    /// Commands that did not fit into memory before may fit now, or the other way round: that would
-    /// be another place.
+    /// Refuses a change of origin: commands that did not fit into memory before may fit now, or the
+    /// other way round, and their place would be another.
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         match (bool::take(from)?, self) {
             (true, Self::Streamed(stream)) => stream.restore(from),
@@ -336,11 +338,11 @@ fn to_workload(error: TraceError) -> WorkloadError {
 /// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
 pub struct Replayer {
     origin: Origin,
-    /// Number of the next command.
+    /// The number of the next command.
     at: usize,
     logical_pages: u32,
     replay: Replay,
-    /// Passes finished and commands issued, in all and in this pass.
+    /// The number of passes finished, then of commands issued, in all and in this pass.
     passes: u64,
     issued: u64,
     issued_in_pass: u64,
@@ -398,12 +400,12 @@ impl Replayer {
         Err(Fault::new("the replay is behind the end of its trace"))
     }
 
-    /// Whole passes replayed so far.
+    /// Returns the number of whole passes so far.
     pub fn passes(&self) -> u64 {
         self.passes
     }
 
-    /// Copies the next commands; false at the end of a pass.
+    /// Copies the next commands. Returns `false` at the end of a pass.
     fn copy(&mut self, batch: &mut Batch, limit: usize) -> Result<bool, WorkloadError> {
         match &mut self.origin {
             Origin::Kept(commands) => copy(commands, &mut self.at, batch, limit),
@@ -443,13 +445,14 @@ impl Replayer {
     }
 }
 
-/// Leaves out the commands for pages that the drive does not have; what comes before a command comes
-/// before the next that is left.
+/// Leaves out the commands for pages that the drive does not have. Hints and flushes before such a
+/// command move before the next one that is kept.
 #[cold]
 fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     let kept = |&page: &u32| page < logical_pages;
     let mut next = 0;
-    // The new number of each command, or of the next that is kept; at the end, of none.
+    // The new number of each command, or that of the next one kept. The last entry is for the end of the
+    // batch.
     let mut numbers: Vec<u32> = Vec::with_capacity(batch.pages.len() + 1);
     for page in &batch.pages {
         numbers.push(next);
@@ -489,7 +492,7 @@ impl Workload for Replayer {
                 self.end_pass()?;
                 continue;
             }
-            // A maximum is a few instructions for many pages, and nearly always enough.
+            // A maximum takes a few instructions for many pages, and is nearly always enough.
             let hinted = batch.hints.iter().map(|hint| &hint.page);
             let highest = batch.pages.iter().chain(hinted).fold(0, |most, &page| most.max(page));
             if highest >= self.logical_pages {

@@ -1,5 +1,5 @@
-//! References to memory by page, and the filter that leaves out what no larger memory notices. It
-//! knows nothing of files.
+//! References to memory by page, and the filter that leaves out references without effect on a large
+//! enough memory. It knows nothing of files.
 
 use std::collections::hash_map::Entry;
 
@@ -9,16 +9,16 @@ use super::Request;
 use super::address_map::PageRange;
 use crate::Op;
 
-/// A program reads or writes a page.
+/// A reference of a program to a page: a read or a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// Number of the page: address over page size.
+    /// The number of the page: address over page size.
     pub page: u64,
     pub write: bool,
 }
 
 impl Reference {
-    /// The references that an access to `range` makes, one a page.
+    /// Returns the references that an access to `range` makes, one a page.
     pub fn of(request: &Request, range: PageRange) -> impl Iterator<Item = Self> {
         let write = request.op == Op::Write;
         (0..range.count).map(move |i| Self { page: range.first as u64 + i, write })
@@ -27,8 +27,8 @@ impl Reference {
 
 const NONE: u32 = u32::MAX;
 
-/// Leaves out references that make no difference to an LRU memory of `depth` pages or more: what
-/// misses, what is evicted and which evicted pages are dirty stay the same, in the same order.
+/// A filter that leaves out references without effect on an LRU memory of `depth` pages or more. Its
+/// misses, its evictions and the dirty ones among the evicted pages stay the same, in the same order.
 ///
 /// Of three references to a page, the middle one makes no difference if fewer than `depth` other
 /// pages are referenced between the outer two (Kaplan, Smaragdakis and Wilson, "Trace reduction for
@@ -39,35 +39,35 @@ const NONE: u32 = u32::MAX;
 /// between s and t are the same. If s itself was left out, then t is a hit, and is one counted from
 /// the kept reference before s.
 ///
-/// For the dirty bits, a write is kept if the last kept reference to its page is a read; others pass
-/// their write on to the next kept reference, which comes before any eviction. References in a row
-/// to one page become one, or two where a write follows reads. A depth of 0 does only that.
+/// For the dirty bits, a write is kept if the last kept reference to its page is a read. Other writes
+/// move to the next kept reference, which comes before any eviction. References in a row to one page
+/// become one, or two if a write follows reads. A depth of 0 does only that.
 pub(crate) struct Filter {
     depth: u32,
     slots: FxHashMap<u64, u32>,
     pages: Vec<Page>,
-    /// The pages referenced last, each once: at most `depth` + 1.
+    /// The list of the pages referenced last, each once: at most `depth` + 1.
     newest: u32,
     oldest: u32,
     recent: u32,
-    /// References that are kept or may be, in order.
+    /// The references that are kept or may be, in order.
     queue: Queue,
-    /// References so far.
+    /// The number of references so far.
     time: u64,
     last: Option<(u32, Reference)>,
     emitted: Option<Reference>,
 }
 
-/// What is known of one page.
+/// The state of one page.
 struct Page {
     number: u64,
-    /// Links of the list of recent pages; a page that is not in it has itself as `newer`.
+    /// The links of the list of recent pages. A page that is not in it has itself as `newer`.
     newer: u32,
     older: u32,
-    /// Time of the last reference, and of the last one kept.
+    /// The time of the last reference, then that of the last one kept.
     last: u64,
     kept: u64,
-    /// The last reference kept is a write.
+    /// `true` if the last reference kept is a write.
     kept_write: bool,
     /// The entry of the last reference in the queue, if it is undecided.
     undecided: u32,
@@ -143,7 +143,7 @@ impl Filter {
         }
     }
 
-    /// Takes the next reference and hands on what is decided by it, in order.
+    /// Takes the next reference. Passes the references that it decides to `each`, in order.
     #[inline]
     pub fn push<E>(
         &mut self,
@@ -162,7 +162,7 @@ impl Filter {
         self.release(each)
     }
 
-    /// Hands on what is left at the end.
+    /// Passes the rest to `each` at the end.
     pub fn finish<E>(
         &mut self,
         each: &mut impl FnMut(Reference) -> Result<(), E>,
@@ -194,8 +194,8 @@ impl Filter {
         }
     }
 
-    /// Time of the last reference to the `depth`-th other page before the newest one; 0 if there
-    /// are not so many.
+    /// Returns the time of the last reference to the `depth`-th other page before the newest one, or 0
+    /// if there are not so many.
     fn horizon(&self) -> u64 {
         if self.recent > self.depth { self.pages[self.oldest as usize].last } else { 0 }
     }
@@ -206,7 +206,7 @@ impl Filter {
         self.make_newest(slot, now);
         let horizon = self.horizon();
         let page = &mut self.pages[slot as usize];
-        // At a page's first reference `kept` is 0, before any time.
+        // Before a page's first reference `kept` is 0, which is before any time.
         let first = page.kept == 0;
         let mut write = write;
         if page.undecided != NONE {
@@ -239,7 +239,7 @@ impl Filter {
             return;
         }
         if newer == slot {
-            // It comes into the list; the one that is one too many leaves.
+            // It comes into the list. If that makes one too many, the oldest leaves.
             self.recent += 1;
         } else {
             self.pages[newer as usize].older = older;
@@ -266,7 +266,7 @@ impl Filter {
         }
     }
 
-    /// Hands on the references at the head of the queue that are decided.
+    /// Passes the decided references at the head of the queue to `each`.
     #[inline]
     fn release<E>(&mut self, each: &mut impl FnMut(Reference) -> Result<(), E>) -> Result<(), E> {
         let horizon = self.horizon();
@@ -274,7 +274,7 @@ impl Filter {
             let first = self.queue.first;
             let entry = self.queue.entries[first as usize];
             if !entry.keep {
-                // An undecided one is kept once the page was away since its last kept reference.
+                // An undecided reference is kept once its page was away since the last kept one.
                 let page = &mut self.pages[entry.slot as usize];
                 if horizon <= page.kept {
                     break;

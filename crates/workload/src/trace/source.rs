@@ -1,5 +1,5 @@
-//! A trace made ready for replay: its statistics, its dense page map and, if they fit the memory
-//! allowed, its page commands. Knows nothing of drives.
+//! A trace made ready for replay: its statistics, its dense page map and, if they fit the allowed
+//! memory, its page commands. It knows nothing of drives.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -15,20 +15,21 @@ use super::replay::{Commands, Expander, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
 
-/// Which commands of a trace are replayed; flushes are, if they are read. All accessed pages count as logical pages either way.
+/// The kinds of commands of a trace that are replayed. Flushes are always replayed if they are read. All
+/// accessed pages count as logical pages in each case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinds {
     /// Reads, writes and discards.
     #[default]
     All,
-    /// Writes and discards: what changes the state of a drive.
+    /// Writes and discards, which change the state of a drive.
     Changes,
     /// Writes only.
     Writes,
 }
 
 impl Kinds {
-    /// True if commands with this operation are replayed.
+    /// Returns `true` if commands with this operation are replayed.
     #[inline]
     pub fn keep(self, op: Op) -> bool {
         match self {
@@ -39,21 +40,22 @@ impl Kinds {
     }
 }
 
-/// How a trace becomes page commands.
+/// Options for turning a trace into page commands.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
-    /// How the file is read.
+    /// Options for reading the file.
     pub read: ReadOptions,
-    /// How requests become pages.
+    /// Options for turning requests into pages.
     pub paging: PagingOptions,
-    /// Which commands are replayed.
+    /// The kinds of commands that are replayed.
     pub kinds: Kinds,
-    /// Bytes that decoded commands may take; a longer trace is streamed again at every pass.
+    /// The largest number of bytes that decoded commands may take. A longer trace is read again at every
+    /// pass.
     pub memory_limit: u64,
 }
 
 impl SourceOptions {
-    /// Default of [`Self::memory_limit`]: 1 GiB, about 250 million page commands.
+    /// The default of [`Self::memory_limit`]: 1 GiB, about 250 million page commands.
     pub const MEMORY_LIMIT: u64 = 1 << 30;
 }
 
@@ -68,7 +70,8 @@ impl Default for SourceOptions {
     }
 }
 
-/// A trace read once. Any number of replays can run from it at the same time; clones share it.
+/// A trace that was read once. Any number of replays can run from it at the same time, and clones share
+/// it.
 #[derive(Clone, Debug)]
 pub struct TraceSource {
     path: PathBuf,
@@ -84,16 +87,16 @@ impl TraceSource {
     /// Reads a trace once: counts it, numbers its pages and keeps its commands if they fit.
     ///
     /// # Errors
-    /// What the reader finds wrong; no requests; no writes; too many pages; pages that cannot keep their
-    /// numbers, where they should.
+    /// The reader finds a fault, there are no requests, no writes or too many pages, or pages cannot
+    /// keep their numbers where they should.
     pub fn load(path: impl AsRef<Path>, options: SourceOptions) -> Result<Self, TraceError> {
         Self::load_with(path, options, |_| true)
     }
 
-    /// The same, asking `go_on` between blocks, with how far it has come.
+    /// Reads a trace as [`load`](Self::load) does, and calls `go_on` with the progress between blocks.
     ///
     /// # Errors
-    /// Those of [`load`](Self::load), and one with [`Fault::Cancelled`] if `go_on` says no.
+    /// The errors of [`load`](Self::load), and [`Fault::Cancelled`] if `go_on` returns `false`.
     pub fn load_with(
         path: impl AsRef<Path>,
         options: SourceOptions,
@@ -148,8 +151,9 @@ impl TraceSource {
                 TraceError::new(&path, Fault::Empty, message).hint("choose a trace with writes")
             );
         }
-        // A discard of a page that is accessed only later does nothing in the first pass but frees
-        // the page in the next: it needs a number that it did not have yet.
+        // A discard of a page that is accessed only later does nothing in the first pass but frees the
+        // page in the next. It needs the page's number, which did not exist yet when the discard was
+        // read.
         let again = builder.early_trim();
         let (mut map, given) = builder.into_map();
         if let (Some(numbers), Some(kept)) = (map.number(numbering), &mut commands) {
@@ -166,46 +170,47 @@ impl TraceSource {
         Ok(Self { path, options, stat, map, numbering, given, commands })
     }
 
-    /// The statistics.
+    /// Returns the statistics of the trace.
     pub fn stat(&self) -> &TraceStat {
         &self.stat
     }
 
-    /// The map from the trace's pages to logical pages.
+    /// Returns the map from the trace's pages to logical pages.
     pub fn map(&self) -> &AddressMap {
         &self.map
     }
 
-    /// True if the commands are in memory; else every pass reads the file again.
+    /// Returns `true` if the commands are in memory. Else every pass reads the file again.
     pub fn in_memory(&self) -> bool {
         self.commands.is_some()
     }
 
-    /// How its pages are numbered.
+    /// Returns the numbering of the pages.
     pub fn numbering(&self) -> Numbering {
         self.numbering
     }
 
-    /// The pages that keep their numbers; `None` where they get others.
+    /// Returns the pages that keep their numbers, or `None` if they get others.
     pub fn given(&self) -> Option<&GivenPages> {
         self.given.as_ref()
     }
 
-    /// One more than the highest number of a page.
+    /// Returns one more than the highest number of a page.
     fn numbers(&self) -> u32 {
         self.given.as_ref().map_or(self.map.len() as u32, GivenPages::least)
     }
 
-    /// Logical pages of a drive for this trace with blocks of `pages_per_block` pages: see
-    /// [`Paging::logical_pages`]. Of references to memory none is left out. Where pages keep their numbers,
-    /// of the smallest such drive.
+    /// Returns the number of logical pages of a drive for this trace with blocks of `pages_per_block`
+    /// pages: see [`Paging::logical_pages`]. References to memory are never left out. If pages keep
+    /// their numbers, it is that of the smallest such drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let paging =
             if self.stat.has_references() { Paging::Covered } else { self.options.paging.paging };
         paging.logical_pages(self.numbers(), pages_per_block)
     }
 
-    /// Page requests (reads and writes after splitting) of one pass over the whole trace.
+    /// Returns the number of page requests (reads and writes after splitting) in one pass over the whole
+    /// trace.
     pub fn page_requests(&self) -> u64 {
         self.stat.page_requests
     }
@@ -213,8 +218,8 @@ impl TraceSource {
     /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
     ///
     /// # Errors
-    /// No logical pages; a swap space that does not hold the pages of references to memory; a file
-    /// that has gone, if it is streamed.
+    /// There are no logical pages, the swap space does not hold the pages of references to memory, or
+    /// the file of a streamed trace has gone.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
         let pages = self.numbers();
         if self.stat.has_references() && pages > logical_pages {
@@ -245,7 +250,7 @@ impl TraceSource {
     }
 }
 
-/// Reads the trace once more, with the complete map; `None` if the commands do not fit.
+/// Reads the trace once more, with the complete map. Returns `None` if the commands do not fit.
 fn decode(
     path: &Path,
     options: &SourceOptions,

@@ -1,6 +1,6 @@
-//! Splits a trace of many volumes in one pass, in memory that does not grow with its length: the
-//! requests of each volume go to a spool, from which it can be written as a trace of its own.
-//! Knows nothing of drives.
+//! Splits a trace of many volumes in one pass, in memory that does not grow with its length. The
+//! requests of each volume go to a spool, from which it can be written as a trace of its own. It knows
+//! nothing of drives.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -17,35 +17,35 @@ use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
 use super::{Declared, NativeWriter, Request};
 use crate::Op;
 
-/// What a volume is.
+/// The meaning of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// All requests to one device number, in whichever file they are.
+    /// All requests to one device number, in any of the files.
     Volume,
     /// A file, with all its devices.
     File,
 }
 
-/// How to split.
+/// Options of a split.
 #[derive(Clone, Debug)]
 pub struct SplitOptions {
-    /// How the files are read.
+    /// Options for reading the files.
     pub read: ReadOptions,
-    /// What a volume is.
+    /// The meaning of a volume.
     pub by: By,
-    /// Bytes of requests that wait in memory to be written to the spool.
+    /// The number of bytes of requests that wait in memory to be written to the spool.
     pub memory: usize,
 }
 
 impl SplitOptions {
-    /// Default of [`Self::memory`]: with 10^4 volumes, some 400 requests of each go to the spool
+    /// The default of [`Self::memory`]: with 10^4 volumes, some 400 requests of each go to the spool
     /// together.
     pub const MEMORY: usize = 32 << 20;
 }
 
-/// No piece comes before.
+/// The mark of a first piece, which has no piece before it.
 const NONE: u64 = u64::MAX;
-/// Bytes before the requests of a piece in the spool: place of the piece before, number of bytes,
+/// The bytes before the requests of a piece in the spool: place of the piece before, number of bytes,
 /// number of requests, time of the first.
 const PIECE: usize = 24;
 
@@ -54,21 +54,22 @@ const PIECE: usize = 24;
 pub struct Volume {
     /// The device's number in the trace, or the number of the file from 0.
     pub number: u32,
-    /// Reads.
+    /// The number of reads.
     pub reads: u64,
-    /// Writes.
+    /// The number of writes.
     pub writes: u64,
-    /// Discards.
+    /// The number of discards.
     pub discards: u64,
-    /// Digest of all its requests, in their order: it depends on nothing else in the trace.
+    /// The digest of all requests of the volume, in their order. It depends on nothing else in the
+    /// trace.
     pub digest: u128,
     declared: Declared,
-    /// Place of its last piece in the spool.
+    /// The place of the volume's last piece in the spool.
     last: u64,
     open: Piece,
 }
 
-/// Requests in a row that are coded and not yet in the spool.
+/// Consecutive requests that are coded and not yet in the spool.
 #[derive(Debug)]
 struct Piece {
     coded: Vec<u8>,
@@ -96,7 +97,7 @@ impl Piece {
         self.requests += 1;
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the piece takes.
     fn memory(&self) -> usize {
         self.coded.capacity() + self.streams.capacity()
     }
@@ -137,7 +138,7 @@ impl Volume {
     }
 }
 
-/// Traces being split: add one after the other, then finish.
+/// Traces being split. Add one after the other, then finish.
 #[derive(Debug)]
 pub struct Splitter {
     options: SplitOptions,
@@ -145,9 +146,9 @@ pub struct Splitter {
     volumes: Vec<Volume>,
     slots: FxHashMap<u32, usize>,
     spool: BufWriter<File>,
-    /// Bytes in the spool.
+    /// The number of bytes in the spool.
     bytes: u64,
-    /// Bytes that open pieces take.
+    /// The number of bytes that open pieces take.
     memory: usize,
     files: u32,
     /// The time of the latest request so far.
@@ -157,11 +158,10 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Makes the spool in `folder`. It has no name, so nothing of it is left however the process
-    /// ends.
+    /// Makes the spool in `folder`. The spool has no name, so nothing is left however the process ends.
     ///
     /// # Errors
-    /// A folder in which no file can be made.
+    /// No file can be made in the folder.
     pub fn new(folder: &Path, options: SplitOptions) -> Result<Self, TraceError> {
         let spool = tempfile::tempfile_in(folder).map_err(|error| unwritten(folder, &error))?;
         Ok(Self {
@@ -179,12 +179,13 @@ impl Splitter {
         })
     }
 
-    /// Reads the trace at `path` once, asking `go_on` between blocks, with how far it has come. By
-    /// volume, a trace whose times begin before the end of the one before is moved behind it.
+    /// Reads the trace at `path` once, and calls `go_on` with the progress between blocks. When
+    /// splitting by volume, a trace whose times begin before the end of the one before is moved behind
+    /// it.
     ///
     /// # Errors
-    /// What the reader finds wrong; references to memory; a spool that cannot be written; and one
-    /// with [`Fault::Cancelled`] if `go_on` says no.
+    /// The reader finds a fault, the trace is one of references to memory, the spool cannot be written,
+    /// or `go_on` returns `false` ([`Fault::Cancelled`]).
     pub fn add(
         &mut self,
         path: &Path,
@@ -254,7 +255,7 @@ impl Splitter {
         (0..self.volumes.len()).try_for_each(|slot| self.spool(slot))
     }
 
-    /// Writes what a volume has open to the spool, and frees its memory.
+    /// Writes the open piece of a volume to the spool, and frees its memory.
     fn spool(&mut self, slot: usize) -> io::Result<()> {
         let volume = &mut self.volumes[slot];
         if volume.open.requests == 0 {
@@ -274,10 +275,10 @@ impl Splitter {
         Ok(())
     }
 
-    /// The volumes of all traces, by number.
+    /// Returns the volumes of all traces, by number.
     ///
     /// # Errors
-    /// A full disk, for example.
+    /// The spool cannot be written, for example because the disk is full.
     pub fn finish(mut self) -> Result<Volumes, TraceError> {
         let folder = self.folder.clone();
         let fault = |error: io::Error| unwritten(&folder, &error);
@@ -294,7 +295,7 @@ impl Splitter {
     }
 }
 
-/// The error for a spool in `folder` that could not be written.
+/// Makes the error for a spool in `folder` that could not be written.
 fn unwritten(folder: &Path, error: &io::Error) -> TraceError {
     TraceError::unwritten(folder, error)
         .hint("free some space, or give another folder by the variable TMPDIR")
@@ -311,22 +312,22 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// The volumes, by number.
+    /// Returns the volumes, by number.
     pub fn list(&self) -> &[Volume] {
         &self.list
     }
 
-    /// Bytes of the spool.
+    /// Returns the number of bytes of the spool.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bad lines or records left out.
+    /// Returns the number of bad lines or records left out.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// What a person should know about how the files were read, one sentence each.
+    /// Returns notes for the user on how the files were read, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -334,7 +335,7 @@ impl Volumes {
     /// Writes the volume at `index` of the list as a trace of its own, in the `flashgc` format.
     ///
     /// # Errors
-    /// A file that cannot be made or written.
+    /// The file cannot be made or written.
     pub fn write(&self, index: usize, path: &Path) -> Result<(), TraceError> {
         let volume = &self.list[index];
         let copy = || -> io::Result<()> {
@@ -353,7 +354,7 @@ impl Volumes {
         copy().map_err(|error| unwritten(folder, &error))
     }
 
-    /// The pieces of a volume, the last first.
+    /// Returns the pieces of a volume, the last first.
     fn pieces(&self, volume: &Volume) -> io::Result<Vec<Place>> {
         let (mut pieces, mut at) = (Vec::new(), volume.last);
         while at != NONE {
@@ -377,7 +378,7 @@ impl Volumes {
     }
 }
 
-/// Where a piece is in the spool.
+/// The place of a piece in the spool, with its header.
 struct Place {
     at: u64,
     length: u32,

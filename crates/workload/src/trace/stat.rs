@@ -1,4 +1,4 @@
-//! Statistics of a trace: what `trace stat` prints. Counts requests; keeps no order.
+//! Statistics of a trace, as `trace stat` prints them. It counts requests and keeps no order.
 
 use flashgc_base::spec::count;
 use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
@@ -18,95 +18,96 @@ use super::reader::TraceReader;
 use super::working_set::{Counter, WorkingSets};
 use crate::Op;
 
-/// What a trace consists of. Serialised, its fields are the keys of `trace stat --json`.
+/// The statistics of a trace. Serialised, its fields are the keys of `trace stat --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceStat {
-    /// Requests of all kinds.
+    /// The number of requests of all kinds.
     pub requests: u64,
-    /// Reads among them.
+    /// The number of reads among the requests.
     pub reads: u64,
-    /// Writes among them.
+    /// The number of writes among the requests.
     pub writes: u64,
-    /// Discards (TRIM) among them.
+    /// The number of discards (TRIM) among the requests.
     pub discards: u64,
-    /// Dirty events, which are no requests: what the host has changed in its cache.
+    /// The number of dirty events: pages that the host has changed in its cache. They are no requests.
     pub dirty: u64,
-    /// Clean events, which are no requests: what the host will not write after all.
+    /// The number of clean events: pages that the host will not write after all. They are no requests.
     pub clean: u64,
-    /// Flushes, which are no requests, replayed or not.
+    /// The number of flushes, replayed or not. They are no requests.
     pub flushes: u64,
-    /// Writes over requests.
+    /// The number of writes over that of requests.
     pub write_share: f64,
-    /// Distinct pages written.
+    /// The number of distinct pages written.
     pub pages_written: u64,
-    /// Distinct pages read.
+    /// The number of distinct pages read.
     pub pages_read: u64,
-    /// Distinct pages read or written.
+    /// The number of distinct pages read or written.
     pub pages: u64,
-    /// Page writes: requests of one page after splitting.
+    /// The number of page writes: writes of one page after splitting.
     pub page_writes: u64,
-    /// Page writes that do not cover their page, over page writes.
+    /// The share of page writes that do not cover their page.
     pub short_write_share: f64,
-    /// Page reads: the same for reads.
+    /// The number of page reads: reads of one page after splitting.
     pub page_reads: u64,
     /// Page writes over distinct pages written; 0 if there are none.
     pub overwrite: f64,
-    /// Bytes written.
+    /// The number of bytes written.
     pub written_bytes: u64,
-    /// Bytes read.
+    /// The number of bytes read.
     pub read_bytes: u64,
-    /// Bytes discarded.
+    /// The number of bytes discarded.
     pub discarded_bytes: u64,
     /// The highest end of a request on any device.
     pub span_bytes: u64,
-    /// Devices.
+    /// The number of devices.
     pub devices: u64,
-    /// Time of the first request, nanoseconds since the trace's origin.
+    /// The time of the first request, in nanoseconds since the trace's origin.
     pub first_time_ns: u64,
-    /// From the earliest to the latest request.
+    /// The time from the earliest to the latest request.
     pub duration_seconds: f64,
-    /// Page requests (reads and writes after splitting): `#Requests` of the d-choices paper.
+    /// The number of page requests (reads and writes after splitting): `#Requests` of the d-choices
+    /// paper.
     pub page_requests: u64,
-    /// Writes among the page requests, in percent: its `%Writes`.
+    /// The share of writes among the page requests, in percent: `%Writes` of that paper.
     pub page_write_percent: f64,
-    /// Distinct pages that are only read, in percent of all distinct pages: its `%LBA_RO`.
+    /// The share of distinct pages that are only read, in percent: `%LBA_RO` of that paper.
     pub read_only_percent: f64,
-    /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of
-    /// the page requests: its Table 3.
+    /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of the page
+    /// requests: Table 3 of that paper.
     pub locality_percent: [f64; 4],
-    /// What has which stream, if anything names one: those that are named in their order, and behind
-    /// them, with no stream, the rest if there is any.
+    /// The requests by stream, if any request names one: the named streams in their order, then the
+    /// requests without a stream if there are any.
     pub streams: Vec<StreamStat>,
-    /// Bytes in a page.
+    /// The size of a page in bytes.
     pub page_size: u64,
-    /// Bytes that the drive offers which the trace was recorded from, where the file says so.
+    /// The bytes of the drive that the trace was recorded from, if the file names them.
     pub address_space_bytes: Option<u64>,
-    /// How references to memory were recorded, where the format says so.
+    /// The properties of a recording of references to memory, if the format has them.
     pub recorded: Option<Recorded>,
     /// The working set over time, for references to memory.
     pub working_set: Option<WorkingSets>,
-    /// Bad lines or records that were left out.
+    /// The number of bad lines or records that were left out.
     pub skipped_lines: u64,
-    /// Good lines or records that are no requests.
+    /// The number of good lines or records that are no requests.
     pub ignored_lines: u64,
-    /// The format.
+    /// The name of the format.
     pub format: String,
-    /// What the file was packed in, outermost first, joined by `+`; `none` if in nothing.
+    /// The wrappers of the file, outermost first, joined by `+`; `none` if there are none.
     pub compression: String,
-    /// What a person should know about how the file was read.
+    /// Notes for the user on how the file was read.
     pub notes: Vec<String>,
 }
 
 /// The requests of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamStat {
-    /// The stream; `None`: no stream.
+    /// The stream; `None` for requests without one.
     pub stream: Option<StreamId>,
-    /// Requests of all kinds.
+    /// The number of requests of all kinds.
     pub requests: u64,
-    /// Writes among them.
+    /// The number of writes among the requests.
     pub writes: u64,
-    /// Bytes written.
+    /// The number of bytes written.
     pub written_bytes: u64,
 }
 
@@ -121,20 +122,21 @@ impl StreamStat {
 }
 
 impl TraceStat {
-    /// Whether any requests name a stream.
+    /// Returns `true` if any requests name a stream.
     pub fn has_streams(&self) -> bool {
         !self.streams.is_empty()
     }
 
-    /// Whether the requests are a program's references to memory, not a host's to a drive.
+    /// Returns `true` if the requests are a program's references to memory, not a host's to a drive.
     pub fn has_references(&self) -> bool {
         format::find(&self.format).is_ok_and(|format| format.references)
     }
 
-    /// Reads a trace to its end and counts.
+    /// Reads a trace to its end and counts it.
     ///
     /// # Errors
-    /// What the reader finds wrong; more pages or devices than can be mapped; no requests.
+    /// The reader finds a fault, there are more pages or devices than can be mapped, or there are no
+    /// requests.
     pub fn of(mut reader: TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
         let mut builder = StatBuilder::of(&reader, paging)?;
         let mut block = Vec::new();
@@ -145,48 +147,48 @@ impl TraceStat {
     }
 }
 
-/// The error for a request whose pages cannot be numbered.
+/// Makes the error for a request whose pages cannot be numbered.
 pub(crate) fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
     let Unmapped { request, full } = unmapped;
     TraceError::new(reader.path(), Fault::Option, format!("request {request}: {full}"))
         .hint(full.hint())
 }
 
-/// Counts requests as they come, and numbers their pages.
+/// A counter of requests, which also numbers their pages.
 #[derive(Clone, Debug)]
 pub struct StatBuilder {
     paging: PagingOptions,
     map: AddressMap,
-    /// A word a page: accesses, and in its two top bits whether it was written and read.
+    /// One word a page: the number of accesses, with two top bits for written and read pages.
     accesses: Vec<u32>,
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
-    /// Requests, bytes and pages by operation.
+    /// The numbers of requests, of bytes and of pages by operation.
     requests: [u64; Op::COUNT],
     bytes: [u64; Op::COUNT],
     pages: [u64; Op::COUNT],
-    /// Requests by the stream that they name; empty before one names any.
+    /// The requests by the stream that they name; empty until one names a stream.
     streams: Vec<StreamStat>,
-    /// Page writes that do not cover their page.
+    /// The number of page writes that do not cover their page.
     short: u64,
     end: i64,
     first_time: Option<u64>,
     earliest: u64,
     latest: u64,
-    /// A discard covered pages that had not been accessed before.
+    /// `true` if a discard covered pages that had not been accessed before.
     early_trim: bool,
-    /// Where pages keep their numbers.
+    /// The check of pages that keep their numbers; `None` if they get others.
     given: Option<GivenPages>,
     working_sets: Option<Counter>,
 }
 
 const WRITTEN: u32 = 1 << 31;
 const READ: u32 = 1 << 30;
-/// Accesses of a page are counted up to here, which is a billion.
+/// The largest count of a page's accesses, which is a billion.
 const ACCESSES: u32 = READ - 1;
 
 impl StatBuilder {
-    /// Nothing counted yet.
+    /// Makes a counter that has counted nothing yet.
     pub fn new(paging: PagingOptions) -> Self {
         Self {
             paging,
@@ -209,18 +211,18 @@ impl StatBuilder {
         }
     }
 
-    /// Nothing counted yet of what `reader` reads; working sets are counted too if it reads
+    /// Makes a counter for the trace of `reader`. It counts working sets too if the trace is one of
     /// references to memory.
     ///
     /// # Errors
-    /// Those of [`TraceReader::check_page_size`].
+    /// The errors of [`TraceReader::check_page_size`].
     pub fn of(reader: &TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
         reader.check_page_size(paging.page_size)?;
         let working_sets = reader.format().references.then(Counter::new);
         Ok(Self { working_sets, ..Self::new(paging) })
     }
 
-    /// Nothing counted yet of what `reader` reads, whose pages are to be numbered by `numbering`.
+    /// Makes a counter for the trace of `reader`, whose pages are to be numbered by `numbering`.
     pub(crate) fn numbered(
         reader: &TraceReader,
         paging: PagingOptions,
@@ -231,11 +233,12 @@ impl StatBuilder {
         Self { given, ..Self::new(paging) }
     }
 
-    /// Counts requests and hands the dense number of each of their pages to `each`, in order.
-    /// Discards and hints number no pages: only those accessed before are handed on. Flushes have none.
+    /// Counts requests and passes the dense number of each of their pages to `each`, in order. Discards
+    /// and hints number no pages: of theirs, only pages accessed before are passed on. Flushes have
+    /// none.
     ///
     /// # Errors
-    /// A page that cannot be numbered; the text has a hint.
+    /// A page cannot be numbered. The text has a hint.
     pub fn add(
         &mut self,
         requests: &[Request],
@@ -309,13 +312,13 @@ impl StatBuilder {
         }
     }
 
-    /// True if a discard covered pages that had not been accessed before it (and may have been
+    /// Returns `true` if a discard covered pages that had not been accessed before it (and may have been
     /// later).
     pub(crate) fn early_trim(&self) -> bool {
         self.early_trim
     }
 
-    /// The streams that requests name, and the rest of all `requests`.
+    /// Returns the streams that requests name, then the rest of all `requests`.
     fn streams(&self, requests: u64) -> Vec<StreamStat> {
         let each = (0..).zip(&self.streams).filter(|(_, counts)| counts.requests > 0);
         let mut found: Vec<StreamStat> =
@@ -334,10 +337,10 @@ impl StatBuilder {
         found
     }
 
-    /// The statistics of what was counted.
+    /// Returns the statistics of the counted requests.
     ///
     /// # Errors
-    /// No requests at all.
+    /// There are no requests.
     pub fn finish(&self, reader: &TraceReader) -> Result<TraceStat, TraceError> {
         let [writes, reads, discards, dirty, _, clean] = self.requests;
         let requests = writes + reads + discards;
@@ -391,7 +394,7 @@ impl StatBuilder {
         })
     }
 
-    /// The map of the pages counted, and what is known of them where they keep their numbers.
+    /// Returns the map of the counted pages, and the check of pages that keep their numbers.
     pub(crate) fn into_map(self) -> (AddressMap, Option<GivenPages>) {
         (self.map, self.given)
     }

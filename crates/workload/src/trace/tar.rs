@@ -1,13 +1,13 @@
-//! The regular files of a tar archive, one after the other, as one stream. Headers are decoded by
-//! the `tar` crate; its own reader borrows the archive for as long as a member is read, which a
-//! reader that owns its input cannot do.
+//! A reader of the regular files of a tar archive, one after the other, as one stream. Headers are
+//! decoded by the `tar` crate. Its own reader borrows the archive for as long as a member is read, which
+//! a reader that owns its input cannot do.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
 const RECORD: usize = 512;
 
-/// True if the data begin with a tar header whose checksum fits.
+/// Returns `true` if the data begin with a tar header whose checksum fits.
 pub(crate) fn starts_archive(head: &[u8]) -> bool {
     head.len() >= RECORD && header(&head[..RECORD]).is_some()
 }
@@ -17,27 +17,27 @@ fn header(record: &[u8]) -> Option<&tar::Header> {
         return None;
     }
     let header = tar::Header::from_byte_slice(record);
-    // The checksum is that of the header with its own eight bytes taken as blanks.
+    // The checksum is computed with its own eight bytes taken as blanks.
     let sum = record.iter().enumerate().fold(0u32, |sum, (at, &byte)| {
         sum + u32::from(if (148..156).contains(&at) { b' ' } else { byte })
     });
     (header.cksum().ok()? == sum).then_some(header)
 }
 
-/// Reads the members. Two rows of NUL bytes, or the end of the data, end the archive.
+/// A reader of the members. Two rows of NUL bytes, or the end of the data, end the archive.
 ///
-/// Archives that were cut short and then padded with NUL bytes exist among the public traces. NUL
-/// bytes from some point of a member to the end of the data are therefore taken as padding, with a
-/// note; an archive cut off without padding is an error.
+/// Archives that were cut short and then padded with NUL bytes exist among the public traces. NUL bytes
+/// from some point of a member to the end of the data are therefore taken as padding, with a note. An
+/// archive cut off without padding is an error.
 pub(crate) struct Members<R> {
     inner: R,
-    /// Bytes of the current member that are still to come.
+    /// The number of bytes of the current member that are still to come.
     remaining: u64,
-    /// NUL bytes after the member, up to the next record.
+    /// The number of NUL bytes after the member, up to the next record.
     padding: u64,
-    /// NUL bytes seen and not yet handed out, because they may be the padding of a cut.
+    /// The number of NUL bytes seen and not yet handed out, because they may be the padding of a cut.
     held: u64,
-    /// Bytes read ahead of `held`: what follows a run of NUL bytes.
+    /// The bytes that were read and not yet handed out. They follow the `held` NUL bytes.
     ahead: Vec<u8>,
     given: usize,
     ended: bool,
@@ -50,7 +50,7 @@ impl<R: Read> Members<R> {
         Self { inner, remaining: 0, padding: 0, held: 0, ahead, given: 0, ended: false, notes }
     }
 
-    /// Goes to the next regular file; false at the end of the archive.
+    /// Goes to the next regular file. Returns `false` at the end of the archive.
     fn next_member(&mut self) -> io::Result<bool> {
         loop {
             io::copy(&mut self.inner.by_ref().take(self.padding), &mut io::sink())?;
@@ -81,7 +81,8 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Reads more of the member into `ahead`, with its trailing NUL bytes counted in `held_next`.
+    /// Reads more of the member into `ahead`. At the end of the data, NUL bytes held so far become
+    /// padding.
     fn read_ahead(&mut self, capacity: usize) -> io::Result<()> {
         let wanted = (capacity as u64).min(self.remaining) as usize;
         self.ahead.resize(wanted, 0);
@@ -117,7 +118,7 @@ impl<R: Read> Read for Members<R> {
             }
             let pending = &self.ahead[self.given..];
             if let Some(solid) = pending.iter().rposition(|&byte| byte != 0).map(|last| last + 1) {
-                // Data follow whatever NUL bytes were held, so those were data too.
+                // Data follow the held NUL bytes, so those were data too.
                 if self.held > 0 {
                     let count = (self.held.min(buffer.len() as u64)) as usize;
                     buffer[..count].fill(0);

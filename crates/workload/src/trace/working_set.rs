@@ -1,31 +1,33 @@
-//! The working set over time: distinct pages in each of some tens of equal parts of a trace, found
-//! in one pass without knowing its length.
+//! The working set over time: distinct pages in each of some tens of equal parts of a trace, found in
+//! one pass without knowing its length.
 
 use serde::Serialize;
 
-/// Distinct pages in windows of equal numbers of requests, one after the other (Denning's W(t, T) at
-/// t = T, 2T, ...).
+/// The numbers of distinct pages in windows of equal numbers of requests, one after the other (Denning's
+/// W(t, T) at t = T, 2T, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WorkingSets {
-    /// Requests in a window, a power of two; the last window may have fewer.
+    /// The number of requests in a window, a power of two. The last window may have fewer.
     pub window: u64,
-    /// Distinct pages of each window.
+    /// The number of distinct pages in each window.
     pub pages: Vec<u64>,
 }
 
-/// Windows reported at most; at least half as many, unless the trace has fewer requests.
+/// The largest number of windows reported. There are more than half as many, unless the trace has fewer
+/// requests.
 const WINDOWS: usize = 32;
-/// Window sizes counted: 2^0 to 2^63 requests.
+/// The number of window sizes counted: 2^0 to 2^63 requests.
 const LEVELS: usize = 64;
 
-/// Counts distinct pages at every window size that may still be the one to report.
+/// A counter of distinct pages at every window size that may still be reported.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
-    /// Distinct pages in each window, by the power of two of its size; at most [`WINDOWS`] of them.
+    /// The numbers of distinct pages in each window, by the power of two of its size; at most
+    /// [`WINDOWS`] windows a size.
     levels: Vec<Vec<u64>>,
-    /// The smallest window size of which there are not too many windows yet.
+    /// The smallest window size that does not have too many windows yet, as a power of two.
     lowest: usize,
-    /// When each page was last accessed: number of the request, from 1.
+    /// The request that last accessed each page: its number, from 1.
     last: Vec<u64>,
 }
 
@@ -34,7 +36,8 @@ impl Counter {
         Self { levels: vec![Vec::new(); LEVELS], lowest: 0, last: Vec::new() }
     }
 
-    /// An access of page `page` by request number `request`, from 1. Page numbers grow by one.
+    /// Counts an access of page `page` by request number `request`, from 1. New pages must be numbered
+    /// one by one.
     #[inline]
     pub fn access(&mut self, page: u32, request: u64) {
         let before = match self.last.get_mut(page as usize) {
@@ -68,10 +71,10 @@ impl Counter {
         }
     }
 
-    /// The working sets of a trace of `requests` requests.
+    /// Returns the working sets of a trace of `requests` requests.
     pub fn finish(&self, requests: u64) -> WorkingSets {
         let mut pages = self.levels[self.lowest].clone();
-        // The last windows may have had requests without any page.
+        // The last windows may have only requests without a page.
         let windows = requests.div_ceil(1 << self.lowest) as usize;
         pages.resize(pages.len().max(windows.min(WINDOWS)), 0);
         WorkingSets { window: 1 << self.lowest, pages }
@@ -90,7 +93,7 @@ mod tests {
             let mut rng = Stream::new(requests, "windows");
             let (mut counter, mut references, mut known) = (Counter::new(), Vec::new(), 0);
             for request in 1..=requests {
-                // Pages get numbers as they come, and most accesses are to a few.
+                // Pages are numbered as they come, and most accesses go to a few.
                 let page = if rng.below(3) == 0 { rng.below(200) } else { rng.below(5) }.min(known);
                 known = known.max(page + 1);
                 references.push(page);

@@ -1,5 +1,5 @@
-//! Writes traces in our own formats, plain or compressed. A file appears under its name only
-//! once it is complete; a pipe or a device is written as it comes.
+//! A writer of traces in our own formats, plain or compressed. A file appears under its name only once
+//! it is complete. Pipes and devices are written as the data come.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -29,40 +29,40 @@ pub enum OutputFormat {
     Pages,
 }
 
-/// How references to memory are written.
+/// Options for writing references to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PagesOptions {
-    /// Bytes in a page; a power of two from 512 to 2^30.
+    /// The size of a page in bytes, a power of two from 512 to 2^30.
     pub page_size: u32,
-    /// References are left out that no LRU memory of so many pages or more would notice; 0: only
-    /// references in a row to one page are merged.
+    /// The size in pages of an LRU memory: references without effect on it and on larger ones are left
+    /// out. With 0 only references in a row to one page are merged.
     pub filter: u32,
 }
 
-/// What a file says of all its requests.
+/// The properties that a file declares for all its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
-    /// Bytes that the drive offers which the requests were recorded from, if it is one. Only the `flashgc`
-    /// format keeps that.
+    /// The bytes of the drive that the requests were recorded from, if they were. Only the `flashgc`
+    /// format keeps them.
     pub address_space: Option<u64>,
-    /// Requests may have streams; else those that they have are left out.
+    /// `true` if requests may have streams. Else their streams are left out.
     pub streams: bool,
 }
 
 impl Default for PagesOptions {
-    /// The pages of the flash memory of Ji and Shin 2010, 2 KiB; and 64 of them, 1/8 of the
-    /// smallest page cache that they look at.
+    /// The page size of the flash memory of Ji and Shin 2010, 2 KiB, and 64 pages: 1/8 of the smallest
+    /// page cache in their paper.
     fn default() -> Self {
         Self { page_size: 2048, filter: 64 }
     }
 }
 
 impl OutputFormat {
-    /// The format that a file name's ending asks for: `.csv`, `.flashgc` or `.pages`, perhaps followed
-    /// by `.zst` or `.gz`.
+    /// Returns the format of a file name's ending: `.csv`, `.flashgc` or `.pages`, perhaps followed by
+    /// `.zst` or `.gz`.
     ///
     /// # Errors
-    /// Any other ending.
+    /// The name has another ending.
     pub fn of(path: &Path) -> Result<Self, TraceError> {
         let (stem, _) = Packing::of(path);
         match Path::new(stem).extension().and_then(|extension| extension.to_str()) {
@@ -87,7 +87,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// The name without the ending of the compression, and the compression.
+    /// Returns the name without the ending of the compression, and the compression.
     fn of(path: &Path) -> (&str, Self) {
         let name = path.to_str().unwrap_or_default();
         match (name.strip_suffix(".zst"), name.strip_suffix(".gz")) {
@@ -98,7 +98,7 @@ impl Packing {
     }
 }
 
-/// What is written to: a file, perhaps through a compressor.
+/// The file that is written, perhaps through a compressor.
 enum Sink {
     Plain(BufWriter<File>),
     Gzip(flate2::write::GzEncoder<BufWriter<File>>),
@@ -134,16 +134,16 @@ impl Write for Sink {
     }
 }
 
-/// Where the bytes go.
+/// The destination of the bytes.
 enum Output {
-    /// Under a name of its own first, then renamed.
+    /// A new file, written under a temporary name and then renamed.
     File { partial: PathBuf, target: PathBuf },
-    /// Into what is there and is no file: a pipe, a device.
+    /// An existing pipe or device.
     Through(PathBuf),
 }
 
-/// A partial file that nobody has touched for so long is not being written: process numbers tell
-/// little of other machines that share the folder.
+/// The age from which on an untouched partial file counts as abandoned. Process numbers tell little
+/// about other machines that share the folder.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 impl Output {
@@ -159,7 +159,8 @@ impl Output {
         Ok(Self::File { partial: target.with_file_name(partial), target })
     }
 
-    /// Opens the file. What has the name of the partial one is replaced, never followed or written.
+    /// Opens the file. Anything under the name of the partial file is replaced, never followed or
+    /// written.
     fn open(&self, is_private: bool) -> io::Result<File> {
         match self {
             Self::File { target, .. } if target.is_dir() => {
@@ -196,14 +197,14 @@ impl Output {
 }
 
 /// Removes the unfinished file of this process for `path`, if there is one. Its writer waits for input
-/// and was left behind. It cannot complete the file any more.
+/// and was left behind, and can no longer complete the file.
 pub fn discard_unfinished(path: &Path) {
     if let Ok(output) = Output::of(path) {
         output.discard();
     }
 }
 
-/// The file that `path` leads to through symbolic links; it need not exist.
+/// Returns the file that `path` leads to through symbolic links. It need not exist.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     const MOST_LINKS: usize = 40; // as many as Linux follows
     let mut path = path.to_owned();
@@ -217,7 +218,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Removes what killed processes left of earlier attempts to write `target`.
+/// Removes the partial files that killed processes left in earlier attempts to write `target`.
 fn remove_abandoned(target: &Path, name: &OsStr) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
@@ -230,13 +231,13 @@ fn remove_abandoned(target: &Path, name: &OsStr) {
     }
 }
 
-/// The process that a partial file of `name` says it is written by.
+/// Returns the process that the name of a partial file of `name` says wrote it.
 fn writer_of(partial: &OsString, name: &OsStr) -> Option<u32> {
     let rest = partial.to_str()?.strip_prefix(name.to_str()?)?;
     rest.strip_prefix('.')?.strip_suffix(".partial")?.parse().ok()
 }
 
-/// Whether no process has this number; where the system does not tell, there may be one.
+/// Returns `true` if no process has this number. If the system does not tell, there may be one.
 fn is_gone(process: u32) -> bool {
     let table = Path::new("/proc");
     table.join("self").exists() && !table.join(process.to_string()).exists()
@@ -280,8 +281,8 @@ impl Pages {
     }
 }
 
-/// Writes a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind. A process
-/// that is killed leaves `NAME.PID.partial`, which the next one to write NAME removes.
+/// A writer of a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind. A
+/// process that is killed leaves `NAME.PID.partial`, which the next one to write NAME removes.
 pub struct TraceWriter {
     path: PathBuf,
     output: Output,
@@ -290,11 +291,11 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Starts a file. The name's ending chooses the compression, and the format unless it is given.
-    /// A symbolic link stays, and the file that it leads to is written.
+    /// Starts a file. The name's ending chooses the compression, and the format unless it is given. A
+    /// symbolic link stays, and the file that it leads to is written.
     ///
     /// # Errors
-    /// An ending that names no format, and files that cannot be created.
+    /// The ending names no format, or the file cannot be created.
     pub fn create(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -302,11 +303,12 @@ impl TraceWriter {
         Self::create_with(path, format, PagesOptions::default(), Declared::default())
     }
 
-    /// The same; `pages` says how references to memory are written.
+    /// Starts a file as [`create`](Self::create) does. `pages` has the options for references to memory,
+    /// and `declared` the properties of all requests.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create), a page size that is not a power of two from 512, and streams of
-    /// references to memory, which have none.
+    /// The errors of [`create`](Self::create), a page size that is not a power of two from 512 to 2^30,
+    /// and streams in a file of references to memory, which has no place for them.
     pub fn create_with(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -316,10 +318,11 @@ impl TraceWriter {
         Self::create_for(path.as_ref(), format, pages, declared, false)
     }
 
-    /// The same; on Unix only the file's owner may read it.
+    /// Starts a file as [`create_with`](Self::create_with) does. On Unix only the file's owner may read
+    /// it.
     ///
     /// # Errors
-    /// Those of [`create_with`](Self::create_with).
+    /// The errors of [`create_with`](Self::create_with).
     pub fn create_private(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -398,7 +401,7 @@ impl TraceWriter {
     /// Appends requests.
     ///
     /// # Errors
-    /// A full disk, for example.
+    /// The file cannot be written, for example because the disk is full.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         self.requests += requests.len() as u64;
         let result = match &mut self.lines {
@@ -416,19 +419,19 @@ impl TraceWriter {
         result.map_err(|error| TraceError::unwritten(&self.path, &error))
     }
 
-    /// The accesses that the references stand for, where it is not as many as were written: those
-    /// of the file that is copied.
+    /// Sets the number of accesses that the references stand for, if it differs from the number written:
+    /// that of the file being copied.
     pub fn stand_for(&mut self, accesses: u64) {
         if let Some(Lines::Pages(pages)) = &mut self.lines {
             pages.accesses = accesses;
         }
     }
 
-    /// Completes the file and gives it its name; returns how many requests it holds, which are fewer
-    /// than were written where references to memory are left out.
+    /// Completes the file and gives it its name. Returns the number of requests in it. It is smaller
+    /// than the number written if references to memory are left out.
     ///
     /// # Errors
-    /// A full disk, for example.
+    /// The file cannot be written, for example because the disk is full.
     pub fn finish(mut self) -> Result<u64, TraceError> {
         let mut requests = self.requests;
         let finish = |lines: Lines| -> io::Result<()> {

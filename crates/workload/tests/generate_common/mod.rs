@@ -1,21 +1,21 @@
-//! What the tests of the generators share: draws, counts, and the chi-square test.
+//! Helpers that the tests of the generators share: draws, counts, and the chi-square test.
 
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// The generator of `text`, which must be valid.
+/// Returns the generator of `text`, which must be valid.
 pub fn spec(text: &str) -> GeneratorSpec {
     GeneratorSpec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The first `commands` pages over `pages` logical pages.
+/// Draws the first `commands` pages over `pages` logical pages.
 #[allow(dead_code)]
 pub fn draw(text: &str, pages: u32, seed: u64, commands: usize) -> Vec<u32> {
     draw_ops(text, pages, seed, commands).0
 }
 
-/// The first `commands` pages and operations.
+/// Draws the first `commands` pages and operations.
 pub fn draw_ops(text: &str, pages: u32, seed: u64, commands: usize) -> (Vec<u32>, Vec<Op>) {
     let mut workload = spec(text).open(pages, seed).unwrap_or_else(|e| panic!("{text}: {e}"));
     let (mut batch, mut all, mut ops) = (Batch::default(), Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub fn draw_ops(text: &str, pages: u32, seed: u64, commands: usize) -> (Vec<u32>
     (all, ops)
 }
 
-/// How often each page is drawn.
+/// Returns the number of draws of each page.
 #[allow(dead_code)]
 pub fn counts(drawn: &[u32], pages: u32) -> Vec<u64> {
     let mut counts = vec![0; pages as usize];

@@ -1,4 +1,4 @@
-//! What the trace tests share: the corpus of made-up traces, and reading from memory.
+//! Helpers that the trace tests share: the corpus of made-up traces, and reading from memory.
 #![allow(dead_code)]
 
 use std::io::Cursor;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, Request, TraceError, TraceReader};
 
-/// The folder of the fuzzing corpus, which these tests read too.
+/// Returns the folder of the fuzzing corpus, which these tests read too.
 pub fn fuzz_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// Every corpus file: format (or `packed`), file name, content.
+/// Returns every corpus file: format (or `packed`), file name, content.
 pub fn corpus() -> Vec<(String, String, Vec<u8>)> {
     let mut files = Vec::new();
     for folder in std::fs::read_dir(fuzz_folder().join("corpus")).unwrap() {
@@ -34,12 +34,12 @@ pub fn reader(bytes: &[u8], options: &ReadOptions) -> Result<TraceReader, TraceE
     TraceReader::from_stream("memory", Box::new(Cursor::new(bytes.to_vec())), options)
 }
 
-/// All requests of a trace in memory.
+/// Reads all requests of a trace in memory.
 pub fn read(bytes: &[u8]) -> Result<Vec<Request>, TraceError> {
     reader(bytes, &ReadOptions::default())?.requests().collect()
 }
 
-/// A request as a row of the normalised CSV.
+/// Returns a request as a row of the normalised CSV.
 pub fn row(request: &Request) -> String {
     let (us, ns) = (request.time_ns / 1000, request.time_ns % 1000);
     let op = match request.op {
@@ -53,7 +53,7 @@ pub fn row(request: &Request) -> String {
     format!("{us}.{ns:03},{op},{},{},{}", request.offset, request.size, request.device)
 }
 
-/// The normalised CSV of requests.
+/// Returns the normalised CSV of requests.
 pub fn csv(requests: &[Request]) -> String {
     let mut text = "time_us,op,offset_bytes,size_bytes,dev\n".to_owned();
     for request in requests {

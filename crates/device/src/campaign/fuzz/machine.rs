@@ -164,7 +164,7 @@ impl<'a> Machine<'a> {
                 let drive = self.drive()?;
                 // Nothing was done between two looks.
                 (0..2).for_each(|_| drive.rest());
-                let done = drive.why_read_only().map_or(Ok(()), Err);
+                let done = drive.failure().map_or(Ok(()), Err);
                 self.note(done, 0..0, &Change::Vouched)
             }
             Step::Read { first, count } => self.read_at_once(first, count),
@@ -348,8 +348,9 @@ impl<'a> Machine<'a> {
             End::Crashed | End::Cut => rng.below(32) == 0,
         };
         let survives = match self.settings.durability {
-            _ if end == End::Closed => true,
             Durability::Power => true,
+            // A drive that promises less knows nothing of what an earlier sync of its file has lost.
+            _ if end == End::Closed => !is_power || images.state().lost.is_empty(),
             Durability::Process => !is_power,
             Durability::None => false,
         };

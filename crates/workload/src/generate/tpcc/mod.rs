@@ -88,9 +88,9 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
 #[derive(Debug)]
 struct Tpcc {
     warehouses: u32,
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     page: f64,
-    /// Bytes of a page that rows fill.
+    /// The bytes of a page that rows fill.
     room: u32,
 }
 

@@ -2,7 +2,7 @@
 
 use flashgc_base::rng::Stream;
 
-/// NURand(A, x, y) with its constant C.
+/// The distribution NURand(A, x, y) with its constant C.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NuRand {
     a: u32,
@@ -12,12 +12,12 @@ pub(super) struct NuRand {
 }
 
 impl NuRand {
-    /// With a C that is drawn from `0..=a`. `a` is a power of two less 1.
+    /// Makes a distribution with a C that is drawn from `0..=a`. `a` is a power of two less 1.
     pub(super) fn new(a: u32, x: u32, y: u32, random: &mut Stream) -> Self {
         Self { a, x, y, c: random.below(a + 1) }
     }
 
-    /// A value in `x..=y`.
+    /// Draws a value in `x..=y`.
     pub(super) fn draw(&self, random: &mut Stream) -> u32 {
         let (a, b) = (random.below(self.a + 1), self.x + random.below(self.y - self.x + 1));
         self.value(a, b)
@@ -32,7 +32,7 @@ impl NuRand {
 mod tests {
     use super::*;
 
-    /// How many of all pairs (a, b) give each value.
+    /// Returns the number of pairs (a, b) that give each value.
     fn pairs(draw: &NuRand) -> Vec<u64> {
         let mut counts = vec![0; (draw.y + 1) as usize];
         for b in draw.x..=draw.y {

@@ -1,20 +1,21 @@
-//! Where the rows of TPC-C's tables lie (clause 1.2.1 for their number and length).
+//! The places of the rows of TPC-C's tables (clause 1.2.1 for their number and length).
 
-/// Districts of a warehouse, customers and orders of a district, items of the catalogue.
+/// The numbers of districts of a warehouse, of customers and orders of a district, and of items of the
+/// catalogue.
 pub(super) const DISTRICTS: u32 = 10;
 pub(super) const CUSTOMERS: u32 = 3000;
 pub(super) const ORDERS: u32 = 3000;
 pub(super) const ITEMS: u32 = 100_000;
-/// Lines of an order on average, for which there is room.
+/// The average number of lines of an order, for which there is room.
 pub(super) const LINES: u32 = 10;
-/// Orders of a district that wait to be delivered at first.
+/// The number of orders of a district that wait for delivery at the start.
 pub(super) const UNDELIVERED: u32 = 900;
-/// Last names.
+/// The number of last names.
 pub(super) const NAMES: u32 = 1000;
-/// Bytes of the widest row, a customer's.
+/// The bytes of the widest row, a customer's.
 pub(super) const WIDEST: u32 = 655;
 
-/// Rows of one length, one after the other.
+/// The place of a table: rows of one length, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     first_page: u32,
@@ -27,7 +28,7 @@ impl Table {
     }
 }
 
-/// All tables, in the order in which they lie.
+/// The places of all tables, in their order on the drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables {
     pub(super) warehouse: Table,
@@ -36,17 +37,18 @@ pub(super) struct Tables {
     pub(super) customer: Table,
     pub(super) stock: Table,
     pub(super) order: Table,
-    /// A place for every order of a district: more than the standard's 900, at 8 bytes each.
+    /// The table of new orders, with a place for every order of a district: more than the standard's
+    /// 900, at 8 bytes each.
     pub(super) new_order: Table,
     pub(super) line: Table,
     pub(super) history: Table,
     pub(super) history_rows: u64,
-    /// Pages of all together.
+    /// The number of pages of all tables together.
     pub(super) pages: u64,
 }
 
 impl Tables {
-    /// Those of so many warehouses, on pages with `room` bytes for rows.
+    /// Lays out the tables of `warehouses` warehouses, on pages with `room` bytes for rows.
     pub(super) fn new(warehouses: u32, room: u32) -> Self {
         let mut pages = 0;
         let mut place = |rows: u64, bytes: u32| {
@@ -75,10 +77,10 @@ impl Tables {
     }
 }
 
-/// The most warehouses that `pages` hold; 0 if none.
+/// Returns the largest number of warehouses that `pages` hold, or 0 if none fits.
 pub(super) fn largest(pages: u32, room: u32) -> u32 {
     let fits = |warehouses: u32| Tables::new(warehouses, room).pages <= u64::from(pages);
-    // Pages grow with warehouses: by halving.
+    // The number of pages grows with that of warehouses, so halving finds it.
     let (mut low, mut high) = (0u32, 1 << 20);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -87,7 +89,7 @@ pub(super) fn largest(pages: u32, room: u32) -> u32 {
     low
 }
 
-/// The row of a district's order, counted from the first ever, among all districts' orders.
+/// Returns the row of a district's order, counted from the first ever, among all districts' orders.
 pub(super) fn slot(district: u32, order: u32) -> u64 {
     u64::from(district) * u64::from(ORDERS) + u64::from(order % ORDERS)
 }

@@ -1,4 +1,4 @@
-//! TPC-C's five transactions (clause 2), as page commands.
+//! The five transactions of TPC-C (clause 2), as page commands.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
@@ -19,12 +19,12 @@ pub(super) struct Transactions {
     name: NuRand,
     /// The customers of a district with each last name, in the order of their numbers.
     named: Vec<Vec<u32>>,
-    /// The next order of each district, and the next to be delivered, counted from the first ever.
+    /// The next order of each district and the next one to deliver, counted from the first ever.
     next: Vec<(u32, u32)>,
-    /// Rows appended to the history.
+    /// The number of rows appended to the history.
     payments: u64,
     random: Stream,
-    /// Commands of transactions; those from `used` on are not yet handed out.
+    /// The commands of transactions. Those from `used` on are not yet handed out.
     asked: Vec<(u32, Op)>,
     used: usize,
     ops: [Op; BLOCK],
@@ -75,7 +75,7 @@ impl Transactions {
         self.asked.push((table.page(row), op));
     }
 
-    /// The rows `from..from + count` of a table, each page of them once.
+    /// Adds a command for each page of the rows `from..from + count` of a table.
     fn ask_rows(&mut self, table: Table, from: u64, count: u64, op: Op) {
         let pages = table.page(from)..=table.page(from + count - 1);
         self.asked.extend(pages.map(|page| (page, op)));
@@ -95,13 +95,13 @@ impl Transactions {
         self.random.below(self.warehouses)
     }
 
-    /// A warehouse and one of its districts, counted over all.
+    /// Draws a warehouse and one of its districts, numbered over all warehouses.
     fn district(&mut self) -> (u32, u32) {
         let warehouse = self.warehouse();
         (warehouse, warehouse * DISTRICTS + self.random.below(DISTRICTS))
     }
 
-    /// Any warehouse but `home`, if there is one.
+    /// Draws any warehouse but `home`, if there is another.
     fn elsewhere(&mut self, home: u32) -> u32 {
         match self.warehouses {
             1 => home,
@@ -109,8 +109,8 @@ impl Transactions {
         }
     }
 
-    /// A customer of a district: by last name in 60 of 100 cases, in the middle of all who have it
-    /// and are looked at, else by number.
+    /// Draws a customer of a district and returns its row. In 60 of 100 cases the draw is by last name:
+    /// all who have it are read, and the middle one is chosen. Else it is by number.
     fn find_customer(&mut self, district: u32) -> u64 {
         if self.random.below(100) >= 60 {
             return row_of_customer(district, self.customer.draw(&mut self.random) - 1);
@@ -145,7 +145,7 @@ impl Transactions {
         self.lines(district, order, 1, lines, Op::Write);
     }
 
-    /// The pages of `lines` order lines of each of `orders` orders from `order` on.
+    /// Adds the pages of `lines` order lines of each of `orders` orders from `order` on.
     fn lines(&mut self, district: u32, order: u32, orders: u32, lines: u32, op: Op) {
         let lines_before = |order| slot(district, order) * u64::from(LINES);
         let from = lines_before(order);
@@ -183,7 +183,7 @@ impl Transactions {
         let warehouse = self.warehouse();
         for district in warehouse * DISTRICTS..(warehouse + 1) * DISTRICTS {
             let (next, due) = self.next[district as usize];
-            // Orders that were archived undelivered are gone.
+            // Orders archived undelivered are gone.
             let order = due.max(next.saturating_sub(ORDERS));
             if order == next {
                 continue;

@@ -33,12 +33,12 @@ pub(super) static FORMAT: Format = Format {
 
 struct Blkparse {
     action: char,
-    /// The per-CPU summary has begun.
+    /// `true` in the per-CPU summary.
     summary: bool,
     flushes: Flushes,
 }
 
-/// One line up to its action.
+/// A line, read up to its action.
 struct Event<'a> {
     device: u32,
     time_ns: u64,
@@ -99,8 +99,8 @@ impl TextFormat for Blkparse {
         let at = &mut event.rest;
         let Rwbs { op, flush, fua } = events::rwbs(at)?;
         at.skip_blanks();
-        // A flush has no sector: the process in brackets follows. A SCSI command is told by its
-        // bytes in parentheses, behind their number where it is issued.
+        // A flush has no sector: the process in brackets follows. A SCSI command is recognised by its
+        // bytes in parentheses, which follow their number if it is issued.
         let command = |at: &Cursor<'_>| {
             let mut at = *at;
             at.integer("").is_ok() && at.blank("").is_ok() && at.peek() == Some(b'(')

@@ -32,9 +32,9 @@ pub(super) static FORMAT: Format = Format {
     open,
 };
 
-/// Bytes of a record without the data behind it.
+/// The size of a record without the data behind it.
 const RECORD: usize = 48;
-/// Where its fields are.
+/// The places of a record's fields, in bytes.
 const TIME: usize = 8;
 const SECTOR_AT: usize = 16;
 const BYTES: usize = 24;
@@ -51,14 +51,15 @@ const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 const FUA: u32 = 1 << 31;
 
-/// The action in the lowest 8 bits; the bit above says that a control group is told.
+/// The actions with their codes, in the lowest 8 bits. The bit above them marks a notice to a control
+/// group.
 const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
 
 struct Blktrace {
     order: ByteOrder,
     action: char,
     code: u32,
-    /// The CPU of all events so far; several: `None` inside.
+    /// The CPU of all events so far. The inner `None` means several CPUs.
     cpu: Option<Option<u32>>,
     flushes: Flushes,
 }
@@ -160,7 +161,7 @@ impl RecordFormat for Blktrace {
 }
 
 fn sniff(sample: &Sample) -> usize {
-    // A file of another version is one too, and the error then says so.
+    // A file of another version counts too; opening it gives the error.
     match sample.bytes {
         [0x65, 0x61, 0x74, _, ..] | [_, 0x74, 0x61, 0x65, ..] => super::MARKED,
         _ => 0,

@@ -28,7 +28,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// Column numbers.
+/// The numbers of the columns.
 struct CloudPhysics {
     time: usize,
     command: usize,
@@ -63,7 +63,7 @@ impl CloudPhysics {
     }
 }
 
-/// A hexadecimal SCSI command (with or without `0x`), or a word.
+/// Reads a hexadecimal SCSI command (with or without `0x`), or a word.
 fn command(field: &[u8]) -> Result<Option<Op>, ()> {
     let hex = field.strip_prefix(b"0x").unwrap_or(field);
     let code = std::str::from_utf8(hex).ok().filter(|hex| hex.len() == 2);

@@ -1,5 +1,5 @@
-//! The normalised CSV that the project writes and other traces are compared in. Reads lines;
-//! writing is in `write`.
+//! The normalised CSV, which the project writes and compares other traces in. Reads lines; writing is in
+//! `write`.
 
 use flashgc_base::spec::count;
 use flashgc_base::stream::{NO_STREAM, StreamId};
@@ -10,16 +10,16 @@ use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 
-/// The first line of a file, and what follows in that of one whose requests have streams.
+/// The first line of a file, and its suffix if requests have streams.
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
 const STREAM: &str = ",stream";
 
-/// The first line of a file.
+/// Returns the first line of a file.
 pub(crate) fn header(streams: bool) -> String {
     format!("{HEADER}{}", if streams { STREAM } else { "" })
 }
 
-/// What a first line that is a header says of streams; `None` if it is none.
+/// Returns `true` if this header has a stream column, and `None` if the line is no header.
 fn has_streams(line: &[u8]) -> Option<bool> {
     match line.strip_prefix(HEADER.as_bytes())? {
         b"" => Some(false),
@@ -27,8 +27,8 @@ fn has_streams(line: &[u8]) -> Option<bool> {
     }
 }
 
-/// Linux's write life time hints, as the driver of NVMe made streams of them: its number of the hint
-/// less one. It left 0 to writes of no hint.
+/// Linux's write life time hints with the streams that the NVMe driver made of them: the number of the
+/// hint less one. It left stream 0 to writes without a hint.
 const HINTS: [(&[u8], StreamId); 6] = [
     (b"none", NO_STREAM),
     (b"not-set", NO_STREAM),
@@ -66,12 +66,13 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// Lines with a stream at the end or without. Counts what other programs mostly do not mean.
+/// A reader of lines with or without a stream at the end. It counts requests that other programs rarely
+/// mean.
 #[derive(Default)]
 struct Csv<const STREAMS: bool> {
-    /// Requests of no bytes.
+    /// The number of requests without bytes.
     empty: u64,
-    /// Requests before byte 0.
+    /// The number of requests before byte 0.
     negative: u64,
     flush: Option<Request>,
 }
@@ -150,7 +151,7 @@ impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
     }
 }
 
-/// The stream that the field at `at` names.
+/// Reads the stream in the field at `at`.
 #[inline]
 fn stream_of(at: &mut Cursor<'_>) -> Result<StreamId, BadField> {
     let start = at.at;

@@ -1,26 +1,26 @@
-//! What the three forms of Linux block traces share (text of blkparse, binary files of blktrace,
-//! text of ftrace): a request appears once per action, and only one action is read.
+//! The shared part of the three forms of Linux block traces (text of blkparse, binary files of blktrace,
+//! text of ftrace). A request appears once per action, and only one action is read.
 
 use super::{SECTOR, Scaled};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::parse::{BadField, Cursor};
 
-/// The formats of which one action is read.
+/// The formats from which only one action is read.
 pub(crate) const FORMATS: [&str; 3] = ["blkparse", "blktrace", "ftrace"];
 
-/// Actions that can be read, those first that are preferred where nobody chose: what reached the
-/// device, what was asked for, what came back.
+/// The actions that can be read, those preferred by default first: issued to the device, queued by the
+/// host, completed.
 pub const ACTIONS: [&str; 5] = ["D", "Q", "C", "I", "G"];
 const PREFERRED: [char; 3] = ['D', 'Q', 'C'];
 
-/// The action that was chosen, or else the first preferred one that is `present`.
+/// Returns the chosen action, or else the first preferred one that is `present`.
 pub(super) fn choose(chosen: Option<char>, present: impl Fn(char) -> bool) -> char {
     let first = || PREFERRED.into_iter().find(|action| present(*action));
     chosen.or_else(first).unwrap_or(PREFERRED[0])
 }
 
-/// The number of a device, as Linux packs it: 12 bits of major, 20 bits of minor number.
+/// Reads the number of a device, as Linux packs it: 12 bits of major, 20 bits of minor number.
 pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
     let start = at.at;
     let major = at.small("a device, major,minor")?;
@@ -32,20 +32,20 @@ pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
     Ok(major << 20 | minor)
 }
 
-/// What an RWBS field asks for.
+/// The meaning of an RWBS field.
 pub(super) struct Rwbs {
-    /// `None` for an operation that moves no data of its own.
+    /// The operation; `None` if it moves no data of its own.
     pub op: Option<Op>,
-    /// Whether the device flushes first.
+    /// `true` if the device flushes first.
     pub flush: bool,
-    /// Whether a write is to be durable when it is complete (FUA).
+    /// `true` if a write must be durable when it is complete (FUA).
     pub fua: bool,
 }
 
-/// Flushes that the event last read asks for, before its request or instead of one, and behind it.
+/// The flushes of the event read last: one before its request or instead of it, and one behind it.
 ///
-/// Linux gives a device that does not know FUA a flush behind the write instead, and so do we: that
-/// the data of a write are durable means at least as much as a flush of a buffer that holds them.
+/// Linux gives a device without FUA a flush behind the write instead, and so do we. A flush of a buffer
+/// that holds the write makes its data durable, so it promises at least as much.
 #[derive(Default)]
 pub(super) struct Flushes {
     pub before: Option<Request>,
@@ -53,21 +53,21 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    /// Notes what an event asks for.
+    /// Notes the flushes of an event.
     pub fn note(&mut self, before: bool, behind: bool, time_ns: u64, device: u32) {
         let flush = Request::flush(time_ns, device);
         *self = Self { before: before.then_some(flush), behind: behind.then_some(flush) };
     }
 }
 
-/// The parts of an RWBS field: an `F` (flush) may come first, modifiers follow the operation.
+/// Reads an RWBS field. An `F` (flush) may come first, and modifiers follow the operation.
 pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
     let start = at.at;
     let word = at.word();
     if word.is_empty() || !word.iter().all(|letter| b"RWDNFASMBEZOCU".contains(letter)) {
         return at.bad(start, "an RWBS field, for example R, W, DS or FWS");
     }
-    // Of the other operations on zones none moves data.
+    // The other operations on zones move no data.
     if word.starts_with(b"ZA") {
         return at.bad(start, "a request whose place is known: a zone append has none yet");
     }
@@ -81,7 +81,7 @@ pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
     Ok(Rwbs { op, flush, fua: op == Some(Op::Write) && modifiers.contains(&b'F') })
 }
 
-/// `SECTOR + SECTORS ... [PROCESS]` up to the end of the line; `None` for no sectors at all.
+/// Reads `SECTOR + SECTORS ... [PROCESS]` up to the end of the line. Returns `None` for 0 sectors.
 pub(super) fn extent(at: &mut Cursor<'_>) -> Result<Option<(Scaled, Scaled)>, BadField> {
     const SECTORS: &str = "a whole number of sectors";
     let offset = Scaled { at: at.at, value: at.integer("a sector number")?, unit: SECTOR };

@@ -85,11 +85,11 @@ impl TextFormat for V1 {
     }
 }
 
-/// Versions 2 and 3.
+/// The reader of versions 2 and 3.
 #[derive(Default)]
 struct Iolog<const VERSION: u8> {
     files: HashMap<Vec<u8>, u32>,
-    /// Sum of the waits so far (version 2).
+    /// The sum of the waits so far (version 2).
     waited_us: u64,
     started: bool,
 }

@@ -23,14 +23,14 @@ pub(super) static FORMAT: Format = Format {
 
 struct Fiu;
 
-/// Takes words off the right end of a line.
+/// A reader that takes words off the right end of a line.
 struct FromRight<'a> {
     line: &'a [u8],
     end: usize,
 }
 
 impl<'a> FromRight<'a> {
-    /// The last word left, with its place; empty at the start of the line.
+    /// Takes the last word left, with its place. It is empty at the start of the line.
     fn word(&mut self) -> Cursor<'a> {
         let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
         let end = self.line[..self.end].iter().rposition(|b| !blank(b)).map_or(0, |at| at + 1);
@@ -73,7 +73,7 @@ impl TextFormat for Fiu {
         left.blank("a blank after the timestamp")?;
         left.integer("a process id")?;
         left.blank("a process name after the process id")?;
-        // As Linux packs them: 12 bits of major, 20 bits of minor number.
+        // Packed as in Linux: 12 bits of major, 20 bits of minor number.
         let device = u32::try_from(major << 20 | minor)
             .ok()
             .filter(|_| major < 1 << 12 && minor < 1 << 20)

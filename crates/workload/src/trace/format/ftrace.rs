@@ -34,7 +34,8 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// The event of each action, and whether it prints a number of bytes and a command in parentheses.
+/// The event of each action, with `true` if it prints a number of bytes, and `true` if it prints a
+/// command in parentheses.
 const EVENTS: [(char, &str, bool, bool); 5] = [
     ('D', "block_rq_issue", true, true),
     ('Q', "block_bio_queue", false, false),
@@ -48,12 +49,12 @@ struct Ftrace {
     event: &'static str,
     bytes: bool,
     command: bool,
-    /// Lines that say that events were lost.
+    /// The number of lines that report lost events.
     lost: u64,
     flushes: Flushes,
 }
 
-/// One line up to the colon after its event.
+/// A line, read up to the colon after its event.
 struct Event<'a> {
     time_ns: u64,
     name: &'a [u8],
@@ -74,8 +75,8 @@ impl Ftrace {
     }
 }
 
-/// The event of a line. A task's name may hold blanks and brackets, so that the first CPU number
-/// that a time follows is the one.
+/// Reads the event of a line. A task's name may hold blanks and brackets, so the first CPU number that a
+/// time follows counts.
 fn event(line: &[u8]) -> Option<Event<'_>> {
     memchr::memchr_iter(b'[', line).find_map(|open| {
         let mut at = Cursor { line, at: open + 1 };

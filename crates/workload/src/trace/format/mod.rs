@@ -45,32 +45,33 @@ use crate::Op;
 pub(crate) use csv::header as csv_header;
 pub use events::ACTIONS;
 
-/// A trace format: what people need to know to recognise and read it.
+/// A trace format, with the information that people need to recognise and read it.
 #[derive(Debug)]
 pub struct Format {
-    /// The name, as typed after `--format`.
+    /// The name that people type after `--format`.
     pub name: &'static str,
-    /// One line: who writes it.
+    /// The writer of the format, in one line.
     pub summary: &'static str,
     /// The columns or fields, left to right, with their units.
     pub columns: &'static str,
-    /// A line of it, made up; empty for binary formats.
+    /// A made-up line of the format; empty for binary formats.
     pub example: &'static str,
-    /// What detection looks for.
+    /// The marks that detection looks for.
     pub detection: &'static str,
-    /// What surprises people; empty if nothing does.
+    /// The surprises of the format; empty if there are none.
     pub traps: &'static str,
-    /// A file holds one device only, numbered 0.
+    /// `true` if a file holds one device only, numbered 0.
     pub single_device: bool,
-    /// Its requests are a program's references to memory, not a host's to a drive.
+    /// `true` if requests are a program's references to memory, not a host's to a drive.
     pub references: bool,
-    /// How well a file fits: 0 not at all, else the number of lines or records that do, or `MARKED`.
+    /// Scores the start of a file: 0 if it does not fit, else the number of lines or records that do, or
+    /// `MARKED`.
     pub(crate) sniff: fn(&Sample) -> usize,
     pub(crate) open: Open,
 }
 
-/// How well a file fits that has a format's own mark, a first line or magic bytes: better than any
-/// number of lines.
+/// The score of a file with a format's own mark, a first line or magic bytes. It beats any number of
+/// lines.
 const MARKED: usize = usize::MAX;
 
 type Open = fn(Input, &ReadOptions) -> Result<Box<dyn Decoder>, TraceError>;
@@ -83,7 +84,7 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// Every format, the ones that people meet most first.
+/// Every format, the most common ones first.
 pub static FORMATS: &[&Format] = &[
     &msr::FORMAT,
     &alibaba::FORMAT,
@@ -115,7 +116,7 @@ pub static FORMATS: &[&Format] = &[
     &pages::FORMAT,
 ];
 
-/// The format called `name`. An unknown name is an error that suggests the nearest one.
+/// Returns the format called `name`. An unknown name is an error that suggests the nearest one.
 pub fn find(name: &str) -> Result<&'static Format, TraceError> {
     FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| TraceError {
         path: "--format".to_owned(),
@@ -133,7 +134,7 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Lines are enough to tell formats apart; a few hundred take no time.
+    /// The number of lines that tell formats apart. A few hundred take no time.
     const LINES: usize = 300;
 
     pub fn new(bytes: &'a [u8], is_all: bool) -> Self {
@@ -149,12 +150,12 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Sniffs a text format: half of the lines must parse, and some must be requests.
+/// Scores a text format: half of the lines must parse, and some must be requests.
 fn sniff_text<F: TextFormat>(format: F, sample: &Sample) -> usize {
     sniff_lines(format, sample).len()
 }
 
-/// The sample's lines that are requests in this format; none if most lines do not parse.
+/// Returns the sample's lines that are requests in this format; none if most lines do not parse.
 fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a [u8]> {
     let (mut good, mut bad) = (Vec::new(), 0);
     let mut ignored = 0;
@@ -190,12 +191,12 @@ pub(crate) struct Scaled {
 
 const SECTOR: u64 = 512;
 
-/// The place of a start before which a line has no bytes: what every format's offset must fit.
+/// The bounds of offsets and sizes in every format, as messages name them.
 const OFFSET_FITS: &str = "an offset below 2^63 bytes";
 const END_FITS: &str = "offset + size of at most 2^63 bytes";
 const TRANSFER_FITS: &str = "a size of at most 4 GiB (only discards may be larger)";
 
-/// Puts a request together and checks that it lies inside 2^63 bytes.
+/// Makes a request and checks that it lies inside 2^63 bytes.
 #[inline]
 pub(crate) fn request(
     time_ns: u64,
@@ -213,7 +214,7 @@ pub(crate) fn request(
     check(time_ns, op, device, first, bytes, size.at)
 }
 
-/// The same for an offset that may be negative.
+/// Makes a request like [`request`], from an offset that may be negative.
 #[inline]
 pub(crate) fn check(
     time_ns: u64,
@@ -232,7 +233,7 @@ pub(crate) fn check(
     Ok(Some(Request { time_ns, offset, size, device, op, stream: NO_STREAM }))
 }
 
-/// The operation that a word or letter names.
+/// Returns the operation that a word or letter names.
 #[inline]
 pub(crate) fn operation(word: &[u8]) -> Option<Op> {
     match word {
@@ -243,8 +244,8 @@ pub(crate) fn operation(word: &[u8]) -> Option<Op> {
     }
 }
 
-/// The operation of a SCSI command; `None` for one that moves no data or whose blocks are not in
-/// the command itself (UNMAP).
+/// Returns the operation of a SCSI command. `None` if it moves no data, or if its blocks are not in the
+/// command itself (UNMAP).
 pub(crate) fn scsi_operation(opcode: u16) -> Option<Op> {
     match opcode {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),

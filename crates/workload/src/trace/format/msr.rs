@@ -22,14 +22,15 @@ pub(super) static FORMAT: Format = Format {
     open: |input, options| super::open_text(Msr::default(), input, options),
 };
 
-/// Hosts seen, in order of appearance. Nearly all files have one, so it is kept at hand.
+/// The hosts seen, in order of appearance. Nearly all files have one, so the current one is kept at
+/// hand.
 #[derive(Default)]
 struct Msr {
     hosts: Vec<Vec<u8>>,
     current: usize,
 }
 
-/// Disks of one host; the next host's follow.
+/// The number of disks of one host. The next host's disks follow.
 const DISKS: u64 = 1 << 16;
 
 impl Msr {
@@ -50,8 +51,8 @@ impl Msr {
     }
 }
 
-/// A line with commas alone, and for each of its bytes the byte of the original line. Programs that
-/// export tables write semicolons or tabs, quotes, and blanks behind a separator.
+/// Returns a line with commas alone, and for each of its bytes the byte of the original line. Programs
+/// that export tables write semicolons or tabs, quotes, and blanks behind a separator.
 fn plain(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     if !line.iter().any(|byte| b";\t\" ".contains(byte)) {
         return None;
@@ -93,7 +94,7 @@ impl TextFormat for Msr {
 }
 
 impl Msr {
-    /// Reads a line that is `bad` as one with commas alone.
+    /// Reads a line that is `bad` as one with other separators, quotes or blanks.
     #[cold]
     #[inline(never)]
     fn exported(&mut self, line: &[u8], bad: BadField) -> Result<Option<Request>, BadField> {

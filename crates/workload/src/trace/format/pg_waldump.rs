@@ -1,4 +1,4 @@
-//! What `pg_waldump` prints of PostgreSQL's write-ahead log. Reads lines.
+//! The text that `pg_waldump` prints of PostgreSQL's write-ahead log. Reads lines.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -38,29 +38,29 @@ pub(super) static FORMAT: Format = Format {
 #[derive(Default)]
 struct PgWaldump {
     relations: Option<Arc<Relations>>,
-    /// Files and forks by their text, numbered in order of appearance.
+    /// The files and forks by their text, numbered in order of appearance.
     files: HashMap<Vec<u8>, u32>,
-    /// Further blocks of the line last read.
+    /// The further blocks of the line read last.
     more: VecDeque<Request>,
     clock: Clock,
 }
 
-/// The time of the last commit or abort, which every line has until the next.
+/// The time of the last commit or abort, which all lines up to the next one get.
 #[derive(Default)]
 struct Clock {
-    /// When the first was, since 1970 on the clock that was printed, and its text.
+    /// The time of the first one, since 1970 on the clock that was printed, and its text.
     first: Option<(u64, String)>,
     zone: Vec<u8>,
-    /// The latest, since the first.
+    /// The latest time, since the first.
     now_ns: u64,
 }
 
-/// How far back a commit may be behind the one before it in the log. The server reads its clock shortly
-/// before it writes the record, so that commits at the same time may be in the log in any order.
+/// The largest step back from one commit to the next in the log. The server reads its clock shortly
+/// before it writes the record, so commits at the same time may be in the log in any order.
 const BACK_NS: u64 = 1_000_000_000;
 
 impl Clock {
-    /// Takes the time of a commit: `2022-12-01 10:13:39.516558 UTC`.
+    /// Reads the time of a commit: `2022-12-01 10:13:39.516558 UTC`.
     fn read(&mut self, at: &mut Cursor<'_>) -> Result<(), BadField> {
         let start = at.at;
         let since_1970 = timestamp(at).or(Err(BadField::new(
@@ -94,7 +94,7 @@ impl Clock {
     }
 }
 
-/// Nanoseconds since 1970 of a date and a time of day, up to the blank after them.
+/// Reads a date and a time of day, up to the blank after them. Returns nanoseconds since 1970.
 fn timestamp(at: &mut Cursor<'_>) -> Result<u64, BadField> {
     let bad = BadField::new(at.at, "");
     let mut part = |end: u8, least: u64, most: u64| {
@@ -127,7 +127,7 @@ impl TextFormat for PgWaldump {
         if !line.starts_with(b"rmgr: ") {
             return Err(BadField::new(0, "a record, which starts with rmgr:"));
         }
-        // Every record has a description, and its blocks come after.
+        // Every record has a description, and its blocks follow it.
         let description = memchr::memmem::find(line, DESCRIPTION)
             .ok_or(BadField::new(line.len(), "desc: and what the record does"))?
             + DESCRIPTION.len();
@@ -194,7 +194,7 @@ impl PgWaldump {
         self.clock.read(&mut at)
     }
 
-    /// Notes that a block of a file was changed; `at` is its place in the line.
+    /// Adds a write for a changed block of a file. `at` is its place in the line.
     fn change(&mut self, file: &[u8], block: u64, at: usize) -> Result<(), BadField> {
         let time_ns = self.clock.now_ns;
         if let Some(relations) = &self.relations {

@@ -1,5 +1,5 @@
-//! Decodes binary records: of one length, or with their own near their start. Knows how to report a bad
-//! record, not what a good one means.
+//! A decoder of binary records: of one length, or with their length near their start. It reports bad
+//! records and does not know the meaning of good ones.
 
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
@@ -9,29 +9,30 @@ use crate::trace::parse::BadField;
 use crate::trace::reader::OnBadLine;
 use crate::trace::window::Window;
 
-/// A format of records, whose lengths follow from their first bytes.
+/// A format of records whose lengths follow from their first bytes.
 pub(super) trait RecordFormat: Send + 'static {
     /// The name of the format.
     const NAME: &'static str;
-    /// Bytes that every record has; its length follows from them.
+    /// The number of bytes that every record has. Its length follows from them.
     const LEAST: usize;
 
-    /// The length of the record that starts with these [`LEAST`](Self::LEAST) bytes, at most
-    /// [`CHUNK`](crate::trace::window::CHUNK). Without it nothing more can be read.
+    /// Returns the length of the record that starts with these [`LEAST`](Self::LEAST) bytes, at most
+    /// [`CHUNK`](crate::trace::window::CHUNK). After an error nothing more can be read.
     fn length(&self, head: &[u8]) -> Result<usize, BadValue>;
 
-    /// Reads one whole record. `None`: a good record that is no request.
+    /// Reads one whole record. Returns `None` for a good record that is no request.
     fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField>;
 
-    /// A flush that the record last read asks for before its request, or instead of one; and one behind.
+    /// Takes the flushes of the record read last: one before its request or instead of it, and one
+    /// behind it.
     fn flushes(&mut self) -> [Option<Request>; 2] {
         [None, None]
     }
 
-    /// The number in the field at byte `at`, for a message.
+    /// Returns the number in the field at byte `at`, for a message.
     fn number(&self, record: &[u8], at: usize) -> u64;
 
-    /// What a person should know about how the file is read.
+    /// Returns a note for the user on how the file is read.
     fn note(&self) -> Option<String> {
         None
     }
@@ -44,7 +45,7 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-/// Numbers of a record, by the place of their first byte.
+/// Reading numbers of a record by the place of their first byte.
 impl ByteOrder {
     #[inline]
     pub(super) fn u16_at(self, record: &[u8], at: usize) -> u16 {
@@ -78,11 +79,11 @@ impl ByteOrder {
 
 /// A value that makes a record unreadable.
 pub(super) struct BadValue {
-    /// The value and its place in the record.
+    /// The value, in words.
     pub found: String,
-    /// What should have been there.
+    /// The expected value, in words.
     pub expected: &'static str,
-    /// What to try.
+    /// The advice to the user.
     pub hint: &'static str,
 }
 
@@ -90,7 +91,7 @@ pub(super) struct Records<F> {
     window: Window,
     format: F,
     on_bad_line: OnBadLine,
-    /// Records read so far.
+    /// The number of records read so far.
     record: u64,
     skipped: u64,
     ignored: u64,
@@ -98,7 +99,7 @@ pub(super) struct Records<F> {
 }
 
 impl<F: RecordFormat> Records<F> {
-    /// Records after the first `skip` bytes of the input.
+    /// Opens the records after the first `skip` bytes of the input.
     pub(super) fn open(
         mut input: Input,
         format: F,
@@ -118,7 +119,7 @@ impl<F: RecordFormat> Records<F> {
         }))
     }
 
-    /// Makes `wanted` bytes of the next record available, or all that there are.
+    /// Makes `wanted` bytes of the next record available, or all that there are. Returns their number.
     fn have(&mut self, wanted: usize) -> Result<usize, TraceError> {
         if self.window.filled - self.window.start < wanted && !self.window.at_end {
             self.window.refill()?;
@@ -131,18 +132,19 @@ impl<F: RecordFormat> Records<F> {
         TraceError::new(self.window.path(), fault, message).at(place).hint(hint)
     }
 
-    /// Ends the reading: what is left cannot be read, which is an error unless it is skipped.
+    /// Ends the reading, because the rest cannot be read. That is an error unless bad records are
+    /// skipped.
     fn give_up(&mut self, error: TraceError) -> Result<(), TraceError> {
         if self.on_bad_line == OnBadLine::Stop {
             return Err(error);
         }
         self.skipped += 1;
-        // The rest of the input is not looked at.
+        // The rest of the input is not read.
         (self.window.start, self.window.filled, self.window.at_end) = (0, 0, true);
         Ok(())
     }
 
-    /// The length of the next record if all of it is there; `None` at the end.
+    /// Returns the length of the next record if it is complete, or `None` at the end.
     fn next_length(&mut self) -> Result<Option<usize>, TraceError> {
         let (mut found, mut length) = (self.have(F::LEAST)?, F::LEAST);
         if found == 0 {
@@ -177,7 +179,7 @@ impl<F: RecordFormat> Records<F> {
 
 impl<F: RecordFormat> Decoder for Records<F> {
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        /// Requests returned at a time.
+        /// The number of requests returned at a time.
         const BLOCK: usize = 4096;
         let before = out.len();
         while out.len() < before + BLOCK {
@@ -230,7 +232,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
     }
 }
 
-/// Records of a sample that are requests, up to the first that cannot be one.
+/// Returns the number of records of a sample that are requests, up to the first that cannot be one.
 pub(super) fn sniff<F: RecordFormat>(mut format: F, mut bytes: &[u8]) -> usize {
     let mut good = 0;
     for _ in 0..300 {

@@ -1,17 +1,17 @@
-//! The line that trace-driven simulators read: time, device, sector, size and a last column, apart
-//! by blanks. They differ in the units of time and size and in the last column.
+//! The line that trace-driven simulators read: time, device, sector, size and a last column, separated
+//! by blanks. Simulators differ in the units of time and size and in the last column.
 
 use super::{SECTOR, Scaled};
 use crate::Op;
 use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
 
-/// What one simulator's line holds.
+/// The columns of one simulator's line.
 pub(super) struct Line {
-    /// Whether times are milliseconds with a fraction, rather than whole nanoseconds.
+    /// `true` if times are milliseconds with a fraction, `false` if they are whole nanoseconds.
     pub milliseconds: bool,
-    /// The third column in messages, and what is expected there.
+    /// The separator behind the third column and the column itself, as messages expect them.
     pub sector: (&'static str, &'static str),
-    /// Bytes that the fourth column counts, and what is expected there.
+    /// The bytes of one unit of the fourth column, and the column as messages expect it.
     pub size: (u64, &'static str),
 }
 
@@ -60,9 +60,9 @@ pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
     Ok(op)
 }
 
-/// How many of the three tell-tales of FlashSim's converter are there: tabs, times with six decimals,
-/// and sizes that are no multiples of 8, so that they are no sectors of whole pages. With all of them a
-/// file is FlashSim's, with none DiskSim's. With some it could be either.
+/// Returns the number of marks of FlashSim's converter in the lines: tabs, times with six decimals, and
+/// sizes that are no multiples of 8, hence not sectors of whole pages. With all three a file is
+/// FlashSim's, with none DiskSim's. With some it could be either.
 pub(super) fn flashsim_telltales(lines: &[&[u8]]) -> usize {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let column = |line: &[u8], number: usize| {

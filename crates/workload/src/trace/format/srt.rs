@@ -32,7 +32,7 @@ pub(super) static FORMAT: Format = Format {
     open,
 };
 
-/// Where the fields of a record are.
+/// The places of a record's fields, in bytes.
 const ID: usize = 4;
 const SECONDS: usize = 8;
 const MICROSECONDS: usize = 12;
@@ -41,7 +41,7 @@ const SECTOR_AT: usize = 28;
 const DEVICE: usize = 32;
 const FLAGS: usize = 44;
 
-/// Types of records.
+/// The types of records.
 const IO: u32 = 1;
 const SUSPECT: u32 = 4;
 /// The flag of a read.
@@ -49,7 +49,7 @@ const READ: u32 = 1;
 
 struct Srt;
 
-/// A number of four bytes.
+/// Returns the big-endian number of four bytes at `at`.
 fn u32_at(record: &[u8], at: usize) -> u32 {
     ByteOrder::Big.u32_at(record, at)
 }
@@ -108,7 +108,7 @@ impl RecordFormat for Srt {
     }
 }
 
-/// Bytes of the header, with the form feed that ends it.
+/// Returns the bytes of the header, with the form feed that ends it, or `None` if there is no header.
 fn header(sample: &[u8]) -> Option<usize> {
     const FORM_FEED: u8 = 0x0c;
     let end = memchr::memchr(FORM_FEED, sample)?;
@@ -117,7 +117,7 @@ fn header(sample: &[u8]) -> Option<usize> {
 
 fn sniff(sample: &Sample) -> usize {
     match header(sample.bytes) {
-        // Of a version that is not read too: the error then says so.
+        // A header of an unsupported version counts too; opening the file gives the error.
         Some(_) => super::MARKED,
         None => super::records::sniff(Srt, sample.bytes),
     }

@@ -1,4 +1,4 @@
-//! Random access to an uncompressed `flashgc` file: any request by its number, any block by time.
+//! Random access to an uncompressed `flashgc` file: any request by its number, any block by its time.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -27,8 +27,8 @@ impl NativeFile {
     /// Opens a file and reads its index.
     ///
     /// # Errors
-    /// A file that is no uncompressed `flashgc` file, or whose header, index or trailer is
-    /// damaged. Blocks are checked when they are read.
+    /// The file is no uncompressed `flashgc` file, or its header, index or trailer is damaged. Blocks
+    /// are checked when they are read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let io = |error: std::io::Error| TraceError::io(&path, "read the trace", &error);
@@ -63,38 +63,38 @@ impl NativeFile {
         Ok(Self { path, file, header, index, index_byte, requests })
     }
 
-    /// Bytes that the drive offers which the trace was recorded from, if the file says so.
+    /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
     pub fn address_space(&self) -> Option<u64> {
         self.header.address_space
     }
 
-    /// Requests in the file.
+    /// Returns the number of requests in the file.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Blocks in the file.
+    /// Returns the number of blocks in the file.
     pub fn blocks(&self) -> usize {
         self.index.len()
     }
 
-    /// Number of the block that holds request `number` (from 0); `None` past the end.
+    /// Returns the number of the block that holds request `number` (from 0), or `None` past the end.
     pub fn block_of(&self, number: u64) -> Option<usize> {
         (number < self.requests)
             .then(|| self.index.partition_point(|entry| entry.first_index <= number) - 1)
     }
 
-    /// Number of the last block that starts at or before a time, in a trace whose times rise; the
-    /// first block if none does.
+    /// Returns the number of the last block that starts at or before a time, or the first block if none
+    /// does. The times of the trace must rise.
     pub fn block_at_time(&self, time_ns: u64) -> usize {
         self.index.partition_point(|entry| entry.first_time <= time_ns).saturating_sub(1)
     }
 
-    /// Replaces the content of `out` by the requests of block `block` (from 0) and returns the
-    /// number of its first request; past the last block `out` is empty.
+    /// Replaces the content of `out` by the requests of block `block` (from 0). Returns the number of
+    /// its first request. Past the last block `out` is empty.
     ///
     /// # Errors
-    /// A damaged block.
+    /// The block is damaged.
     pub fn read_block(&mut self, block: usize, out: &mut Vec<Request>) -> Result<u64, TraceError> {
         out.clear();
         let Some(&entry) = self.index.get(block) else { return Ok(self.requests) };
@@ -129,10 +129,11 @@ impl NativeFile {
         Ok(entry.first_index)
     }
 
-    /// The requests from number `number` (from 0) to the end of its block; empty past the end.
+    /// Replaces the content of `out` by the requests from number `number` (from 0) to the end of its
+    /// block. Past the end `out` is empty.
     ///
     /// # Errors
-    /// A damaged block.
+    /// The block is damaged.
     pub fn read_from(&mut self, number: u64, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let block = self.block_of(number).unwrap_or(self.index.len());
         let first = self.read_block(block, out)?;

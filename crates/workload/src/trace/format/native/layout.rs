@@ -7,10 +7,11 @@ use crate::Op;
 use crate::trace::format::check;
 use crate::trace::{Declared, Request};
 
-/// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
+/// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// Version 4 knows no streams, version 3 no clean events and no address space, version 2 no flushes either, version 1 no dirty
-/// events; their files are read as well. A file without streams is written as one of version 4.
+/// The newest version. Version 4 has no streams. Version 3 has no clean events and no address space
+/// either, version 2 no flushes, and version 1 no dirty events. All are read. A file without streams is
+/// written as version 4.
 pub(crate) const VERSION: u16 = 5;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
@@ -21,14 +22,16 @@ pub(crate) const INDEX_ENTRY: usize = 24;
 pub(crate) const TRAILER: usize = 40;
 pub(crate) const END_MAGIC: [u8; 8] = *b"FGC-END\n";
 
-/// Requests in a block as written: some 30 KB, so that a random access decodes little.
+/// The number of requests in a written block: some 30 KB, so that a random access decodes little.
 pub(crate) const BLOCK_REQUESTS: u32 = 4096;
-/// Requests in a block as read, so that a damaged count cannot ask for much memory.
+/// The largest number of requests in a block that is read, so that a damaged count cannot ask for much
+/// memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// A request takes a tag, perhaps a kind, at most four integers of at most ten bytes, and perhaps a stream.
+/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most four integers of at
+/// most ten bytes, and perhaps a stream.
 const MAX_REQUEST: usize = 43;
 
-/// What a block's header says.
+/// The contents of a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub payload: u32,
@@ -45,7 +48,7 @@ pub(crate) struct IndexEntry {
     pub first_time: u64,
 }
 
-/// What the trailer says.
+/// The contents of the trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trailer {
     pub index_byte: u64,
@@ -62,16 +65,16 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// What a file's header says.
+/// The contents of a file's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub version: u16,
-    /// Bytes that the drive offers which the trace was recorded from, if that is known.
+    /// The bytes of the drive that the trace was recorded from, if they are known.
     pub address_space: Option<u64>,
 }
 
 impl Header {
-    /// Whether requests have streams.
+    /// Returns `true` if requests may have streams.
     pub fn has_streams(&self) -> bool {
         self.version >= 5
     }
@@ -89,7 +92,7 @@ pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
     bytes
 }
 
-/// Checks a file's header and decodes it; says what is wrong with it.
+/// Checks a file's header and decodes it. An error is a message.
 pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if bytes.len() < HEADER {
         let found = bytes.len();
@@ -107,13 +110,13 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
         return Err("the header's checksum does not fit: the file is damaged".to_owned());
     }
-    // Zero before version 4, as where it is not known.
+    // Before version 4 the field is 0, as for an unknown size.
     let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
     Ok(Header { version, address_space })
 }
 
 impl BlockHeader {
-    /// The header's bytes, with the checksum over them and the payload.
+    /// Returns the header's bytes, with the checksum over them and the payload.
     pub fn bytes(&self, payload: &[u8]) -> [u8; BLOCK_HEADER] {
         let mut bytes = [0; BLOCK_HEADER];
         bytes[..4].copy_from_slice(&BLOCK_MAGIC);
@@ -126,7 +129,7 @@ impl BlockHeader {
         bytes
     }
 
-    /// Decodes a header; says what is wrong with it.
+    /// Decodes a header. An error is a message.
     pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         if bytes[..4] != BLOCK_MAGIC {
             return Err("found no block, expected the bytes 'BLK': the file is damaged");
@@ -148,12 +151,12 @@ impl BlockHeader {
     }
 }
 
-/// True if a block's checksum fits.
+/// Returns `true` if a block's checksum fits.
 pub(crate) fn block_fits(header: &[u8], payload: &[u8]) -> bool {
     block_crc(header, payload) == u32_at(header, 28)
 }
 
-/// The checksum of a block: its header up to the checksum, then its payload.
+/// Returns the checksum of a block: its header up to the checksum, then its payload.
 pub(crate) fn block_crc(header: &[u8], payload: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..28]);
@@ -215,7 +218,7 @@ impl Trailer {
     }
 }
 
-// Bits of a request's tag; the two lowest are the operation, or say that a kind follows.
+// Bits of a request's tag. The two lowest are the operation, or `KIND` if a byte with the kind follows.
 const KIND: u8 = 3;
 const DIRTY: u8 = 0;
 const FLUSH: u8 = 1;
@@ -227,8 +230,8 @@ const SAME_SIZE: u8 = 1 << 5;
 const MICROSECONDS: u8 = 1 << 6;
 const BACKWARDS: u8 = 1 << 7;
 
-/// The request before, which the next one is coded relative to. Each block starts afresh and can be
-/// read alone.
+/// The request before, relative to which the next one is coded. Each block starts afresh and can be read
+/// alone.
 #[derive(Debug)]
 pub(crate) struct Previous {
     time: u64,
@@ -265,7 +268,8 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The number in seven-bit groups at `at`, which moves behind it; `None` if there is none.
+/// Takes a number in seven-bit groups at `at`, and moves `at` behind it. Returns `None` if there is
+/// none.
 #[inline]
 pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -298,11 +302,12 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the coded form of the request of a block that follows `previous`, without its stream.
+/// Appends the coded form of the request that follows `previous` in a block, without its stream.
 pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
-    // Differences wrap, and so does the decoder: every pair of offsets is exact.
+    // Differences wrap here and in the decoder, so every pair of offsets is exact.
     let flush = request.op == Op::Flush;
-    // A flush has no place and no size: they are written as if they went on.
+    // A flush has no place and no size. Both are written as those of a sequential request of the same
+    // size.
     let (offset, size) =
         if flush { (previous.end, previous.size) } else { (request.offset, request.size) };
     let delta = offset.wrapping_sub(previous.end);
@@ -346,8 +351,8 @@ pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut 
     previous.update(request);
 }
 
-/// Appends the requests of a block of a file of this version and returns how many of them are flushes;
-/// `None` if the bytes are not such requests.
+/// Appends the requests of a block from a file of this version. Returns the number of flushes among
+/// them, or `None` if the bytes are not such requests.
 pub(crate) fn decode(
     version: u16,
     header: &BlockHeader,
@@ -358,7 +363,7 @@ pub(crate) fn decode(
     let mut flushes = 0;
     let mut previous = Previous::new(header.first_time);
     let mut at = 0;
-    // From version 5 on, a byte a request behind them all.
+    // From version 5 on, the requests are followed by a byte each for their streams.
     let streams = if version < 5 { 0 } else { header.requests as usize };
     let (payload, streams) = payload.split_at_checked(payload.len().checked_sub(streams)?)?;
     let first = out.len();
@@ -484,7 +489,7 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(decode(4, &header(&bytes, 3), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
-        // In a file of version 2 a dirty event has no kind.
+        // A dirty event has no kind in a file of version 2.
         let old = [first[0], 0, 2, 1];
         out.clear();
         assert_eq!(decode(2, &header(&old, 1), &old, &mut out), Some(0));
@@ -502,7 +507,7 @@ mod tests {
     }
 
     proptest! {
-        // Behind the checksum, where flipped bits do not lead: what a wrong writer could write.
+        // The payloads that only a wrong writer could make: flipped bits would fail the checksum.
         #[test]
         fn any_payload_is_decoded_or_refused(
             payload in prop::collection::vec(any::<u8>(), 0..200),

@@ -1,7 +1,7 @@
 //! `flashgc`: our own compact binary format. Versioned, checksummed, seekable.
 //!
-//! A file is a header, blocks, an index of the blocks, and a trailer; `docs/trace-formats.md` lays
-//! them out byte by byte, `layout` holds the same as code.
+//! A file is a header, blocks, an index of the blocks, and a trailer. `docs/trace-formats.md` lays them
+//! out byte by byte; `layout` has the same as code.
 
 mod file;
 pub(crate) mod layout;

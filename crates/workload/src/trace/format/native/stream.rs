@@ -1,4 +1,4 @@
-//! Reads a `flashgc` trace from start to end, compressed or not, and checks all of it.
+//! A reader of a `flashgc` trace from start to end, compressed or not, that checks all of it.
 
 use super::layout::{
     self, BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, HEADER, Header, INDEX_ENTRY, INDEX_HEADER,
@@ -10,7 +10,7 @@ use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
 use crate::trace::reader::ReadOptions;
 
-/// What to try when a file turns out to be damaged.
+/// The hint for a damaged file.
 pub(super) const DAMAGED_HINT: &str = "fetch the file again, or convert its source again";
 
 pub(in crate::trace::format) fn open(
@@ -33,7 +33,7 @@ struct Stream {
     header: Header,
     payload: Vec<u8>,
     blocks: u64,
-    /// Requests so far, and flushes among them.
+    /// The number of requests so far, and of flushes among them.
     requests: u64,
     flushes: u64,
     ended: bool,
@@ -86,7 +86,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Checks the index and the trailer, whose header was just read at `byte`.
+    /// Checks the index and the trailer. The index header was just read at `byte`.
     fn finish(&mut self, byte: u64, header: &[u8]) -> Result<(), TraceError> {
         let path = self.input.path.clone();
         let wrong = |message: &str| {

@@ -1,11 +1,11 @@
-//! Writes the `flashgc` format to anything that takes bytes; it never seeks.
+//! A writer of the `flashgc` format to anything that takes bytes. It never seeks.
 
 use std::io::{self, Write};
 
 use super::layout::{self, BLOCK_REQUESTS, BlockHeader, HEADER, IndexEntry, Trailer};
 use crate::trace::{Declared, Request};
 
-/// Writes a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
+/// A writer of a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
 /// and reads as cut off.
 pub struct NativeWriter<W> {
     out: W,
@@ -18,8 +18,8 @@ pub struct NativeWriter<W> {
 }
 
 impl<W: Write> NativeWriter<W> {
-    /// Starts a file with its header. A trace that is recorded from a drive says how many bytes that offers,
-    /// its address space: the pages of a replay then keep their numbers.
+    /// Starts a file with its header. The trace of a drive declares the drive's bytes as its address
+    /// space: the pages of a replay then keep their numbers.
     pub fn new(mut out: W, declared: Declared) -> io::Result<Self> {
         out.write_all(&layout::header(declared))?;
         Ok(Self {
@@ -61,7 +61,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(())
     }
 
-    /// Appends a block of requests that are coded already. None may be pending.
+    /// Appends a block of requests that are coded already. No request may be pending.
     pub(crate) fn write_coded(
         &mut self,
         requests: u32,
@@ -86,7 +86,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(())
     }
 
-    /// Writes the last block, the index and the trailer, and returns what was written to.
+    /// Writes the last block, the index and the trailer. Returns the writer that was given.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_block()?;
         let blocks = self.index.len() as u64;

@@ -4,34 +4,34 @@
 use crate::trace::format::native::layout::{block_crc, put, take, u32_at, u64_at};
 use crate::trace::reuse::Reference;
 
-/// First bytes of a file. As in PNG, the 0x89, the CR LF and the LF show a transfer in text mode.
+/// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(super) const MAGIC: [u8; 8] = *b"\x89FGP\r\n\x1a\n";
 const VERSION: u16 = 1;
 const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 const END_MAGIC: [u8; 4] = *b"END\0";
 
-/// Bytes of the header, of a block's header and of the end.
+/// The size of the header, of a block's header and of the end, in bytes.
 pub(super) const PIECE: usize = 32;
-/// References in a block, as written and at most as read.
+/// The number of references in a block, as written and at most as read.
 pub(super) const BLOCK_REFERENCES: usize = 1 << 16;
-/// A reference takes one integer of at most ten bytes.
+/// The largest number of bytes of a coded reference: one integer.
 const MAX_REFERENCE: usize = 10;
 
-/// What a file's header says.
+/// The contents of a file's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Bytes in a page; a power of two from 512 to 2^30.
+    /// The size of a page in bytes, a power of two from 512 to 2^30.
     pub page_size: u32,
-    /// References were left out that no LRU memory of so many pages would notice.
+    /// The size in pages of the smallest LRU memory to which the references left out make no difference.
     pub filter: u32,
 }
 
-/// What follows in a file.
+/// A part of a file after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// A block of so many references in so many bytes.
+    /// A block, with its numbers of references and of bytes.
     Block { references: u32, payload: u32 },
-    /// The end: references in the file, and the accesses that they stand for.
+    /// The end: the number of references in the file, and of the accesses that they stand for.
     End { references: u64, accesses: u64 },
 }
 
@@ -41,7 +41,7 @@ fn sealed(mut bytes: [u8; PIECE], payload: &[u8]) -> [u8; PIECE] {
     bytes
 }
 
-/// True if the checksum of a piece and its payload fits.
+/// Returns `true` if the checksum of a piece and its payload fits.
 pub(super) fn fits(piece: &[u8; PIECE], payload: &[u8]) -> bool {
     block_crc(piece, payload) == u32_at(piece, 28)
 }
@@ -56,7 +56,7 @@ impl Header {
         sealed(bytes, &[])
     }
 
-    /// Decodes a header; says what is wrong with it.
+    /// Decodes a header. An error is a message.
     pub fn parse(bytes: &[u8; PIECE]) -> Result<Self, String> {
         if bytes[..8] != MAGIC {
             return Err("found no header of page references".to_owned());
@@ -78,7 +78,7 @@ impl Header {
 }
 
 impl Piece {
-    /// The piece's bytes, with the checksum over them and the payload.
+    /// Returns the piece's bytes, with the checksum over them and the payload.
     pub fn bytes(&self, payload: &[u8]) -> [u8; PIECE] {
         let mut bytes = [0; PIECE];
         match *self {
@@ -96,7 +96,7 @@ impl Piece {
         sealed(bytes, payload)
     }
 
-    /// Decodes a piece, without its checksum; says what is wrong with it.
+    /// Decodes a piece, without its checksum. An error is a message.
     pub fn parse(bytes: &[u8; PIECE]) -> Result<Self, &'static str> {
         if bytes[..4] == END_MAGIC {
             return Ok(Self::End { references: u64_at(bytes, 8), accesses: u64_at(bytes, 16) });
@@ -114,7 +114,7 @@ impl Piece {
 }
 
 /// Appends the coded form of a block's references. Each is the difference of its page from the one
-/// before (0 at first), zigzag, then one bit for a write.
+/// before (from 0 at first) in zigzag, then one bit for a write.
 pub(super) fn encode(references: &[Reference], out: &mut Vec<u8>) {
     let mut previous = 0;
     for reference in references {
@@ -125,8 +125,8 @@ pub(super) fn encode(references: &[Reference], out: &mut Vec<u8>) {
     }
 }
 
-/// Hands on the references of a block to pages of `page_size` bytes that end below 2^63; `None` if the
-/// bytes are not such references.
+/// Passes the references of a block to `each`. Returns `None` if the bytes are no references to pages of
+/// `page_size` bytes that end below 2^63.
 pub(super) fn decode(
     references: u32,
     payload: &[u8],
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        // Behind the checksum, where flipped bits do not lead: what a wrong writer could write.
+        // The payloads that only a wrong writer could make: flipped bits would fail the checksum.
         #[test]
         fn any_payload_is_decoded_or_refused(
             payload in prop::collection::vec(any::<u8>(), 0..100),

@@ -1,7 +1,7 @@
 //! `pages`: our own compact format for references to memory. Versioned, checksummed.
 //!
-//! A file is a header, blocks, and an end; `docs/trace-formats.md` lays them out byte by byte,
-//! `layout` holds the same as code.
+//! A file is a header, blocks, and an end. `docs/trace-formats.md` lays them out byte by byte; `layout`
+//! has the same as code.
 
 mod layout;
 mod stream;

@@ -1,4 +1,4 @@
-//! Reads a `pages` trace from start to end, compressed or not, and checks all of it.
+//! A reader of a `pages` trace from start to end, compressed or not, that checks all of it.
 
 use flashgc_base::stream::NO_STREAM;
 
@@ -10,7 +10,7 @@ use crate::trace::input::Input;
 use crate::trace::lines::{Decoder, Recorded};
 use crate::trace::reader::ReadOptions;
 
-/// What to try when a file turns out to be damaged.
+/// The hint for a damaged file.
 const DAMAGED_HINT: &str = "fetch the file again, or record it again";
 
 pub(in crate::trace::format) fn open(
@@ -38,7 +38,7 @@ struct Stream {
     payload: Vec<u8>,
     blocks: u64,
     references: u64,
-    /// The accesses that all references stand for, once the end is reached.
+    /// The number of accesses that all references stand for, once the end is reached.
     end: Option<u64>,
 }
 

@@ -1,12 +1,12 @@
-//! Writes the `pages` format to anything that takes bytes; it never seeks.
+//! A writer of the `pages` format to anything that takes bytes. It never seeks.
 
 use std::io::{self, Write};
 
 use super::layout::{self, BLOCK_REFERENCES, Header, Piece};
 use crate::trace::reuse::Reference;
 
-/// Writes references in the `pages` format. Without [`finish`](Self::finish) the file has no end and
-/// reads as cut off.
+/// A writer of references in the `pages` format. Without [`finish`](Self::finish) the file has no end
+/// and reads as cut off.
 pub(crate) struct PagesWriter<W> {
     out: W,
     pending: Vec<Reference>,
@@ -44,12 +44,12 @@ impl<W: Write> PagesWriter<W> {
         Ok(())
     }
 
-    /// References written so far.
+    /// Returns the number of references written so far.
     pub fn references(&self) -> u64 {
         self.references + self.pending.len() as u64
     }
 
-    /// Writes the last block and the end, and returns what was written to.
+    /// Writes the last block and the end. Returns the writer that was given.
     pub fn finish(mut self, accesses: u64) -> io::Result<W> {
         self.write_block()?;
         let end = Piece::End { references: self.references, accesses };
