@@ -21,23 +21,23 @@ OPENINGS = {
     "crates/drive": 56,
     "crates/experiment": 128,
     "crates/ftl": 0,
-    "crates/hints": 84,
-    "crates/host": 26,
+    "crates/hints": 0,
+    "crates/host": 0,
     "crates/model": 0,
     "crates/python": 0,
     "crates/timed": 305,
-    "crates/workload": 186,
+    "crates/workload": 0,
     "python-papers/flashgc_papers": 0,
     "python/flashgc": 0,
 }
 
-#: Made from the help texts of options, which are no docstrings.
+#: Made from the help texts of options: no docstrings, and as long as there are options.
 MADE = "python/flashgc/keywords.py"
 
 #: The longest file of each folder, and its lines.
 LONGEST = {
     "crates": (729, "crates/workload/tests/trace_errors.rs"),
-    "python": (662, "python/flashgc/keywords.py"),
+    "python": (526, "python/flashgc/command/results.py"),
     "python-papers": (496, "python-papers/flashgc_papers/pgc/sweeps.py"),
     "tests": (845, "tests/test_sweep.py"),
 }
@@ -46,7 +46,7 @@ LONGEST = {
 LARGEST = (40, "crates/experiment/src/options/timed.rs: TimedConfig")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
-PHRASES = {"comes to": 32, "is of": 65, "told of": 28}
+PHRASES = {"comes to": 32, "is of": 60, "told of": 28}
 
 OPENING = r"(?:What|Whether|Where|How|Who|Which|When|The same|Of |That )"
 DOC = re.compile(r"\s*//(?:/(?!/)|!)")
@@ -152,7 +152,7 @@ def test_no_more_phrases_hide_their_subject() -> None:
 def test_no_file_becomes_the_longest() -> None:
     found: dict[str, tuple[int, str]] = {}
     for path, text in sources().items():
-        if (folder := path.split("/")[0]) in LONGEST and not path.endswith(".md"):
+        if (folder := path.split("/")[0]) in LONGEST and path != MADE:
             found[folder] = max(found.get(folder, (0, "")), (text.count("\n"), path))
     assert found == LONGEST, "split the longer file, or lower the bound to what is found"
 
