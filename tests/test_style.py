@@ -46,7 +46,7 @@ LONGEST = {
 LARGEST = (40, "crates/experiment/src/options/timed.rs: TimedConfig")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
-PHRASES = {"comes to": 32, "is of": 60, "told of": 28}
+PHRASES = {"comes to": 17, "is of": 39, "told of": 13}
 
 OPENING = r"(?:What|Whether|Where|How|Who|Which|When|The same|Of |That )"
 DOC = re.compile(r"\s*//(?:/(?!/)|!)")

@@ -39,7 +39,7 @@ def drives(asked: Experiment, places: Places) -> Iterator[dict[str, str]]:
     """Every combination of mapping, frontier, allocation, wear levelling, placement and victim.
 
     A mapping that chooses its own blocks is combined with no victim and no frontier. Raises
-    :class:`flashgc.ConfigError` where a value is of no mapping that is asked for.
+    :class:`flashgc.ConfigError` where a value fits no mapping that is asked for.
     """
     mappings, frontiers, placements, victims = (
         checked(find(key), asked, places) for key in ("mapping", "frontier", "placement", "victim")

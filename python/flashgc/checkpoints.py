@@ -79,7 +79,7 @@ def checkpoint(
 
 
 def configuration(resume: str) -> dict[str, Any]:
-    """The configuration of the runs that a checkpoint is of.
+    """Return the configuration in a checkpoint.
 
     Raises :class:`flashgc.ConfigError` where the file is no checkpoint of this version.
     """

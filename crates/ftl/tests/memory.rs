@@ -107,7 +107,7 @@ fn check(victim: &str, layout: Layout) {
     count(batch_bytes);
 }
 
-// One test: the count is of all threads together.
+// One test: the count is that of all threads together.
 #[test]
 fn layers_take_the_memory_that_they_say_they_need() {
     for (blocks, b, spare) in [(500, 16, 0.2), (3000, 8, 0.1), (300, 128, 0.1)] {

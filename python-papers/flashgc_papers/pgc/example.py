@@ -62,7 +62,7 @@ class Cost:
         return conclude(claim, measured, [row(label, claim.only_value, judge)])
 
 
-#: The states of the paper, each as a configuration that comes to it.
+#: The states of the paper, each as a configuration that reaches it.
 _STATES: dict[int, dict[str, Any]] = {
     0: {"preemption": "pgc", "warmup": "0", "requests": 1000},
     1: {"preemption": "pgc"},

@@ -257,7 +257,7 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: What may differ between the results of a comparison: the heading, and what it is of a result.
+#: What may differ between the results of a comparison: the heading, and its value of a result.
 VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("policy", lambda result: result.policy),
     ("preemption", lambda result: result.preemption),

@@ -137,7 +137,7 @@ def validate(
 
 
 def _policy(name: str, config: ModelConfig, blocks: int) -> str:
-    """The victim policy that the model is of."""
+    """The victim policy that the model describes."""
     policy = find(name).policy
     if policy is None:
         simulated = ", ".join(model.name for model in models() if model.policy)

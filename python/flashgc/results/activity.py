@@ -125,7 +125,7 @@ class OverTime:
 class Overload:
     """Requests that came faster than the drive could serve them.
 
-    A run is stopped if a million of them wait. One that comes to its end is overloaded if more than
+    A run is stopped if a million of them wait. One that ends is overloaded if more than
     a thousand requests, and more than a tenth of all, were not yet served when the last one
     arrived.
     """

@@ -26,9 +26,9 @@ class Rank:
     difference: float
     #: Half the 95% interval of the difference; ``None`` where it cannot be told.
     difference_ci95: float | None
-    #: What that interval is of: ``exact`` (the same finite writes and no random numbers), ``runs``,
-    #: ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two intervals
-    #: together), or ``none``.
+    #: The basis of that interval: ``exact`` (the same finite writes and no random numbers),
+    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
+    #: intervals together), or ``none``.
     basis: str
     #: Whether the difference from the least is inside its interval; never without one, or where it
     #: is exact.

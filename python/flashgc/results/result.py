@@ -31,7 +31,7 @@ class Result(Document):
     write_amplification_interval: tuple[float, float] | None
     #: Write amplification of each run.
     run_values: tuple[float, ...]
-    #: The bytes that this is of, by cause.
+    #: The bytes behind the write amplification, by cause.
     bytes: results.Bytes
     #: Writes of less than a mapping unit.
     short_writes: int

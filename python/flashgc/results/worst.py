@@ -62,7 +62,7 @@ class Worst(Shows):
     kind: str
     #: Its number in the order of arrival, from 0.
     number: int
-    #: The run that it is of, from 0.
+    #: The run that the request belongs to, from 0.
     run: int
     #: First byte.
     offset: int

@@ -1,4 +1,4 @@
-"""Runs simulations one call of the engine after another, and keeps each as it comes to its end."""
+"""Runs simulations one call of the engine after another, and keeps each as it ends."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 //! page that was never written or was discarded is infinitely hot. A host write counts after it was
 //! sorted.
 //!
-//! A segment is what comes to a class from when it opens a block until it opens the next: a block, on a
+//! A segment is all that a class takes from when it opens a block until it opens the next: a block, on a
 //! drive of one plane. First contents are segments of b pages in their order. The hotness of a segment is
 //! the writes of the pages that have their data there, divided by the sum of the times since the last
 //! ones. With several planes there may be more segments than a drive of one plane can have. Then a class

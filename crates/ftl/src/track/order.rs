@@ -90,7 +90,7 @@ impl Order {
 
     /// The blocks from the first to the last.
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
-        // No more steps than there are blocks, so that an audit of a broken list comes to an end.
+        // No more steps than there are blocks, so that an audit of a broken list ends.
         std::iter::successors(self.first(), |&block| self.after(block)).take(self.links.len())
     }
 }

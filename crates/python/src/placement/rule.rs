@@ -31,7 +31,7 @@ pub(super) struct Rule {
     pub(super) copied: Option<Verb>,
     pub(super) opened: Option<Verb>,
     pub(super) collected: Option<Verb>,
-    /// The events that wait to be told of many pages at once; `None` if every page is told at once.
+    /// The events that wait until many pages are told at once; `None` if every page is told at once.
     pub(super) untold: Option<RefCell<Untold>>,
     pub(super) takes_copies: Vec<bool>,
     pub(super) asks_for_zombies: bool,
