@@ -38,7 +38,7 @@ class Input(StrEnum):
     TRACE = "trace"
     #: Hardware or a program that nobody else has.
     RIG = "rig"
-    #: The same, checked on living software here: run only when it is named.
+    #: A statement checked on living software here: run only when it is named.
     LIVE = "live"
 
 
@@ -111,7 +111,7 @@ class Claim:
     rows: tuple[tuple[Cell, ...], ...] = ()
     #: Further published numbers by name.
     facts: Mapping[str, Any] = field(default_factory=dict)
-    #: What a reader should know about the published figures.
+    #: A note for readers about the published figures.
     note: str = ""
 
     @property

@@ -152,7 +152,7 @@ def _check_verb(
         raise PolicyError(f"{place(method)}{name}: {verb}{signature}: {error}; {hint}") from None
 
 
-#: What checks a policy, by the key of its option.
+#: The function that checks a policy, by the key of its option.
 CHECKS: dict[str, Callable[[object, str], None]] = {
     "victim": check,
     "placement": check_placement,

@@ -9,7 +9,7 @@ from flashgc._core import ConfigError
 
 T = TypeVar("T")
 
-#: Where a value came from: the option or the line of the file, by the value's path.
+#: The place of a value: the option or the line of the file, by the value's path.
 Places = Mapping[str, str]
 
 

@@ -17,7 +17,7 @@ class Column:
     """A column of a table."""
 
     heading: str
-    #: Whether it has figures, which stand at the right.
+    #: True if it has figures, which stand at the right.
     is_figure: bool = False
 
 
@@ -25,13 +25,13 @@ class Column:
 class Shown:
     """The line and the table of a result."""
 
-    #: What it says, in one line.
+    #: The result in one line.
     line: str
     #: Cells of the table, row by row.
     rows: Sequence[Sequence[str]]
     #: Its columns; empty for names and values, which need no headings.
     columns: Sequence[Column] = ()
-    #: What a reader should know, below the table.
+    #: Notes for readers, below the table.
     notes: Sequence[str] = ()
 
 

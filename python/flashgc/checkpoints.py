@@ -14,7 +14,7 @@ from flashgc._core import ConfigError
 #: Seconds of a unit of time.
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
-#: What looks like a setting after the file's name.
+#: Text that looks like a setting after the file's name.
 _SETTING = re.compile(r",\s*([a-z_-]+)=[^,/]*$", re.IGNORECASE)
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")

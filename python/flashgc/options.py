@@ -39,9 +39,9 @@ class Option:
     key: str
     #: Its name on the command line, without the hyphens before it.
     flag: str
-    #: What a value is, with its unit.
+    #: The kind of a value, with its unit.
     kind: str
-    #: What help texts call the value.
+    #: The word for the value in help texts.
     metavar: str
     #: The default as typed, or in words; empty if there is none.
     default: str
@@ -56,7 +56,7 @@ class Option:
     range: tuple[int, int] | None
     #: ``all``, or the kind of drive that it applies to.
     drives: str
-    #: What to do on other drives; empty if there is nothing to say.
+    #: The advice for other drives; empty if there is none.
     instead: str
     #: Several values make several configurations to compare.
     several: bool
@@ -102,7 +102,7 @@ class TenantKey:
     """A key of a tenant."""
 
     name: str
-    #: What help texts call the value.
+    #: The word for the value in help texts.
     metavar: str
     #: The default as typed, or in words; empty where it must be given.
     default: str

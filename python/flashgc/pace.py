@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from flashgc._core import Control
 
-#: What shows progress: the share done, what is done, how many, and of what.
+#: A function that shows progress: the share done, what is done, how many, and of what.
 Show = Callable[[float, str, int, str], None]
 
 

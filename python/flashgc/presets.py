@@ -25,7 +25,7 @@ class Device:
     name: str
     #: One line.
     summary: str
-    #: Where its figures come from.
+    #: The source of its figures.
     source: str
     #: Values of keys, by section.
     values: Mapping[str, Mapping[str, Scalar]]

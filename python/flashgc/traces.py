@@ -40,7 +40,7 @@ class Converted(Document):
     skipped: int
     #: The format that was read.
     format: str
-    #: What a person should know about how the file was read.
+    #: Notes for people on how the file was read.
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Json]:
@@ -217,7 +217,7 @@ class Trace:
     format: str | None = None
     #: Bytes added to every offset before it is cut into pages.
     alignment_offset: int | str = 0
-    #: What to do about a bad line.
+    #: The treatment of a bad line.
     on_bad_line: Literal["stop", "skip"] = "stop"
     #: The devices to read, by the trace's numbers (``"0,3"``) or, for one of Linux, as
     #: ``"MAJOR:MINOR"``; ``None`` for all.

@@ -75,7 +75,7 @@ POLICIES = {
     "EIGC": ("eigc",),
     "BSGC": ("bsgc",),
 }
-#: What tells the policy from the allocation: every policy with SFL.
+#: The runs that tell the policy from the allocation: every policy with SFL.
 WITH_SFL = {
     "SFL+GA": ("greedy", "sfl"),
     "SFL+CB": ("cost-benefit:age=last_invalidate", "sfl"),

@@ -41,7 +41,7 @@ PRINTED = {
 }
 #: Allocations beside FIFO with the same policy.
 ALLOCATED = (("LIF+EIGC", "FIFO+EIGC"), ("SFL+BSGC", "FIFO+BSGC"))
-#: Whether more of a figure is better.
+#: For each figure, True if more of it is better.
 _MORE = {"first failure": True, "system failure": True}
 
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 ENDURANCE = 100
 
-#: What the drive holds at first: its pages in order, in any order (hot and cold pages share blocks
-#: from the start), or nothing.
+#: The first contents of the drive: its pages in order, in any order (hot and cold pages share
+#: blocks from the start), or nothing.
 FILLS = ("empty", "sequential", "random")
-#: What "hot ratio 15%" of a normal distribution says; see :func:`hot_of`.
+#: The readings of "hot ratio 15%" of a normal distribution; see :func:`hot_of`.
 SKEWS = ("area", "sigma", "half-sigma", "fitted")
 #: Copies have a block of their own, or share that of the host's writes. Garbage is collected below
 #: 5% free: of all blocks, or of the 307 reserved ones.
@@ -95,7 +95,7 @@ class Surrounding:
         return f"{self.fill}, {self.skew}, {self.frontier}"
 
 
-#: That of the other claims.
+#: The surrounding of the other claims.
 USUAL = Surrounding("empty", "area", f"pool:low={LOW}")
 #: As skewed as GA's published response times.
 FITTED_EMPTY = replace(USUAL, skew="fitted")

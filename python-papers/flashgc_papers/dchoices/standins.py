@@ -41,11 +41,11 @@ PAGES = 200_000
 RUN = 64
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"
-#: How far the requests of a file may be from those of the published trace for it to be that trace.
+#: The largest distance between the requests of a file and those of the trace that it is taken for.
 WHOLE = 0.01
 
-#: How the requests of a trace are counted: section 5 rounds offsets down to a page and splits by
-#: size, once for all of its tables. Statistics count so, and drives in addition leave out what lies
+#: The counting of a trace's requests: section 5 rounds offsets down to a page and splits by size,
+#: once for all of its tables. Statistics count so, and drives in addition leave out what lies
 #: beyond their U = b floor(x/b) pages.
 COUNTED: Literal["rounded"] = "rounded"
 REPLAYED = "rounded+floor"
@@ -133,7 +133,7 @@ class Found:
     path: Path
     #: Its statistics as the paper counts.
     stat: TraceStat
-    #: What that counting makes of it, beside the other one.
+    #: The counts of it by that counting, beside the other one.
     counted: str
 
 
@@ -141,9 +141,9 @@ class Found:
 class Missing:
     """A trace that is not there."""
 
-    #: What was found instead.
+    #: The finding instead.
     why: str
-    #: What the paper's counting makes of the parts that were found.
+    #: The counts by the paper's counting of the parts that were found.
     counted: tuple[str, ...] = ()
 
 

@@ -53,7 +53,7 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
     "request size (KB)": ((8, 16, 32, 64), "size", "exponential:{:g}KiB"),
     "footprint (%)": ((6.25, 12.5, 25, 50, 100), "footprint", "{:g}%"),
 }
-#: Of these the slides say which way the gain grows; of the size the extended paper does.
+#: Sweeps for which the slides say which way the gain grows; the extended paper says how much.
 DIRECTED = tuple(SWEEPS)[:3]
 
 

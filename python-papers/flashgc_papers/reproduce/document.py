@@ -22,17 +22,17 @@ class Reproduction:
     """The outcomes of all claims that were asked for."""
 
     size: Size
-    #: What was asked for; empty for everything.
+    #: The claims that were asked for; empty for everything.
     what: tuple[str, ...]
     version: str
     papers: Mapping[str, Paper]
     outcomes: tuple[Outcome, ...]
-    #: What was measured, by the claim's id.
+    #: The measurements, by the claim's id.
     measured: Mapping[str, Measured]
     interrupted: bool
-    #: What could not be run because of an error, by the claim's id.
+    #: The errors of claims that could not be run, by the claim's id.
     failed: Mapping[str, str]
-    #: Whether wrong engines were asked for the same.
+    #: True if wrong engines were asked for the same.
     mutants: bool = False
 
     @property

@@ -36,7 +36,7 @@ from flashgc_papers.reproduce.verdicts import Verdict
 #: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
-#: How an engine with the faults in its code is built, from a clone.
+#: The command that builds an engine with the faults in its code, from a clone.
 BUILD = (
     "cargo build --release -p flashgc-python --features mutants "
     "&& cp target/release/lib_core.so python/flashgc/_core.abi3.so"
@@ -49,12 +49,12 @@ class Mutant:
 
     #: As the page names it: ``random victims``.
     name: str
-    #: What is wrong, as a sentence without its full stop.
+    #: The fault, as a sentence without its full stop.
     what: str
-    #: What becomes of a simulation. Where the fault is in the code, those it touches come back as
-    #: they are.
+    #: The changed options of a simulation. Where the fault is in the code, those it touches come
+    #: back as they are.
     options: Change
-    #: What becomes of the parameters of a model.
+    #: The changed parameters of a model.
     params: Change = lambda _: None
     #: The name of the fault in the engine; empty where another configuration is all there is.
     engine: str = ""

@@ -47,12 +47,12 @@ def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
 class Computation:
     """Anything that is computed rather than simulated: a model, the statistics of a trace."""
 
-    #: What to type to get it alone; empty if there is no such command.
+    #: The command that gives it alone; empty if there is none.
     command: str
     call: Callable[[], Any]
     #: Expected seconds on one core, for the progress bar.
     seconds: float = 0.1
-    #: Of a model: its parameters, and what makes the computation with others.
+    #: The parameters of a model, and the function that makes the computation with others.
     params: Mapping[str, Any] = field(default_factory=dict)
     remade: Callable[..., Computation] | None = None
 
@@ -97,7 +97,7 @@ class Task:
     computations: Mapping[str, Computation] = field(default_factory=dict)
     #: The size in words: blocks, lengths, runs.
     settings: str = ""
-    #: What this size leaves out of the published experiment; empty if nothing.
+    #: The parts of the published experiment that this size leaves out; empty if none.
     left_out: str = ""
     #: Why nothing can be run at all; empty if it can.
     not_run: str = ""
@@ -153,7 +153,7 @@ class Measured:
 class Row:
     """A line of a claim's table: one published statement, and what was measured."""
 
-    #: What it is about: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
+    #: The subject of the row: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
     label: str
     #: The published value, or the statement in words.
     published: float | str
@@ -162,11 +162,11 @@ class Row:
     why: str
     #: The paper's own half width, where it gives one; it does not enter the verdict.
     published_ci95: float | None = None
-    #: What stood in for the published input; empty if nothing. Such a row is met in kind at best.
+    #: The stand-in for the published input; empty if none. Such a row is met in kind at best.
     stand_in: str = ""
-    #: What the value is without any effect: 100 for percents of something else, 1 for a ratio. A
-    #: published number that is met in kind must be met in the size of its effect; ``None`` where
-    #: the row's own judgement has looked at that.
+    #: The value without any effect: 100 for percents of something else, 1 for a ratio. A published
+    #: number that is met in kind must be met in the size of its effect; ``None`` where the row's
+    #: own judgement has looked at that.
     base: float | None = 0.0
 
     @property
@@ -201,7 +201,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
-    #: How many of the first columns say what a row is about.
+    #: The number of first columns that say what a row is about.
     keys: int = 1
 
     @property
@@ -255,11 +255,11 @@ class Outcome:
     verdict: Verdict
     #: One or two sentences.
     why: str
-    #: What the labels of the rows are.
+    #: The heading of the rows' labels.
     heading: str = ""
     rows: tuple[Row, ...] = ()
     figures: tuple[Figure, ...] = ()
-    #: What a reader should know: findings, things that are odd.
+    #: Notes for readers: findings, things that are odd.
     notes: tuple[str, ...] = ()
     #: Wrong engines that were asked for the same.
     trials: tuple[Trial, ...] = ()

@@ -119,7 +119,7 @@ def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
     return Judgement(Verdict.MISSED, f"{text}: not less")
 
 
-#: How many times larger or smaller than published an effect of the same size in kind may be.
+#: The factor by which an effect of the same size in kind may differ from the published one.
 ROUGHLY = 1.5
 
 

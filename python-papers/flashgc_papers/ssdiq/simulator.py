@@ -41,7 +41,7 @@ WRITES = 10
 class _Column:
     """A column of published figures, a row for each skew, compared within the tolerance."""
 
-    #: What our value is, for the figure.
+    #: The kind of our value, for the figure.
     ours = "simulation"
 
     def value(self, measured: Measured, workload: str) -> Value:

@@ -27,8 +27,9 @@ SPARE = "5.7%"
 BANKS = 4
 #: 5.12 GB.
 WRITES = 312_500
-#: What reaches a drive of it from a cache that is empty at first: the rest is overwritten in the
-#: cache, or still dirty at the end. Measured: see the reads and writes of Table 3's simulations.
+#: The writes that reach a drive of it from a cache that is empty at first: the rest is overwritten
+#: in the cache, or still dirty at the end. Measured: see the reads and writes of Table 3's
+#: simulations.
 REACHING = 184_000
 #: Requests a second, and pages the drive writes a second: the host's clock, as the drive has none.
 RATE, SPEED = 10_000, 1_000

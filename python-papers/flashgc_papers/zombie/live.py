@@ -49,7 +49,7 @@ PLANS = {
 
 Session = dict[str, Any]
 
-#: What a session says, beside its write amplification: the names of columns, and where it is.
+#: The columns of a session beside its write amplification: their names, and the places of values.
 COLUMNS = {
     "share of dirty pages known": ("known_share",),
     "share of zombies among copies": ("copied_zombies_share",),

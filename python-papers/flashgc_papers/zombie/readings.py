@@ -33,7 +33,7 @@ from flashgc_papers.zombie.experiment import (
 )
 from flashgc_papers.zombie.figures import FOUR
 
-#: What each changes of the usual one.
+#: The change of each from the usual one.
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "usual": {},
     "flushed by the age of each page": {"host": ",expiry=page"},

@@ -13,7 +13,7 @@ from flashgc.units import format_size
 
 #: Columns of the page, characters of a policy's name, and reasons of each kind that are shown.
 WIDTH, NAME, REASONS = 80, 30, 10
-#: What is said of volumes without a result, by status.
+#: The words for volumes without a result, by status.
 _STATUSES = {
     "cannot": "cannot be",
     "idle": "never collect",

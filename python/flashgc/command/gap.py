@@ -22,7 +22,7 @@ from flashgc.command.options import (
 from flashgc.foresight.couples import USUAL
 from flashgc.foresight.task import ERRORS, SIGMAS, UNUSED
 
-#: Where finished simulations are kept if nobody says otherwise.
+#: The folder of finished simulations by default.
 FOLDER = "flashgc-gap"
 
 

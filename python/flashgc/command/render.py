@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flashgc.command.terminal import Screen
     from flashgc.results import Result
 
-    #: Where output goes, and what is made for it.
+    #: The place of output, and what is made for it.
     Console: TypeAlias = "Plain | Screen"
     AnyTable: TypeAlias = "Table | Decorated"
 

@@ -95,8 +95,8 @@ def show_run(result: Result) -> None:
     stream_tables.show_streams(out, result)
 
 
-#: What configurations may differ in beside the policy: heading, side, most characters of a screen,
-#: and what is shown.
+#: Parts in which configurations may differ beside the policy: heading, side, most characters of a
+#: screen, and the text.
 VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
     ("frontier", LEFT, 12, lambda result: result.frontier),
     ("scheme", LEFT, 12, lambda result: result.scheme or "-"),
@@ -195,7 +195,7 @@ def _is_doubtful(result: Result) -> bool:
     return has_state and result.measured and not result.steady
 
 
-#: What the columns of a comparison mean.
+#: The meaning of the columns of a comparison.
 LEGEND = "copies: per byte written; prog/s: page programs a core"
 
 

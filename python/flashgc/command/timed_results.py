@@ -257,7 +257,7 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: What may differ between the results of a comparison: the heading, and its value of a result.
+#: Parts in which the results of a comparison may differ: the heading, and the value of a result.
 VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("policy", lambda result: result.policy),
     ("preemption", lambda result: result.preemption),
@@ -266,7 +266,7 @@ VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
 )
 #: Said where differences have no interval.
 NO_INTERVAL = "One run: no interval, so that differences are not judged"
-#: What the columns of a comparison mean.
+#: The meaning of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
 

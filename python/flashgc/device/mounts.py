@@ -25,7 +25,7 @@ MAKERS: dict[str, tuple[str, ...]] = {
 #: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
 _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 
-#: How often and how long a busy mount is asked to go, in seconds.
+#: The interval at which a busy mount is asked to go, and the longest time, in seconds.
 PAUSE, PATIENCE = 0.1, 10.0
 
 

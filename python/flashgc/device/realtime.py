@@ -32,7 +32,7 @@ OPTIONS = (
 #: Mappings of pages that a timed drive has.
 MAPPINGS = ("page", "dftl")
 
-#: What the file of a drive says of its policies, by the options of the timed drive.
+#: The policies that the file of a drive names, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
 #: The clock as the engine takes it: a configuration as JSON, how much slower it is, and how often

@@ -24,7 +24,7 @@ class Replay:
     host_pages: int
     copied_pages: int
     erases: int
-    #: Whether it is the policy that the drive was served with.
+    #: True if it is the policy that the drive was served with.
     was_served: bool
 
 

@@ -16,7 +16,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device.drive import Device
 
-#: What the address of a Unix socket begins with.
+#: The beginning of the address of a Unix socket.
 UNIX = "unix:"
 
 #: The options of the server for a clock.
@@ -29,20 +29,20 @@ class Fronts:
 
     #: The folder in which the drive's bytes are a file.
     fuse: Path | None = None
-    #: Where the NBD protocol is spoken: ``HOST:PORT`` or ``unix:PATH``.
+    #: The address of the NBD server: ``HOST:PORT`` or ``unix:PATH``.
     nbd: str | None = None
     #: The socket to which the monitor of a virtual machine connects.
     vhost_user: Path | None = None
-    #: Where the page is: ``HOST:PORT``.
+    #: The address of the page: ``HOST:PORT``.
     http: str | None = None
-    #: Whether these may be addresses that other machines reach.
+    #: True if these may be addresses that other machines reach.
     listen_anywhere: bool = False
     #: The trace into which requests are recorded.
     record: Path | None = None
     durability: str | None = None
     #: The clock of a drive that answers when a timed drive would.
     clock: tuple[str, float, float] | None = None
-    #: Whether the code that the drive's file names may run.
+    #: True if the code that the drive's file names may run.
     allow_python: bool = False
 
     def words(self) -> list[str]:

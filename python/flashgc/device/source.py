@@ -7,7 +7,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-#: What a block is, by the numbers of :attr:`Blocks.state`.
+#: The states of a block, by the numbers of :attr:`Blocks.state`.
 STATES = ("erased", "open", "closed", "bad")
 
 

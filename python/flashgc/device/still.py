@@ -20,7 +20,7 @@ from flashgc.units import format_count, format_size
 
 ERASED, OPEN, CLOSED, BAD = range(len(STATES))
 
-#: What the colour of a cell says, by the name of the view.
+#: The meaning of a cell's colour, by the name of the view.
 VIEWS = {
     "valid": "valid pages",
     "class": "class of data",

@@ -15,7 +15,7 @@ from flashgc import _core, _engine
 from flashgc._core import ConfigError, Control
 from flashgc.kept import Contents
 
-#: What makes a volume: all requests to a number, or a file.
+#: The kinds of volume: all requests to a number, or a file.
 BY = ("volume", "file")
 #: Keys of a trace that say how its file is read. A volume's file was read when it was made.
 _READING = ("format", "on_bad_line", "devices", "blkparse_action", "relations")

@@ -40,7 +40,7 @@ class Sent:
     cancelled: int = 0
     #: Pages that were not told: the drive was away, or had just come back.
     lost: int = 0
-    #: How often the drive came back.
+    #: The number of times that the drive came back.
     reconnections: int = 0
     #: Seconds waited for the drive's answers.
     seconds: float = 0.0
@@ -62,7 +62,7 @@ class Link(Closing):
         self._moments: deque[int] = deque(maxlen=KEPT)
         self._tried = 0.0
         self.sent = Sent()
-        #: Whether the drive's policies use hints.
+        #: True if the drive's policies use hints.
         self.heeds_hints = self._client.heeds_hints()
 
     def close(self) -> None:

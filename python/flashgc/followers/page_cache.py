@@ -14,7 +14,7 @@ from flashgc.device._closing import Closing
 from flashgc.followers.link import Link, Sent
 from flashgc.followers.place import IN_PLACE
 
-#: Where a kernel with tracepoints tells of them; the second place is that of older systems.
+#: The folders of tracepoints in the kernel; the second one is that of older systems.
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 #: The tracepoint without which nothing is known of ext4.
@@ -45,7 +45,7 @@ class Followed:
     cancelled: int
     #: Zombies of the drive.
     zombies: int
-    #: What was sent to the drive.
+    #: The hints that were sent to the drive.
     sent: Sent
 
 

@@ -72,7 +72,7 @@ class Server:
     folder: Path
     #: The name of its folder in every tablespace.
     catalog: str
-    #: Whether `pg_buffercache` is there.
+    #: True if `pg_buffercache` is there.
     has_truth: bool
 
 
@@ -132,11 +132,11 @@ class Hints:
         self._device = self._find()
         self.link = Link(file)
         self._follower = self._new_follower()
-        #: What followers counted before this one.
+        #: The counts of followers before this one.
         self._counted: dict[str, int] = {}
         self._begin = time.monotonic()
         self._cpu = time.process_time()
-        #: How often the log had to be begun anew, and why the last time.
+        #: The number of times that the log had to be begun anew, and the reason of the last one.
         self.restarts = 0
         self.trouble: str | None = None
         self._lag = 0

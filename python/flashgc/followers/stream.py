@@ -37,10 +37,10 @@ def load() -> ModuleType:
 class Message:
     """A piece of the log."""
 
-    #: Where it lies, in bytes since the log began.
+    #: Its place, in bytes since the log began.
     at: int
     log: bytes
-    #: When the server sent it, in seconds since the epoch.
+    #: The time at which the server sent it, in seconds since the epoch.
     sent: float
     #: Bytes of the log that the server had behind this piece.
     lag: int

@@ -6,7 +6,7 @@ import math
 
 from flashgc.foresight.outcome import ONLINE, PREDICTOR, Gap, Row
 
-#: What errors are independent between, in words.
+#: The owners of independent errors, in words.
 _ERRORS = {"write": "", "request": " a request"}
 
 

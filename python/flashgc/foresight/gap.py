@@ -23,7 +23,7 @@ from flashgc.simulation import given_values
 from flashgc.traces import Trace
 from flashgc.tuning.simulations import Outcome, Progress, Simulations, Wanted, folder_of
 
-#: How much longer a run takes that looks ahead.
+#: The factor by which a run takes longer that looks ahead.
 _AHEAD = 2.0
 
 

@@ -18,7 +18,7 @@ from flashgc.foresight.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.options import OPTIONS, find
 from flashgc.registry import placements, request_generators
 
-#: What rows differ in, and what a comparison with foresight has no use for.
+#: Options that the rows set, and that a comparison with foresight has no use for.
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
     *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
@@ -26,7 +26,7 @@ UNUSED = (
 )  # fmt: skip
 #: Errors of predictors, if nobody says otherwise.
 SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: Whose errors are independent.
+#: The owners of independent errors.
 ERRORS = ("write", "request", "both")
 #: The victim policy of those that look ahead.
 VICTIM = "cost-benefit"

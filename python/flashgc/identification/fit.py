@@ -32,12 +32,12 @@ class Fit:
     spare: float
     #: Measured over simulated values; 1 where the absolute value counts.
     scale: float
-    #: What the drive would measure, a value a point.
+    #: The measurements that the drive would give, a value a point.
     predicted: tuple[float, ...]
     #: Predicted over measured, minus 1.
     errors: tuple[float, ...]
     chi_square: float
-    #: Whether the best spare factor is the least or the largest that was simulated.
+    #: True if the best spare factor is the least or the largest that was simulated.
     at_least: bool
     at_most: bool
 

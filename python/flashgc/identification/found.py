@@ -64,7 +64,7 @@ class Further:
     """A measurement that was not made, and what the remaining explanations say of it."""
 
     workload: str
-    #: What each predicts, in the order of the ranking.
+    #: The prediction of each, in the order of the ranking.
     predicted: tuple[float, ...]
 
     @property
@@ -100,7 +100,7 @@ class WhatIf:
     scheme: str
     spare: float
     workloads: tuple[str, ...]
-    #: What the best explanation predicts for the drive as it is, and as it would be.
+    #: The best explanation's predictions for the drive as it is, and as it would be.
     now: tuple[float, ...]
     then: tuple[float, ...]
     #: Least and most change among the explanations that cannot be told apart: then over now.
@@ -115,7 +115,7 @@ class Identified(Shows):
     drives: tuple[Drive, ...]
     #: The best first; empty where the work was stopped before any scheme was simulated.
     ranking: tuple[Ranked, ...]
-    #: Whether the best explains every point within the errors of measurement and simulation.
+    #: True if the best explains every point within the errors of measurement and simulation.
     is_explained: bool
     further: tuple[Further, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
@@ -199,12 +199,12 @@ class Identification(Document):
     """The explanations of each of the drives that were measured."""
 
     drives: tuple[Identified, ...]
-    #: Whether only the shape of the curves was compared.
+    #: True if only the shape of the curves was compared.
     relative: bool
     #: Simulations that were run, and that an earlier call had kept.
     simulated: int
     found: int
-    #: Whether Ctrl-C stopped it: schemes without a whole curve are missing.
+    #: True if Ctrl-C stopped it: schemes without a whole curve are missing.
     interrupted: bool
     #: Why finished simulations were not kept; ``None`` if they were.
     unkept: str | None

@@ -40,7 +40,7 @@ class Change:
     #: ``None`` to keep the one there is; without a frontier, that is kept.
     scheme: str | None
     spare: float | None
-    #: Whether the spare factor is added to the one there is.
+    #: True if the spare factor is added to the one there is.
     is_added: bool
 
     def of(self, scheme: Scheme, spare: float) -> tuple[Scheme, float]:

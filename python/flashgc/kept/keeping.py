@@ -41,7 +41,7 @@ class Keeping:
         #: The file.
         self.path = path
         self._work, self._option, self._expect = work, option, expect
-        #: How many of the results were found.
+        #: The number of results that were found.
         self.found = 0
         #: Why the file does not have all results now; ``None`` where it does.
         self.error: OSError | None = None

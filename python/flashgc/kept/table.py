@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flashgc.sweeps.outcome import Sweep
 
 Row = Mapping[str, Any]
-#: What has rows.
+#: Sources of rows.
 Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Row]"
 
 _CONDITION = re.compile(r"\s*([\w-]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")

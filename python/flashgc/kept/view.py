@@ -42,7 +42,7 @@ class Point:
     #: The 95% interval of ``y``; ``None`` where it is not known.
     low: float | None = None
     high: float | None = None
-    #: How many rows it is the mean of.
+    #: The number of rows behind the mean.
     count: int = 1
     #: Options that tell it from other points of its line, in a Pareto picture.
     at: Mapping[str, Any] | None = None
@@ -78,9 +78,9 @@ class View:
     by: str | None
     panels: str | None
     panes: tuple[Pane, ...]
-    #: Whether the horizontal axis has numbers.
+    #: True if the horizontal axis has numbers.
     numeric: bool
-    #: What a reader should know: what was averaged, and what has no result.
+    #: Notes for readers: what was averaged, and what has no result.
     notes: tuple[str, ...]
 
 

@@ -15,7 +15,7 @@ from flashgc.units import format_count, format_duration, format_size
 #: Values of an option that are listed; of more, the first and the last.
 LISTED = 12
 
-#: What became of a cell, in the words of the page.
+#: The outcomes of a cell, in the words of the page.
 STATUSES = {
     "result": "results",
     "failed": "failed",
@@ -28,7 +28,7 @@ STATUSES = {
 class Asked:
     """The head of the page, in words."""
 
-    #: How many cells have each status, in the words of the page.
+    #: The number of cells with each status, in the words of the page.
     counts: dict[str, int]
     #: Options that vary, each with its values in words, and how many there are.
     axes: list[tuple[str, list[str], int]]
@@ -41,7 +41,7 @@ class Asked:
     absent: int
     #: Version and build of the engine, and how many cells are of it.
     engines: list[tuple[str, str, int]]
-    #: When results were made, and for how long all of it was computed.
+    #: The times at which results were made, and the computing time of all of it.
     made: str
     seconds: str
     #: Files that results were made from: name, size and digest.

@@ -16,7 +16,7 @@ from flashgc.units import format_count, format_duration, format_share, format_si
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: What is known of each row beside options and figures, in the order of the columns.
+#: The columns of each row beside options and figures, in order.
 ABOUT = ("status", "reason", "work", "seconds", "made", "version", "engine", "key", "command")
 #: Titles of columns that :func:`flashgc.kept.wording.label` does not know.
 _TITLES = {
@@ -36,7 +36,7 @@ class Column:
     #: ``share``, ``size``, ``count``, ``number``, ``exact`` (four places), ``seconds``, ``time``,
     #: ``flag`` or ``text``.
     show: str
-    #: Whether rows differ in it.
+    #: True if rows differ in it.
     varied: bool
     values: Sequence[Any]
 

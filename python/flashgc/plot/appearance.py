@@ -25,7 +25,7 @@ class Appearance:
     groups: Mapping[str, Look]
     #: Dashes by label, where they are the labels'.
     dashes: Mapping[str, LineStyleType]
-    #: Whether a label says of what kind a series is, and only its group what it shows.
+    #: True if a label says of what kind a series is, and only its group what it shows.
     by_group: bool
 
     @classmethod

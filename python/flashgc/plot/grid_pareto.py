@@ -19,7 +19,7 @@ from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
 
-#: How much of its colour a point has that another one betters.
+#: The opacity of a point that another one betters.
 _PALE = 0.35
 
 

@@ -77,7 +77,7 @@ _current = ContextVar("flashgc.plot.style", default=_DEFAULT)
 #: Pixels an inch on a page of HTML.
 PAGE_DPI = 96
 
-#: What each picture was made for, for matplotlib makes some of it when it is saved.
+#: The style of each picture, for matplotlib makes some of it when it is saved.
 _made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
 
 #: Matplotlib's settings belong to the process; only one thread may change them at a time.

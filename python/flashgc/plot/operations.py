@@ -30,7 +30,7 @@ _FIRST_CHANNEL = 10
 #: Everything else: polls, suspends.
 _OTHER = "other"
 KIND_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
-#: How strong the colour of a collection's operation is.
+#: The opacity of a collection's operation.
 PALE = 0.4
 #: Rows that a page has room for.
 MOST_ROWS = 40

@@ -9,13 +9,13 @@ from pathlib import Path
 from flashgc.device import programs as system
 from flashgc.postgres import PostgresError
 
-#: Where Debian and its kin keep the programs, one folder a version.
+#: The folder of the programs on Debian and its kin, one folder a version.
 VERSIONS = Path("/usr/lib/postgresql")
 
 #: Programs that only talk to a server.
 CLIENTS = ("psql", "pgbench")
 
-#: What psql ends with where it does not reach the server.
+#: The exit code of psql where it does not reach the server.
 UNREACHABLE = 2
 
 #: Characters of a program's words that a message quotes, from their end.

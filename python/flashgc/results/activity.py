@@ -79,7 +79,7 @@ class Slc:
     folded_pages: int
     #: Blocks folded; among the collections.
     folds: int
-    #: Of these, begun by idle dies.
+    #: Folds among these that idle dies began.
     idle_folds: int
     #: Pages that the host read from the cells of the region.
     reads: int

@@ -30,12 +30,12 @@ class Rank:
     #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
     #: intervals together), or ``none``.
     basis: str
-    #: Whether the difference from the least is inside its interval; never without one, or where it
+    #: True if the difference from the least is inside its interval; never without one, or where it
     #: is exact.
     inside_noise: bool
     #: The result itself.
     result: Result
-    #: What the result is called where results of several files are ranked; else empty.
+    #: The name of the result where results of several files are ranked; else empty.
     name: str = ""
 
 
@@ -162,7 +162,7 @@ class Comparison(Document):
         return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
 
 
-#: What the results of a comparison may differ in beside the policy: heading, and the value.
+#: Parts in which the results of a comparison may differ beside the policy: heading, and value.
 _VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("frontier", lambda result: result.frontier),
     ("scheme", lambda result: result.scheme or "none"),

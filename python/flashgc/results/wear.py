@@ -50,7 +50,7 @@ class Wear(Erases):
 
     #: Blocks of all runs by their erases: the least erases of a bin, and the blocks in it.
     histogram: tuple[tuple[int, int], ...] = field(repr=False)
-    #: How the first run wore, in order of time; empty without an endurance.
+    #: The wear of the first run, in order of time; empty without an endurance.
     series: tuple[WearPoint, ...] = field(default=(), repr=False)
 
 

@@ -25,7 +25,7 @@ class Condition:
 
     #: By path.
     wanted: Mapping[str, Any]
-    #: Where it stands.
+    #: Its place in the file.
     where: str
 
     def holds(self, values: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from flashgc.sweeps.plan import Planned, plan
 #: Called with the share that is done, what is being done, and how many cells are complete.
 Progress = Callable[[float, str, int], None]
 
-#: What ends the name of a file of results.
+#: The ending of the name of a file of results.
 ENDING = ".results"
 
 
@@ -42,7 +42,7 @@ class Plan:
     missing: int
     #: About how long they take, in seconds of a core.
     seconds: float
-    #: Whether that is from results of the file; else from usual speeds.
+    #: True if that is from results of the file; else from usual speeds.
     measured: bool
 
 

@@ -26,7 +26,7 @@ BUDGET = 81
 BATCH = 12
 #: Draws for each configuration of the budget, until no more of them are hoped to be possible.
 _DRAWS = 20
-#: What is left of the time for the later stages is less certain than it looks.
+#: The share of the time left that later stages may plan with: it is less certain than it looks.
 _MARGIN = 0.8
 
 
@@ -54,15 +54,15 @@ class Search:
         self._config, self._course, self._objective = config, course, objective
         self._space, self._simulations = space, simulations
         self._starts = space.starts()
-        #: Whether greedy is among what is searched; it is run in any case.
+        #: True if greedy is among what is searched; it is run in any case.
         self.searched = reference in self._starts
         self._reference = reference
         self._skipped: dict[str, list[str]] = {}
         self._measured: list[dict[Candidate, Measured]] = []
         self._came: list[int] = []
-        #: Of each rung, whether it was run to its end.
+        #: For each rung, True if it was run to its end.
         self._whole: list[bool] = []
-        #: What was measured on what was held back.
+        #: The measurements on what was held back.
         self.held_back: dict[Candidate, Measured] = {}
 
     def perform(self, budget: int | None, seconds: float | None) -> None:

@@ -50,9 +50,9 @@ class Simulations:
         self.sure: dict[str, Any] | None = None
         #: Simulations that were run, and those that an earlier search had kept.
         self.ran, self.found = 0, 0
-        #: Whether Ctrl-C, or whoever has the control, stopped the work.
+        #: True if Ctrl-C, or whoever has the control, stopped the work.
         self.interrupted = False
-        #: Whether the time was over before the end.
+        #: True if the time was over before the end.
         self.late = False
         #: Why finished simulations are no longer kept.
         self.unkept: OSError | None = None

@@ -20,7 +20,7 @@ from flashgc.registry import Entry, Param, brief
 _WIDE = 100.0
 #: An unbounded real parameter ends at so many times its default.
 _UNBOUNDED = 100.0
-#: How often in a row a draw may repeat what was drawn before, until the space is taken for empty.
+#: The most repeats of earlier draws in a row, until the space is taken for empty.
 _REPEATS = 2000
 
 
@@ -56,7 +56,7 @@ class Range:
 
     low: float
     high: float
-    #: Whether they are whole.
+    #: True if they are whole.
     whole: bool
 
     def draw(self, source: random.Random) -> str:

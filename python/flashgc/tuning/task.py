@@ -44,11 +44,11 @@ class Task:
     """The options of a search, checked."""
 
     objective: Objective
-    #: What was given, but for what is searched.
+    #: The options that were given, but for those that are searched.
     experiment: Experiment
     #: The configuration that all candidates share.
     config: dict[str, Any]
-    #: What narrows the search.
+    #: The values that narrow the search.
     given: Mapping[str, list[str]]
     places: Mapping[str, str]
 

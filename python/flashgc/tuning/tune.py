@@ -23,7 +23,7 @@ from flashgc.tuning.search import BUDGET, Search
 from flashgc.tuning.simulations import Progress, Simulations, folder_of
 from flashgc.units import parse_count, parse_share
 
-#: What is held back of a trace if nobody says otherwise.
+#: The share of a trace that is held back by default.
 HOLD_BACK = 0.3
 #: Least and most of a trace that may be held back.
 _HELD_BACK = (0.05, 0.9)

@@ -28,7 +28,7 @@ LEVELS = {
     "hints": "PostgreSQL, its drive and the followers that hint it, killed in any mixture",
 }
 
-#: What the folder in which they work is named for.
+#: The purpose in the name of the folder in which they work.
 PURPOSE = "crash-test"
 
 #: Those that run in memory.

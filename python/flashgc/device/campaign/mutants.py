@@ -24,7 +24,7 @@ class Mutant:
     """A way in which a drive can be wrong."""
 
     name: str
-    #: What is wrong, as a sentence.
+    #: The fault, as a sentence.
     what: str
     #: Why no level can find it; ``None`` where nobody has said so.
     justified: str | None

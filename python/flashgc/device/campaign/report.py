@@ -24,7 +24,7 @@ class Level:
     """Outcome of one level of the campaign."""
 
     name: str
-    #: What was done, by its names.
+    #: The counts of the work, by their names.
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None

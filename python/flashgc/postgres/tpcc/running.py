@@ -26,7 +26,7 @@ from flashgc.postgres.tpcc.target import Target, database, made, silent
 #: The types of transactions, and how many of 100 are of each.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
-#: What pgbench says of all transactions together.
+#: The line of pgbench on all transactions together.
 _TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
 
 
@@ -60,7 +60,7 @@ class Result:
     #: New orders that were rolled back as they should: about one of 100.
     rolled_back: int
     kinds: tuple[Kind, ...]
-    #: What :func:`check` found behind the run.
+    #: The findings of :func:`check` behind the run.
     conditions: tuple[Condition, ...]
 
     @property
