@@ -175,7 +175,8 @@ def test_no_struct_becomes_the_largest() -> None:
         ("//! How it works.\n", [1]),
         ("    /// The number.\n    a: u8,\n    /// That of `b`.\n", [3]),
         ("// Which one is a note.\n//// Which one is no doc comment.\n", []),
-        ("#[doc(hidden)]\nfn what() {}\n/// The sameness.\n", [3]),
+        ("#[doc(hidden)]\nfn what() {}\n/// The same.\n", [3]),
+        ("/// Whole pages.\na\n/// The sameness.\nb\n/// Office hours.\n", []),
     ],
 )
 def test_openings_are_found_in_rust(text: str, lines: list[int]) -> None:
