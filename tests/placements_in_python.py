@@ -143,7 +143,7 @@ class SepBitSeldom:
 
 
 class SepBitSeldomByPage:
-    """The same in the plainest way: told of one page and asked for one page at a time."""
+    """SepBIT in the plainest way: it hears of one page and is asked for one page at a time."""
 
     classes = 6
 

@@ -137,7 +137,7 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--page-size", "3B"], ["--page-size", "power of two"]),
         (["trace", "stat", "x", "--page-size", "0B"], ["--page-size", "power of two"]),
         (["trace", "stat", "x", "--page-size", "1PiB"], ["--page-size", "power of two"]),
-        # What is of traces only.
+        # Options of traces only.
         (["run", "--format", "msr"], ["--format", "generator"]),
         (["run", "--on-bad-line", "stop"], ["--on-bad-line", "generator"]),
         (["compare", "--alignment-offset", "1B"], ["--alignment-offset", "generator"]),

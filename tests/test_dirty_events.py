@@ -62,7 +62,7 @@ EXAMPLE = {
 
 
 def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
-    # Figures 2 and 3: greedy copies 4 and 5 pages, z-greedy, which is told of seven, 5 and 1.
+    # Figures 2 and 3: greedy copies 4 and 5 pages, z-greedy, which hears of seven, 5 and 1.
     clock = {"kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=0us"}
     # One request after the other; and by the trace's times, so fast that all wait in the drive when
     # it is told. Every copy is a zombie then: three of pages 0 to 3, one of 11 to 13.

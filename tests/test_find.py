@@ -1,4 +1,4 @@
-"""``find``: the value that bisection comes to is the one that a look at every value gives."""
+"""``find``: the value that bisection finds is the one that a look at every value gives."""
 
 from __future__ import annotations
 

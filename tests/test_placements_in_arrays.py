@@ -1,4 +1,4 @@
-"""Placements written in Python whose classes are arrays, and that are told of many pages."""
+"""Placements written in Python whose classes are arrays, and that hear of many pages at once."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_a_fault_is_one_line_with_its_place(
 
 
 class Young(ByPage):
-    """Told of many, and kept in the class: all drives share it."""
+    """It hears of many pages, and keeps them in the class: all drives share it."""
 
     every = 7
     shared: Any = np.zeros(2000, np.uint8)

@@ -171,7 +171,7 @@ def test_what_is_told_of_many_pages_is_what_was_told_of_each(tmp_path: Path) -> 
     assert many == [event[:-2] for event in events[: len(many)]]
     # What came after the last full hundred of writes is not told.
     assert sum(verb == "wrote" for verb, *_ in events[len(many) :]) < every
-    # The time is that of the last page told of, and all is told at a hundredth write.
+    # The time is that of the last page told, and all is told at a hundredth write.
     done, host = 0, 0
     for verb, *given in counting:
         if verb in ("wrote", "trimmed", "copied"):
@@ -181,7 +181,7 @@ def test_what_is_told_of_many_pages_is_what_was_told_of_each(tmp_path: Path) -> 
         elif verb in ("opened", "collected"):
             assert host % every == 0
             assert given[-1] - host <= every
-    # Opened and collected blocks are told of at once.
+    # Opened and collected blocks are told at once.
     kept = [event for event in counting if event[0] in ("opened", "collected")]
     assert kept == [event for event in single if event[0] in ("opened", "collected")]
 

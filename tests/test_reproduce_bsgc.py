@@ -216,7 +216,7 @@ def test_what_was_interrupted_is_not_run() -> None:
         outcome = runner.judge(claim, Measured(Size.QUICK, task, {}, {}))
         assert outcome.verdict is NOT_RUN
         assert {row.verdict for row in outcome.rows} == {NOT_RUN}
-        # What is drawn then is of the stand-ins alone, and not of published numbers.
+        # The drawing then has the stand-ins alone, and no published numbers.
         assert all("published" not in " ".join(one.data.columns) for one in outcome.figures)
 
 

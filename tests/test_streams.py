@@ -29,7 +29,7 @@ def test_streams_that_no_placement_heeds_change_nothing(tmp_path: Path) -> None:
 def test_a_tenant_leaves_the_pages_of_the_other_alone() -> None:
     """One that writes half the drive only: the other half is dead weight for nobody.
 
-    Each block is of one tenant as the drive is filled, and blocks of the idle one are never
+    Each block belongs to one tenant as the drive is filled, and blocks of the idle one are never
     collected. What is left is a drive of half the blocks with all of the spare ones.
     """
     half = flashgc.run("uniform:to=0.5", victim="greedy", blocks=400, pages_per_block=32,

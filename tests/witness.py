@@ -17,7 +17,7 @@ def note(verb: str, *given: Any, now: Now) -> None:
 
 
 class Witness(Dac):
-    """``dac``, told of one page at a time."""
+    """``dac``, which hears of one page at a time."""
 
     def begin(self, pages: int, pages_per_block: int) -> None:
         LOG.append(("begin", pages, pages_per_block))
@@ -43,7 +43,7 @@ class Witness(Dac):
 
 
 class WitnessOfMany(Witness):
-    """``dac``, told of many pages at a time; class 255 becomes ``None``."""
+    """``dac``, which hears of many pages at a time; class 255 becomes ``None``."""
 
     every = 100
 

@@ -20,7 +20,7 @@ Cell = float | str
 
 
 class Kind(StrEnum):
-    """How a claim's published values are compared with measured ones."""
+    """The way in which a claim's published values are compared with measured ones."""
 
     EQUAL = "equal"
     RANGE = "range"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 
 class Input(StrEnum):
-    """What the published experiment was made with."""
+    """The input of the published experiment."""
 
     #: Completely defined by the paper.
     EXACT = "exact"
@@ -38,13 +38,13 @@ class Input(StrEnum):
     TRACE = "trace"
     #: Hardware or a program that nobody else has.
     RIG = "rig"
-    #: The same, checked on living software here: run only when it is named.
+    #: A statement checked on living software here: run only when it is named.
     LIVE = "live"
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a measured value may lie from the published one."""
+    """The largest distance of a measured value from the published one."""
 
     #: Absolute, or a share of the published value.
     amount: float
@@ -68,7 +68,7 @@ class Tolerance:
         return cls(amount / 100 if relative else amount, relative)
 
     def of(self, value: float) -> float:
-        """How far from ``value`` is near enough, in its unit."""
+        """Return the largest distance from ``value`` that is near enough, in its unit."""
         return self.amount * abs(value) if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Claim:
     rows: tuple[tuple[Cell, ...], ...] = ()
     #: Further published numbers by name.
     facts: Mapping[str, Any] = field(default_factory=dict)
-    #: What a reader should know about the published figures.
+    #: A note for readers about the published figures.
     note: str = ""
 
     @property

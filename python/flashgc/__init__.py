@@ -157,7 +157,7 @@ __all__ = [
     "wear_levellings",
 ]
 
-#: Where each name lives; imported when it is first used, so that the command starts fast.
+#: The home of each name; imported when it is first used, so that the command starts fast.
 _HOMES = {
     **dict.fromkeys(("allocations", "caches", "endurances", "fills", "gc_presets"), "registry"),
     **dict.fromkeys(("frontiers", "generators", "hints", "mappings", "page_caches"), "registry"),

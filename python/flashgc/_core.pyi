@@ -31,7 +31,7 @@ class Blocks:
 
     @property
     def counts(self) -> memoryview:
-        """The same memory as ``valid``, faster for one block at a time."""
+        """The memory of ``valid`` as a memoryview: faster than it for one block at a time."""
 
     @property
     def erases(self) -> numpy.typing.NDArray[numpy.uint32]:
@@ -73,7 +73,7 @@ class PickedBlock:
 
     @property
     def opened(self) -> Now:
-        """When that was."""
+        """The time at which it was opened."""
 
     @property
     def valid(self) -> int:
@@ -349,7 +349,7 @@ def device_repeat(
 ) -> None: ...
 
 class PostgresFollower:
-    """What a PostgreSQL server will soon write, from its log."""
+    """The pages that a PostgreSQL server will soon write, from its log."""
 
     def __init__(self, folder: os.PathLike[str], version: str, device: int, start: int) -> None: ...
     def restart(self, start: int) -> None: ...

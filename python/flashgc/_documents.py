@@ -96,7 +96,7 @@ def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
 
 
 def _late_reader(cls: type, hint: Any) -> _Reader:
-    """What reads a field of ``cls``; what its type names is looked up when there is a value."""
+    """Return the reader of a field of ``cls``; its type is looked up at the first value."""
 
     @functools.cache
     def reader() -> _Reader:
@@ -112,7 +112,7 @@ def _late_reader(cls: type, hint: Any) -> _Reader:
 
 
 def _reader(hint: Any) -> _Reader:
-    """What makes a value of the type ``hint`` of one of JSON."""
+    """Return the reader that makes a value of the type ``hint`` of one of JSON."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         (other, *further) = [one for one in inner if one is not types.NoneType]

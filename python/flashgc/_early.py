@@ -33,7 +33,7 @@ def release() -> None:
 
 
 def is_held() -> bool:
-    """Whether Ctrl-C ends the process at once."""
+    """True if Ctrl-C ends the process at once."""
     return getsignal(SIGINT) is leave
 
 

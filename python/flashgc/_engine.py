@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the engine says: results in the order asked for, and their ranking."""
+    """The answer of the engine: results in the order asked for, and their ranking."""
 
     results: list[dict[str, Any]]
     ranking: list[dict[str, Any]]
@@ -134,7 +134,7 @@ def simulate(
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
-    ``on_result`` is told of each that came to its end, in the order in which they do; what it
+    ``on_result`` gets each that came to its end, in the order in which they do; what it
     raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
     configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
     from running; if none can be, it is an error, but with ``or_none``. ``instead`` is a file that

@@ -1,4 +1,4 @@
-"""What is wrong with a policy written in Python, and on which line of whose file."""
+"""Faults of policies written in Python, with the line and the file of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MACHINERY = (_OURS, "<frozen ", copy.__file__)
 
 
 def describe(error: BaseException) -> str:
-    """Where ``error`` was raised, and what it says: that is what a policy's author needs."""
+    """Return the place where ``error`` was raised, and its text, for the policy's author."""
     name = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {name}: {error.msg}"
@@ -152,7 +152,7 @@ def _check_verb(
         raise PolicyError(f"{place(method)}{name}: {verb}{signature}: {error}; {hint}") from None
 
 
-#: What checks a policy, by the key of its option.
+#: The function that checks a policy, by the key of its option.
 CHECKS: dict[str, Callable[[object, str], None]] = {
     "victim": check,
     "placement": check_placement,

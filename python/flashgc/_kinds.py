@@ -1,4 +1,4 @@
-"""Which drives an experiment asks for: every combination of what may be several."""
+"""The drives that an experiment asks for: every combination of what may be several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def drives(asked: Experiment, places: Places) -> Iterator[dict[str, str]]:
     """Every combination of mapping, frontier, allocation, wear levelling, placement and victim.
 
     A mapping that chooses its own blocks is combined with no victim and no frontier. Raises
-    :class:`flashgc.ConfigError` where a value is of no mapping that is asked for.
+    :class:`flashgc.ConfigError` where a value fits no mapping that is asked for.
     """
     mappings, frontiers, placements, victims = (
         checked(find(key), asked, places) for key in ("mapping", "frontier", "placement", "victim")
@@ -66,7 +66,7 @@ def drives(asked: Experiment, places: Places) -> Iterator[dict[str, str]]:
 
 
 def has_victims(mapping: str) -> bool:
-    """Whether a mapping takes a victim policy and a write frontier.
+    """True if a mapping takes a victim policy and a write frontier.
 
     >>> has_victims("page"), has_victims("fast:log_blocks=32")
     (True, False)

@@ -17,7 +17,7 @@ PATIENCE, PAUSE = 1.0, 0.2
 
 
 def display() -> Any:
-    """What shows things below a cell; ``None`` outside of a notebook."""
+    """Return the function that shows things below a cell; ``None`` outside of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None
@@ -80,7 +80,7 @@ def shown(progress: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def of_runs(progress: Any, runs: int) -> Iterator[Any]:
-    """The same for the engine, which tells how far ``runs`` are by a :class:`flashgc.Control`."""
+    """Show the engine's progress: it tells how far ``runs`` are by a :class:`flashgc.Control`."""
     with shown(progress) as show:
         if show is progress:
             yield progress

@@ -1,4 +1,4 @@
-"""Where a value came from, so that a message can say which option or line was wrong."""
+"""Places of values, so that a message can say which option or line was wrong."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from flashgc._core import ConfigError
 
 T = TypeVar("T")
 
-#: Where a value came from: the option or the line of the file, by the value's path.
+#: The place of a value: the option or the line of the file, by the value's path.
 Places = Mapping[str, str]
 
 
 def subject(places: Places, path: str) -> str:
-    """How a message about a value begins: with the option's name, after the place in a file.
+    """Return the subject of a message about a value: the option's name, after the place in a file.
 
     >>> subject({"gc.victim": "--victim"}, "gc.victim"), subject({}, "gc.victim")
     ('--victim', 'victim')
@@ -27,7 +27,7 @@ def subject(places: Places, path: str) -> str:
 
 
 def written(places: Places, path: str, value: str) -> str:
-    """How a person who wrote the other values writes this one.
+    """Return a value as a person who wrote the other values writes it.
 
     >>> written({"drive.kind": "--drive"}, "drive.kind", "timed")
     '--drive timed'
@@ -44,7 +44,7 @@ def written(places: Places, path: str, value: str) -> str:
 
 
 def flags(places: Places) -> bool:
-    """Whether the values were typed as options of the command."""
+    """True if the values were typed as options of the command."""
     return any(place.startswith("--") for place in places.values())
 
 
@@ -55,7 +55,7 @@ def element(places: Places, path: str, index: int) -> str:
 
 
 def elements(places: Places, path: str, values: Sequence[Any]) -> list[str]:
-    """Where the elements of a list came from."""
+    """Return the places of the elements of a list."""
     paths = [element(places, path, index) for index in range(len(values))]
     return [places.get(one, path.rsplit(".", maxsplit=1)[-1]) for one in paths]
 
@@ -68,7 +68,7 @@ def refuse_twins(where: Sequence[str], values: Sequence[Any]) -> None:
 
 
 def read(places: Places, path: str, reader: Callable[..., T], *values: Any) -> T:
-    """What ``reader`` makes of ``values``; its error names the place."""
+    """Return ``reader`` of ``values``; its error names the place."""
     try:
         return reader(*values)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""How results show themselves: one line of text, and a small table for notebooks."""
+"""The look of results: one line of text, and a small table for notebooks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Column:
     """A column of a table."""
 
     heading: str
-    #: Whether it has figures, which stand at the right.
+    #: True if it has figures, which stand at the right.
     is_figure: bool = False
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a result."""
+    """The line and the table of a result."""
 
-    #: What it says, in one line.
+    #: The result in one line.
     line: str
     #: Cells of the table, row by row.
     rows: Sequence[Sequence[str]]
     #: Its columns; empty for names and values, which need no headings.
     columns: Sequence[Column] = ()
-    #: What a reader should know, below the table.
+    #: Notes for readers, below the table.
     notes: Sequence[str] = ()
 
 
@@ -39,7 +39,7 @@ class Shows:
     """Something that shows itself in one line, and in notebooks as a table."""
 
     def _shown(self) -> Shown:
-        """What is shown; by default, every plain value."""
+        """The line and the table; by default, every plain value."""
         plain = [
             (
                 name.replace("_", " "),
@@ -121,7 +121,7 @@ def figure(value: float | None, half: float | None = None) -> str:
 
 
 def runs(count: int) -> str:
-    """How many runs.
+    """Return the number of runs, in words.
 
     >>> runs(1), runs(3)
     ('1 run', '3 runs')

@@ -7,7 +7,7 @@ from typing import Any
 
 from flashgc.units import format_share
 
-#: What follows from other values of a configuration.
+#: Values of a configuration that follow from others.
 FOLLOWS = ("logical_pages", "physical_pages", "spare_factor", "overprovision")
 
 

@@ -14,7 +14,7 @@ from flashgc._core import ConfigError
 #: Seconds of a unit of time.
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
-#: What looks like a setting after the file's name.
+#: Text that looks like a setting after the file's name.
 _SETTING = re.compile(r",\s*([a-z_-]+)=[^,/]*$", re.IGNORECASE)
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
@@ -25,7 +25,7 @@ File: TypeAlias = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is to be kept, and gone on from; times in seconds."""
+    """The checkpoints to write, and the one to go on from; times in seconds."""
 
     #: The file that checkpoints are written to; none if there is only one to go on from, which then
     #: is written on.
@@ -79,7 +79,7 @@ def checkpoint(
 
 
 def configuration(resume: str) -> dict[str, Any]:
-    """The configuration of the runs that a checkpoint is of.
+    """Return the configuration in a checkpoint.
 
     Raises :class:`flashgc.ConfigError` where the file is no checkpoint of this version.
     """

@@ -31,7 +31,7 @@ def configurations(
     default_runs: int = 1,
     python: Policies = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """What the engine runs for ``asked``: one for each combination of what may be several.
+    """Return the configurations of ``asked``: one for each combination of what may be several.
 
     ``python`` has the policies written in Python that values name. Raises
     :class:`flashgc.ConfigError` with the value's place.
@@ -194,7 +194,7 @@ def _usual_course(asked: Experiment, trace: bool) -> tuple[str, dict[str, Any]]:
 
 
 def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
-    """How long the runs are: a length, perhaps lengthened to a precision, or until a failure."""
+    """Return the length of the runs: fixed, lengthened to a precision, or until a failure."""
     until = asked["run.until"]
     warmup, length = _usual_course(asked, trace)
     if "run.warmup" in asked:

@@ -22,7 +22,7 @@ _PLACED_WRITES = 10_000
 
 @dataclass(frozen=True)
 class Conformance:
-    """What a check of a policy did. There is one only where every check passed."""
+    """The work of a check of a policy. There is one only where every check passed."""
 
     #: The checks, in words.
     checks: tuple[str, ...]
@@ -75,7 +75,7 @@ def check_placement(placement: object) -> Conformance:
 
     - it has the verbs of a placement or arrays in their place, and names classes that there are;
     - asked twice, it answers the same: ``host`` and ``copy`` change nothing;
-    - what it is told of one page of a block that is being copied does not change its answers for
+    - a report on one page of a block that is being copied does not change its answers for
       the others;
     - two drives with the same seed and writes do the same, however the writes are batched;
     - with hot pages and TRIM, the drive goes on, and an audit of map and block table finds nothing

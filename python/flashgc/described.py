@@ -28,7 +28,7 @@ class Simulation:
         return config
 
     def command(self) -> str:
-        """What to type to run it alone."""
+        """Return the command that runs it alone."""
         return " ".join(["flashgc run", *flags(self.options)])
 
 

@@ -98,7 +98,7 @@ def simulate(
 def _given(
     asked: Experiment, configs: Sequence[Mapping[str, Any]], default_runs: int, python: Policies
 ) -> list[dict[str, Any] | None]:
-    """What gives each configuration alone, of what was asked for all; ``None`` if nothing does."""
+    """Return the options that give each configuration alone; ``None`` where none do."""
     given = {path: value for path, value in asked.given.items() if path != "run.jobs"}
     if "run.runs" not in given and configs[0]["runs"] != 1:
         given["run.runs"] = configs[0]["runs"]
@@ -143,7 +143,7 @@ def keeping_in(
     option: str = "results",
     expect: Callable[[int], None] | None = None,
 ) -> Keeping | None:
-    """What keeps results of ``work`` in the file ``results``; ``None`` without one.
+    """Return the keeper of results of ``work`` in the file ``results``; ``None`` without one.
 
     ``expect`` is told how many runs are missing.
     """

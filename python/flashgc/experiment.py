@@ -1,4 +1,4 @@
-"""What a person asks for: the values of options, checked against their declarations.
+"""Experiments: the values of options, checked against their declarations.
 
 The command's options, the keyword arguments of the API and experiment files all become one
 :class:`Experiment`. The engine's configuration is made in :mod:`flashgc.configuration`.
@@ -22,7 +22,7 @@ from flashgc.presets import with_device
 class Experiment:
     """One drive and one workload, or several to compare: values by path (``drive.blocks``)."""
 
-    #: What was given; the rest is as by default.
+    #: The values that were given; the rest is as by default.
     given: Mapping[str, Any]
 
     def __getitem__(self, path: str) -> Any:
@@ -42,7 +42,7 @@ class Experiment:
         return (path for path in options.PATHS if path in self.given)
 
 
-#: What a value is expected to be, by kind.
+#: The values that are expected, by kind.
 _EXPECTED = {
     "count": "a whole number",
     "amount": "a number or a text",

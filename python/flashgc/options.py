@@ -39,9 +39,9 @@ class Option:
     key: str
     #: Its name on the command line, without the hyphens before it.
     flag: str
-    #: What a value is, with its unit.
+    #: The kind of a value, with its unit.
     kind: str
-    #: What help texts call the value.
+    #: The word for the value in help texts.
     metavar: str
     #: The default as typed, or in words; empty if there is none.
     default: str
@@ -56,7 +56,7 @@ class Option:
     range: tuple[int, int] | None
     #: ``all``, or the kind of drive that it applies to.
     drives: str
-    #: What to do on other drives; empty if there is nothing to say.
+    #: The advice for other drives; empty if there is none.
     instead: str
     #: Several values make several configurations to compare.
     several: bool
@@ -102,7 +102,7 @@ class TenantKey:
     """A key of a tenant."""
 
     name: str
-    #: What help texts call the value.
+    #: The word for the value in help texts.
     metavar: str
     #: The default as typed, or in words; empty where it must be given.
     default: str
@@ -153,7 +153,7 @@ def find(key: str) -> Option:
 
 
 def known(key: str) -> bool:
-    """Whether there is an option with this key."""
+    """True if there is an option with this key."""
     return key in _KEYS
 
 
@@ -169,7 +169,7 @@ def of_holder(name: str) -> tuple[Option, ...]:
 
 @functools.cache
 def choices(option: Option) -> tuple[str, ...]:
-    """What completes the option: words, or names with their parameters."""
+    """Return the completions of the option: words, or names with their parameters."""
     if not option.list:
         return ("yes", "no") if option.kind == "yes-no" else option.words
     from flashgc import presets, registry
@@ -211,7 +211,7 @@ def render(option: Option, text: str, *, flags: bool) -> str:
 
 
 def help_of(option: Option, *, flags: bool) -> str:
-    """What the option is, with an example where that tells more than the words."""
+    """Return the help of the option, with an example where that tells more than the words."""
     text = render(option, option.help, flags=flags)
     if not option.example or option.example in text or option.kind == "word":
         return text

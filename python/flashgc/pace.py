@@ -1,4 +1,4 @@
-"""How long work says how far it is, and hears that somebody wants its end."""
+"""The pace of long work: it says how far it is, and hears that somebody wants its end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from flashgc._core import Control
 
-#: What shows progress: the share done, what is done, how many, and of what.
+#: A function that shows progress: the share done, what is done, how many, and of what.
 Show = Callable[[float, str, int, str], None]
 
 
 class Pace:
-    """How far work is, and whether it should stop."""
+    """The progress of work, and the wish that it stop."""
 
     def __init__(self, show: Show, control: Control) -> None:
         self._show, self.control = show, control
@@ -39,7 +39,7 @@ class Pace:
 
     @property
     def is_over(self) -> bool:
-        """Whether somebody wants the end."""
+        """True if somebody wants the end."""
         return self.control.cancelled
 
     def wait(self, seconds: float) -> bool:

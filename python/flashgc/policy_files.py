@@ -31,7 +31,7 @@ _IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
 
 def is_written(text: object) -> bool:
-    """Whether ``text`` names a policy written in Python.
+    """True if ``text`` names a policy written in Python.
 
     >>> is_written("python:mine.py:Oldest"), is_written("greedy")
     (True, False)
@@ -164,7 +164,7 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
 
 
 def _remember(digest: str, known: set[str]) -> bool:
-    """Whether this user was told of the code with this digest; from now on they were."""
+    """Return if this user was shown the code with this digest; from now on it counts as shown."""
     if digest in known:
         return True
     known.add(digest)

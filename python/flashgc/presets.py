@@ -25,7 +25,7 @@ class Device:
     name: str
     #: One line.
     summary: str
-    #: Where its figures come from.
+    #: The source of its figures.
     source: str
     #: Values of keys, by section.
     values: Mapping[str, Mapping[str, Scalar]]
@@ -99,7 +99,7 @@ def with_device(values: Mapping[str, Any], places: Places) -> Mapping[str, Any]:
 
 
 def _replaced(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether ``given`` says the same thing in another way."""
+    """True if ``given`` says the same thing in another way."""
     section, key = path.split(".")
     others = {f"{section}.{other}" for other in given} - {path}
     return key not in given and any(

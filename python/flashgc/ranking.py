@@ -44,14 +44,14 @@ def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Compa
 
 
 def figure_of(result: Result) -> str:
-    """What a result is ranked by."""
+    """Return the name of the figure that a result is ranked by."""
     if result.timing is not None:
         return "mean response time"
     return "write amplification" if result.swap is None else "time on flash"
 
 
 def differences(results: Sequence[Result]) -> dict[str, list[str]]:
-    """What the configurations of the results differ in: the value of each, by option.
+    """Return the options in which the configurations of the results differ: the values of each.
 
     >>> import flashgc
     >>> made = [flashgc.run(spare=spare, blocks=200, writes="5x") for spare in ("7%", "10%")]

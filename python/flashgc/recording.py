@@ -24,7 +24,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True, repr=False)
 class Recording(Document):
-    """What :func:`trace_record` wrote."""
+    """The counts of a file that :func:`trace_record` wrote."""
 
     #: Accesses of the program: instruction fetches, loads, stores and modifications.
     accesses: int

@@ -1,4 +1,4 @@
-"""What there is to choose from: policies, frontiers, generators, trace formats and more."""
+"""Registries of all that can be chosen: policies, frontiers, generators, formats and more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Param:
     values: str
     #: The value if it is not given; ``None`` if it must be given.
     default: str | None
-    #: What it means, with its unit.
+    #: Its meaning, with its unit.
     help: str
 
 
@@ -50,7 +50,7 @@ class Entry:
 class MappingEntry(Entry):
     """A mapping."""
 
-    #: Whether victim policy and write frontier are its.
+    #: True if victim policy and write frontier are its.
     has_victims: bool
 
 
@@ -58,9 +58,9 @@ class MappingEntry(Entry):
 class PlacementEntry(Entry):
     """A placement."""
 
-    #: Whether it must know what the host will write, which no drive does.
+    #: True if it must know what the host will write, which no drive does.
     needs_future: bool
-    #: Whether it must know the streams of writes, which most workloads do not have.
+    #: True if it must know the streams of writes, which most workloads do not have.
     needs_streams: bool
     #: Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages.
     bytes_a_page: float
@@ -77,11 +77,11 @@ class TraceFormat:
     columns: str
     #: A line of it; empty for binary formats.
     example: str
-    #: What detection looks for.
+    #: The marks that detection looks for.
     detection: str
-    #: What surprises people.
+    #: The properties that surprise people.
     traps: str
-    #: Whether it holds references to memory, not requests to a drive.
+    #: True if it holds references to memory, not requests to a drive.
     references: bool
 
 
@@ -240,7 +240,7 @@ def _defaults() -> dict[str, dict[str, str | None]]:
 
 
 def _same(value: str, default: str | None) -> bool:
-    """Whether a value is the default, which may be written in percent."""
+    """True if a value is the default, which may be written in percent."""
     if default is None or value == default:
         return value == default
     if default.endswith("%"):

@@ -45,7 +45,7 @@ class PlacementRule(Protocol):
 
     @property
     def classes(self) -> int | Callable[[], int]:
-        """How many classes there are, 1 to 255."""
+        """The number of classes, 1 to 255."""
 
     @property
     def host(self) -> Callable[[int, int | None, int | None, Now], int] | NDArray[numpy.uint8]:

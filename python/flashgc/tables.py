@@ -67,7 +67,7 @@ def to_markdown(rows: Rows) -> str:
     )
 
 
-#: What LaTeX takes for commands.
+#: Characters that LaTeX takes for commands.
 _TEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}",
@@ -140,7 +140,7 @@ def to_frame(rows: Rows, library: str = "pandas") -> Any:
     return frames.DataFrame({name: [row.get(name) for row in rows] for name in names})
 
 
-#: What writes each form.
+#: The writer of each form.
 FORMS: dict[str, Callable[[Rows], str | bytes]] = {
     ".csv": to_csv, ".json": to_json, ".md": to_markdown, ".parquet": to_parquet, ".tex": to_tex,
 }  # fmt: skip

@@ -32,7 +32,7 @@ def _offset(text: int | str) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Converted(Document):
-    """What :func:`trace_convert` wrote."""
+    """The counts of a file that :func:`trace_convert` wrote."""
 
     #: Requests written.
     requests: int
@@ -40,7 +40,7 @@ class Converted(Document):
     skipped: int
     #: The format that was read.
     format: str
-    #: What a person should know about how the file was read.
+    #: Notes for people on how the file was read.
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Json]:
@@ -56,7 +56,7 @@ def _reading(
     relations: Path | None,
     alignment_offset: int = 0,
 ) -> str:
-    """How a trace is read, for the engine."""
+    """Return the options with which a trace is read, for the engine."""
     given = {
         "format": format_,
         "on_bad_line": on_bad_line,
@@ -217,7 +217,7 @@ class Trace:
     format: str | None = None
     #: Bytes added to every offset before it is cut into pages.
     alignment_offset: int | str = 0
-    #: What to do about a bad line.
+    #: The treatment of a bad line.
     on_bad_line: Literal["stop", "skip"] = "stop"
     #: The devices to read, by the trace's numbers (``"0,3"``) or, for one of Linux, as
     #: ``"MAJOR:MINOR"``; ``None`` for all.

@@ -647,7 +647,7 @@ def test_root_makes_no_socket_in_a_folder_of_others(place: Path, treasure: Path)
 def test_a_recording_is_taken_by_nobody_else_on_its_way(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder is of the server's user: another one, open to all, may have its name by now."""
+    """The folder belongs to the server's user. Another one, open to all, may have its name now."""
     folder, target = place / "folder", place / "t.flashgc"
     folder.mkdir()
     (folder / "t.flashgc").write_text("trace")

@@ -35,7 +35,7 @@ SMALL = Plan(
 
 
 def test_a_drive_gets_the_history_and_the_data_of_another(tmp_path: Path) -> None:
-    """Under its own policies: the counting drive comes to the same counts."""
+    """Under its own policies: the counting drive has the same counts."""
     first, second = tmp_path / "first", tmp_path / "second"
     trace, data = tmp_path / "history.flashgc", tmp_path / "data"
     draw = random.Random(3)

@@ -116,7 +116,7 @@ def same_as(window: Browser, expected: View) -> None:
 
 
 def _name(x: Any) -> str:
-    """A number as JSON from the browser comes to Python."""
+    """A number as JSON from the browser, as Python writes it."""
     return str(int(x)) if isinstance(x, float) and x.is_integer() else str(x)
 
 

@@ -33,7 +33,7 @@ macro_rules! counts {
                 }
             }
 
-            /// These counts and `other`'s together.
+            /// Returns the sums of these counts and `other`'s.
             #[must_use]
             pub fn plus(&self, other: &Self) -> Self {
                 Self {

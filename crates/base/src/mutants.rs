@@ -15,7 +15,7 @@ pub enum Mutant {
     VictimWithoutErase,
 }
 
-/// Whether the engine is wrong in this way.
+/// Returns `true` if the engine has the fault `mutant`: never without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]
 #[inline(always)]
 pub const fn on(_: Mutant) -> bool {
@@ -47,7 +47,7 @@ mod chosen {
         CHOSEN.store(mutant.map_or(RIGHT, |mutant| mutant as u8), Relaxed);
     }
 
-    /// Whether the engine is wrong in this way.
+    /// Returns `true` if `mutant` is the fault that was chosen.
     #[inline(always)]
     pub fn on(mutant: Mutant) -> bool {
         CHOSEN.load(Relaxed) == mutant as u8

@@ -31,7 +31,7 @@ pub struct Cached {
     /// Memory has data that flash has not: eviction must write them. A clean page always has a
     /// current copy on flash.
     pub dirty: bool,
-    /// Where in the cache the page is.
+    /// The region of the cache that the page is in.
     pub region: Region,
 }
 

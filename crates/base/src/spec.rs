@@ -212,18 +212,18 @@ impl Params {
         Ok(Self { owner: spec.name.clone(), values })
     }
 
-    /// Those of an owner that takes none.
+    /// The parameters of an owner that takes none.
     pub fn none(owner: &str) -> Self {
         Self { owner: owner.to_string(), values: Vec::new() }
     }
 
-    /// The name of the policy or mapping that the parameters are of.
+    /// The name of the policy or mapping that has these parameters.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// Those of `names` that have another value than the default that `declared` gives them, each as
-    /// `name=value`.
+    /// Returns the parameters among `names` whose value differs from the default that `declared` gives
+    /// them, each as `name=value`.
     pub fn changed(&self, declared: &[Param], names: &[&str]) -> Vec<String> {
         let usual = |param: &Param| self.default_of(param);
         declared
@@ -235,8 +235,8 @@ impl Params {
             .collect()
     }
 
-    /// The same, but without those of `names` that have the default that `declared` gives them: the text
-    /// leaves them out. They can be asked for no more.
+    /// Returns the parameters without those of `names` that have the default that `declared` gives them:
+    /// the text leaves them out. They can be asked for no more.
     pub fn without_defaults(mut self, declared: &[Param], names: &[&str]) -> Self {
         let changed = self.changed(declared, names);
         self.values.retain(|(name, value)| {

@@ -8,7 +8,7 @@ pub type StreamId = u8;
 /// Stands for no stream where every write has an entry. It is the number of none.
 pub const NO_STREAM: StreamId = StreamId::MAX;
 
-/// How many streams there can be.
+/// The largest number of streams.
 pub const MOST_STREAMS: usize = NO_STREAM as usize;
 
 /// The stream that an entry names.

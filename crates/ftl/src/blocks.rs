@@ -17,10 +17,11 @@ pub type BlockId = u32;
 /// A masked count compares above every candidate's, so minimum searches need no second look.
 pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 
-/// Where the columns of a block table go when it is dropped, if somebody still looks at them.
+/// The place that takes the columns of a dropped block table, if somebody still looks at them.
 pub type Keeper = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// To whom the columns of a table are lent: those of a copy are its own.
+/// The keeper that the columns of a table are lent to. A copy has columns of its own, which nobody
+/// keeps.
 #[derive(Debug)]
 struct Lent(Option<Keeper>);
 
@@ -159,7 +160,7 @@ impl BlockTable {
         self.zombies.get(block as usize).copied().unwrap_or_default()
     }
 
-    /// The same for all blocks, in order of block number; empty where it is not kept.
+    /// The zombies of all blocks, in order of block number; empty where they are not counted.
     pub fn zombie_counts(&self) -> &[u16] {
         &self.zombies
     }
@@ -174,13 +175,13 @@ impl BlockTable {
         &mut self.zombies
     }
 
-    /// Whether a policy may pick `block`.
+    /// Returns `true` if a policy may pick `block`.
     #[inline]
     pub fn is_candidate(&self, block: BlockId) -> bool {
         self.masked_count(block) < NOT_A_CANDIDATE
     }
 
-    /// How many blocks a policy may pick from.
+    /// The number of blocks that a policy may pick from.
     #[inline]
     pub fn candidates(&self) -> u32 {
         self.candidates
@@ -262,7 +263,7 @@ impl BlockTable {
         u64::from(worn)
     }
 
-    /// Whether `block` has been programmed since its last erase.
+    /// Returns `true` if `block` has been programmed since its last erase.
     pub(crate) fn is_programmed(&self, block: BlockId) -> bool {
         self.programmed[block as usize]
     }

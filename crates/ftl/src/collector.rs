@@ -4,7 +4,7 @@
 pub struct CollectorInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line, with its source.
+    /// A summary of one line, with its source.
     pub summary: &'static str,
     /// The spec of its victim policy.
     pub victim: &'static str,

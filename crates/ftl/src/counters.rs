@@ -42,7 +42,7 @@ counts! {
 }
 
 counts! {
-    /// How log blocks were merged since the layer was made.
+    /// Merges of log blocks since the layer was made, by kind.
     pub struct Merges {
         /// A log block held a whole logical block in order and became its data block.
         pub switches,
@@ -90,7 +90,7 @@ counts! {
 }
 
 counts! {
-    /// What a stream has cost since the layer was made, in pages.
+    /// The cost of a stream since the layer was made, in pages.
     pub struct StreamCounts {
         /// Written by the host in this stream.
         pub host_pages,
@@ -102,7 +102,8 @@ counts! {
 /// The counts of all streams since the layer was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamTotals {
-    /// One a stream; the last is that of writes of no stream, and of first contents.
+    /// The counts of each stream. The last entry counts writes without a stream, and first
+    /// contents.
     pub streams: Vec<StreamCounts>,
     /// Blocks collected with valid pages in them: their data were moved.
     pub moved_blocks: u64,

@@ -10,7 +10,7 @@ use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 pub struct EnduranceInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
@@ -63,10 +63,10 @@ pub fn endurance_laws() -> &'static [EnduranceInfo] {
     LAWS
 }
 
-/// How many erases blocks bear.
+/// The erases that blocks bear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Endurance {
-    /// All the same.
+    /// All blocks bear the same number.
     Fixed {
         /// Erases that a block bears.
         limit: u32,
@@ -189,17 +189,17 @@ impl EndOfLife {
     }
 }
 
-/// How long a drive lives.
+/// The lifetime of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifespan {
     /// The erases that its blocks bear.
     pub endurance: Endurance,
-    /// When it becomes read-only.
+    /// The event that makes the drive read-only.
     pub ends_at: EndOfLife,
 }
 
 impl Lifespan {
-    /// Whether a drive with this frontier can put another block in the place of a bad one.
+    /// Checks that a drive with this frontier can put another block in the place of a bad one.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         if frontier.has_pool() {
             return Ok(());
@@ -250,7 +250,8 @@ mod tests {
         assert!(sample("77").2.iter().all(|&limit| limit == 77));
     }
 
-    /// Whether a share of the limits of a law is this one, to five standard errors of 100 000 draws.
+    /// Panics unless `expected` is the share of limits for which `is_meant` holds, to five standard
+    /// errors of 100 000 draws.
     fn assert_share(text: &str, is_meant: impl Fn(u32) -> bool, expected: f64) {
         let limits = sample(text).2;
         let found = limits.iter().filter(|&&limit| is_meant(limit)).count() as f64 / 1e5;

@@ -36,7 +36,7 @@ pub enum FtlErrorKind {
     /// The shape of the drive does not work.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// A policy or a frontier was asked for wrongly.
+    /// A policy or a frontier has a wrong spec.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The system has not enough memory for the map.
@@ -62,7 +62,7 @@ pub enum FtlErrorKind {
     /// The drive is at the end of its life.
     #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]
     ReadOnly {
-        /// How many blocks are worn out.
+        /// The number of blocks that are worn out.
         bad_blocks: u32,
     },
     /// A policy broke its contract.
@@ -70,7 +70,7 @@ pub enum FtlErrorKind {
     BadPick {
         /// The block it picked.
         block: u64,
-        /// Why it may not be picked.
+        /// The reason why it may not be picked.
         why: &'static str,
     },
     /// A placement from outside failed.
@@ -78,7 +78,7 @@ pub enum FtlErrorKind {
     Placement(String),
 }
 
-/// Whether every one of `pages` is a logical page of the drive.
+/// Checks that every one of `pages` is a logical page of the drive.
 pub(crate) fn check_range(geometry: &Geometry, pages: &[u32]) -> Result<(), FtlError> {
     let logical_pages = geometry.logical_pages();
     match pages.iter().copied().fold(0, u32::max) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
-/// Which write frontier a drive has.
+/// The write frontier of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frontier {
     /// One block takes host writes and copies. A victim keeps its own valid pages, rewritten to
@@ -37,7 +37,7 @@ pub enum Frontier {
 pub struct FrontierInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
@@ -103,7 +103,7 @@ impl Frontier {
         })
     }
 
-    /// Whether erased blocks wait in a pool.
+    /// Returns `true` if erased blocks wait in a pool.
     pub fn has_pool(self) -> bool {
         matches!(self, Self::Pool { .. } | Self::Mixed { .. })
     }

@@ -21,21 +21,22 @@ pub type PlaneId = u32;
 pub struct Layout {
     /// The drive's shape.
     pub geometry: Geometry,
-    /// Where writes go.
+    /// The blocks that writes go to.
     pub frontier: Frontier,
-    /// Which erased block of the pool is used next.
+    /// The choice of the erased block of the pool that is used next.
     pub allocation: Allocation,
-    /// How cold data are moved to level wear; `None` for not at all.
+    /// The moves of cold data that level wear; `None` for none.
     pub levelling: Option<Levelling>,
-    /// Which open block a page goes to.
+    /// The choice of the open block that a page goes to.
     pub placement: PlacementSpec,
-    /// Whether writes name streams: what each costs is counted, and the placement is told.
+    /// `true` if writes name streams: the cost of each is counted, and the placement sees it.
     pub streams: bool,
-    /// How mapping units are gathered in flash pages.
+    /// The gathering of mapping units in flash pages.
     pub buffer: PageBuffer,
     /// Blocks in SLC mode, of a map over planes; `None` for none.
     pub slc: Option<SlcRegion>,
-    /// How long the drive lives; `None` for ever.
+    /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives for
+    /// ever.
     pub lifespan: Option<Lifespan>,
     /// The first contents of the drive.
     pub fill: Fill,
@@ -63,7 +64,7 @@ impl Layout {
         }
     }
 
-    /// Whether the parts go together.
+    /// Checks that the parts go together.
     ///
     /// # Errors
     /// The first fault found.
@@ -79,7 +80,7 @@ impl Layout {
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)
     }
 
-    /// Whether the geometry leaves enough spare blocks.
+    /// Checks that the geometry leaves enough spare blocks.
     pub(crate) fn check_spare(&self) -> Result<(), GeometryError> {
         let Self { geometry, frontier, placement, .. } = self;
         let b = geometry.pages_per_block();
@@ -195,7 +196,7 @@ impl PlaneLayout<'_> {
         Ok(promised)
     }
 
-    /// Whether a plane with `promised` logical pages keeps enough blocks.
+    /// Checks that a plane with `promised` logical pages keeps enough blocks.
     fn check_room(&self, plane: PlaneId, promised: u32) -> Result<(), GeometryError> {
         let b = self.layout.geometry.pages_per_block();
         let blocks = self.blocks_per_plane()?;

@@ -111,7 +111,7 @@ impl Levelling {
         }))
     }
 
-    /// Whether a drive with this frontier has blocks to level with.
+    /// Checks that a drive with this frontier has blocks to level with.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         if frontier.has_pool() {
             return Ok(());
@@ -167,7 +167,7 @@ impl Leveller {
         }
     }
 
-    /// The same on a drive with these erases, none of whose blocks is a candidate yet.
+    /// Returns this leveller for a drive with these erases, none of whose blocks is a candidate yet.
     pub(crate) fn anew(&self, blocks: &BlockTable) -> Self {
         let most_erases = blocks.erase_counts().iter().copied().max().unwrap_or_default();
         Self { most_erases, ..Self::new(self.levelling, blocks) }
@@ -209,7 +209,7 @@ impl Leveller {
         due.then_some(block)
     }
 
-    /// Whether the kept data agree with the table; the text names a difference.
+    /// Checks that the kept data agree with the table; the text names a difference.
     pub(crate) fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let most = blocks.erase_counts().iter().copied().max().unwrap_or_default();
         if most != self.most_erases {

@@ -20,13 +20,13 @@ pub struct MappingInfo {
     pub name: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
-    /// Whether victim policy and write frontier are its: a log-block mapping has its own.
+    /// `true` if victim policy and write frontier can be chosen: a log-block mapping has its own.
     pub has_victims: bool,
-    /// Whether it keeps zombies, where its policies ask.
+    /// `true` if it keeps zombies, where its policies ask.
     pub heeds_hints: bool,
-    /// Whether a drive with a clock can have it.
+    /// `true` if a drive with a clock can have it.
     pub has_clock: bool,
-    /// Whether collections have a use for a scheme.
+    /// Checks that collections have a use for a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,
     /// A text that begins with its documentation as `//!` lines.
     source: &'static str,
@@ -135,12 +135,12 @@ impl Mapping {
         self.info
     }
 
-    /// Whether it is the one that a drive has if nobody says otherwise.
+    /// Returns `true` for the mapping that a drive has by default.
     pub fn is_default(&self) -> bool {
         self.info.name == MAPPINGS[0].name
     }
 
-    /// Whether a part of the map lies on flash, read and programmed like data.
+    /// Returns `true` if a part of the map lies on flash, read and programmed like data.
     pub fn is_on_flash(&self) -> bool {
         self.info.name == "dftl"
     }
@@ -172,12 +172,12 @@ impl Mapping {
         self.is_on_flash().then(|| dftl::cache(&self.params, geometry, place))
     }
 
-    /// Whether a drive with this layout can be mapped so.
+    /// Checks that a drive with this layout can be mapped so.
     pub fn check(&self, layout: &Layout) -> Result<(), SpecError> {
         (self.info.check)(&self.params, layout)
     }
 
-    /// Whether its collections have a use for `scheme`.
+    /// Checks that its collections have a use for `scheme`.
     pub fn check_scheme(&self, scheme: Scheme) -> Result<(), SpecError> {
         (self.info.check_scheme)(scheme)
     }

@@ -25,14 +25,14 @@ impl State for Order {
 }
 
 impl Order {
-    /// No block, of `blocks` that there may be.
+    /// An order of no block yet, for numbers below `blocks`.
     pub(crate) fn new(blocks: u32) -> Self {
         let mut links = vec![(END, END); blocks as usize + 1];
         links[blocks as usize] = (blocks, blocks);
         Self { links, len: 0 }
     }
 
-    /// Whether every block that it names is one.
+    /// Checks that the links name no block beyond the last one.
     fn check(&self) -> Result<(), Fault> {
         let ends = self.ends();
         let known = |place: u32| place <= ends || place == END;
@@ -48,12 +48,12 @@ impl Order {
         self.links.len() as u32 - 1
     }
 
-    /// How many blocks are in it.
+    /// The number of blocks in the order.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether a block is in it.
+    /// Returns `true` if `block` is in the order.
     pub(crate) fn contains(&self, block: BlockId) -> bool {
         self.links[block as usize].0 != END
     }
@@ -81,7 +81,7 @@ impl Order {
         Some(self.links[self.ends() as usize].0).filter(|&block| block != self.ends())
     }
 
-    /// Its blocks, the oldest first.
+    /// The blocks of the order, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = BlockId> {
         let next = |&block: &u32| Some(self.links[block as usize].1);
         std::iter::successors(Some(self.links[self.ends() as usize].1), next)

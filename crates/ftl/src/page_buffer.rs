@@ -16,12 +16,13 @@ use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
 use crate::placement::PlacementSpec;
 
-/// How many mapping units a flash page holds, and whether those that wait survive a loss of power.
+/// The number of mapping units in a flash page, and the protection of those that wait from a loss of
+/// power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageBuffer {
     /// Mapping units a flash page, at least 1.
     pub units_per_page: u32,
-    /// Whether what waits in the buffer survives a loss of power.
+    /// `true` if units that wait in the buffer survive a loss of power.
     pub is_protected: bool,
 }
 
@@ -33,13 +34,13 @@ impl Default for PageBuffer {
 }
 
 impl PageBuffer {
-    /// Whether anything can wait in it.
+    /// Returns `true` if anything can wait in the buffer.
     #[inline]
     pub fn gathers(&self) -> bool {
         self.units_per_page > 1
     }
 
-    /// Whether flash pages fill blocks of `units_per_block` units.
+    /// Checks that flash pages fill blocks of `units_per_block` units.
     pub(crate) fn check_blocks(&self, units_per_block: u32) -> Result<(), GeometryError> {
         let units = self.units_per_page;
         if units > 0 && units_per_block.is_multiple_of(units) {
@@ -50,7 +51,7 @@ impl PageBuffer {
         )))
     }
 
-    /// Whether a drive with this frontier and placement can have it.
+    /// Checks that a drive with this frontier and placement can have the buffer.
     pub(crate) fn check(
         &self,
         frontier: Frontier,
@@ -82,7 +83,7 @@ impl PageBuffer {
 }
 
 counts! {
-    /// What gathering mapping units in flash pages has cost since the layer was made.
+    /// The cost of gathering mapping units in flash pages since the layer was made.
     pub struct Packing {
         /// Units' worth of flash pages that were programmed without data.
         pub padding,

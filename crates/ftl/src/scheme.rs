@@ -27,8 +27,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Those of the paper (section V.A); C_b, which it only says is above C_r, is 2 KiB and its
-    /// spare bytes at 25 ns a byte, rounded down.
+    /// The costs of the paper (section V.A). It only says that C_b is above C_r; here C_b is the
+    /// time of 2 KiB and its spare bytes at 25 ns a byte, rounded down.
     pub const PAPER: Self =
         Self { read: 25_000, program: 200_000, erase: 2_000_000, memory: 50_000 };
 
@@ -85,19 +85,19 @@ fn state_of(class: usize) -> Option<Cached> {
     Some(Cached { dirty: class >= 3, region: Region::ALL[class % 3] })
 }
 
-/// How pages that are cached are treated.
+/// The treatment of pages that are cached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
-    /// As all others.
+    /// Cached pages are copied as all others.
     Unaware,
-    /// Left out.
+    /// Cached pages are left out.
     LeftOut,
-    /// Left out, but clean pages next in line to be evicted are copied.
+    /// Cached pages are left out, but clean pages next in line to be evicted are copied.
     ByRegion,
-    /// Clean ones copied; dirty ones written from memory where they are less likely than this to
-    /// be written again.
+    /// Clean pages are copied; dirty ones are written from memory where they are less likely than
+    /// this to be written again.
     WrittenBack { below: f64 },
-    /// The action that costs least.
+    /// The action is taken that costs least.
     BreakEven,
 }
 
@@ -105,7 +105,7 @@ enum Rule {
 pub struct SchemeInfo {
     /// The name people type.
     pub name: &'static str,
-    /// One line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
@@ -218,17 +218,17 @@ impl Scheme {
         Ok(Self { info, rule })
     }
 
-    /// Whether log blocks are chosen by their cost.
+    /// Returns `true` if log blocks are chosen by their cost.
     pub fn is_by_cost(self) -> bool {
         self.info.by_cost
     }
 
-    /// Whether nothing is asked of the host's memory.
+    /// Returns `true` if collections ask nothing of the host's memory.
     pub fn is_unaware(self) -> bool {
         self.rule == Rule::Unaware && !self.info.by_cost
     }
 
-    /// Whether a page map has any use for the scheme: it has no log blocks to choose from.
+    /// Checks that a page map has a use for the scheme: it has no log blocks to choose from.
     pub fn check_page_map(self) -> Result<(), SpecError> {
         if !self.info.by_cost {
             return Ok(());
@@ -239,7 +239,7 @@ impl Scheme {
         ))
     }
 
-    /// Whether a mapping whose collections know nothing of memory has any use for the scheme.
+    /// Checks that a mapping whose collections know nothing of memory has a use for the scheme.
     pub fn check_unaware(self) -> Result<(), SpecError> {
         if self.is_unaware() {
             return Ok(());

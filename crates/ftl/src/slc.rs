@@ -12,7 +12,7 @@ use crate::layout::Layout;
 /// The region of every plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlcRegion {
-    /// Which blocks are in SLC mode.
+    /// The blocks that are in SLC mode.
     pub blocks: SlcBlocks,
     /// Bits of a cell in normal mode: an SLC block has the pages of a block divided by this, rounded
     /// down.
@@ -21,16 +21,16 @@ pub struct SlcRegion {
     pub waits: bool,
 }
 
-/// Which blocks of a plane are in SLC mode.
+/// The blocks of a plane that are in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlcBlocks {
-    /// So many, the last ones, always.
+    /// The last blocks of the plane, always: so many of them.
     Static(u32),
-    /// Erased blocks that are lent.
+    /// Erased blocks that the pool lends.
     Dynamic {
-        /// While more than so many are erased.
+        /// Blocks are lent while more than so many are erased.
         keep: u32,
-        /// So many at most.
+        /// The most blocks that are lent.
         most: u32,
     },
 }
@@ -62,7 +62,7 @@ impl SlcRegion {
         }
     }
 
-    /// Whether the region goes together with the other parts of a layout.
+    /// Checks that the region goes together with the other parts of a layout.
     ///
     /// # Errors
     /// The first that it does not go together with.

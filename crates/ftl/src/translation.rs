@@ -50,34 +50,37 @@ pub trait Translation: State + Send {
     /// A page that the drive does not have, a drive that is read-only.
     fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 
-    /// How the layer is told the streams of writes; `None` where writes name none.
+    /// Returns the layer as a taker of streams; `None` where writes name none.
     fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
 
     /// The counts of streams; `None` where none are kept.
     fn stream_totals(&self) -> Option<&StreamTotals>;
 
-    /// How the layer takes hints; `None` where neither policy nor placement has a use for them.
+    /// Returns the layer as a taker of hints; `None` where neither policy nor placement has a use for
+    /// them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
-    /// How the layer follows reads; `None` where a read changes nothing.
+    /// Returns the layer as a follower of reads; `None` where a read changes nothing.
     fn reads(&mut self) -> Option<&mut dyn FollowsReads>;
 
-    /// How collections look into the host's memory; `None` where they cannot.
+    /// Returns the layer as a user of the host's memory by collections; `None` where they cannot look
+    /// into it.
     fn memory(&mut self) -> Option<&mut dyn SharesMemory>;
 
-    /// How the layer tells which pages collections copy; `None` where it cannot.
+    /// Returns the layer as a reporter of the pages that collections copy; `None` where it cannot tell
+    /// them.
     fn copies(&mut self) -> Option<&mut dyn ReportsCopies>;
 
     /// Counts of zombies; `None` where none are kept.
     fn zombies(&self) -> Option<ZombieCounts>;
 
-    /// How worn the blocks are; `None` where they bear any number of erases.
+    /// The wear of the blocks; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
 
     /// The cost of wear levelling so far; the counters include it. `None` without it.
     fn levelled(&self) -> Option<Levelled>;
 
-    /// Whether the drive's life is over: it is read-only, with all its data.
+    /// Returns `true` if the drive's life is over: it is read-only, with all its data.
     fn has_ended(&self) -> bool {
         self.wear().is_some_and(Wear::has_ended)
     }
@@ -106,7 +109,7 @@ pub trait Translation: State + Send {
     /// The traffic of a map on flash; `None` for a mapping whose map is in memory.
     fn map_traffic(&self) -> Option<MapTraffic>;
 
-    /// How log blocks were merged; `None` for a mapping that has none.
+    /// The counts of merges of log blocks, by kind; `None` for a mapping that has no log blocks.
     fn merges(&self) -> Option<Merges>;
 
     /// Counts of actions on pages in memory; zero where collections know of none.
@@ -115,7 +118,7 @@ pub trait Translation: State + Send {
     /// A digest of every decision so far: which block was collected, with how many valid pages.
     fn decisions(&self) -> u64;
 
-    /// Where a logical page is: its block and its offset there; `None` if it has no data.
+    /// Returns the block of a logical page and its offset there; `None` if it has no data.
     fn locate(&self, page: u32) -> Option<(BlockId, u32)>;
 
     /// Checks every invariant; the text says which does not hold. O(physical pages).
@@ -134,7 +137,7 @@ pub trait Translation: State + Send {
 
 /// A layer that is told the stream of each write.
 pub trait TakesStreams {
-    /// The next write of each of `pages` is of the stream beside it; of none if `streams` is empty.
+    /// The next write of each of `pages` belongs to the stream beside it; to none if `streams` is empty.
     /// Returns of how many pages, from the first on, it has taken note: less than all where a page comes
     /// twice in different streams. The caller writes so many pages before it names the rest.
     ///
@@ -145,7 +148,7 @@ pub trait TakesStreams {
     /// A page that the drive does not have.
     fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
 
-    /// The data that every page has now are of this stream: of a drive that has lost what it knew.
+    /// Gives a stream to the data that each page has now, on a drive that has lost what it knew.
     fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
 }
 
@@ -164,7 +167,8 @@ pub trait TakesHints {
     /// A page that the drive does not have.
     fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 
-    /// Whether `page`, which the drive has, is hinted: the host has data there and will write it soon.
+    /// Returns `true` if `page`, which the drive has, is hinted: the host has data there and will write
+    /// it soon.
     fn is_hinted(&self, page: u32) -> bool;
 
     /// The power fails: the host's cache is gone, and with it all hints.

@@ -25,9 +25,9 @@ pub struct VictimInfo {
     build: Build,
     build_stepwise: BuildStepwise,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
-    /// Whether it asks for zombies.
+    /// `true` if the policy asks for zombies.
     asks_for_zombies: bool,
-    /// Whether it draws random numbers.
+    /// `true` if the policy draws random numbers.
     draws: bool,
     pick: PickFrom,
 }
@@ -132,7 +132,7 @@ impl VictimSpec {
         &self.params
     }
 
-    /// Whether it asks which pages are zombies.
+    /// Returns `true` if the policy asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
         self.info.asks_for_zombies
     }
@@ -218,12 +218,13 @@ impl Victim {
         }
     }
 
-    /// Whether it draws random numbers; of a function from outside it is not known, so that it may.
+    /// Returns `true` if the policy draws random numbers. Of a function from outside nobody knows,
+    /// so it may.
     pub fn draws(&self) -> bool {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }
 
-    /// Whether it asks which pages are zombies.
+    /// Returns `true` if the policy asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
         matches!(self, Self::Registered(spec) if spec.asks_for_zombies())
     }

@@ -116,7 +116,8 @@ struct Case {
     spec: usize,
     seed: u64,
     batch: usize,
-    /// How many streams writes are of; one in as many and one more is of none. 0 for no streams.
+    /// The number of streams that writes name; 0 for no streams. One write in `streams` + 1 names
+    /// none.
     streams: u8,
     /// The operations, each on a page as a share of the logical space.
     operations: Vec<(f64, Operation)>,

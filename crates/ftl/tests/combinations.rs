@@ -96,7 +96,7 @@ fn restore(state: &mut (impl State + ?Sized), bytes: &[u8]) -> Result<(), Fault>
     from.end()
 }
 
-/// Where a drive is saved: somewhere else in each combination.
+/// The number of the command at which a drive is saved, drawn for each combination.
 fn somewhere(context: &str) -> usize {
     Stream::new(1, context).below(COMMANDS as u32) as usize
 }

@@ -16,7 +16,8 @@ use told::Told;
 struct Counting;
 
 thread_local! {
-    /// Of this thread: the test harness allocates on others whenever it likes.
+    /// The bytes that this thread has allocated and not freed. The test harness allocates on other
+    /// threads whenever it likes.
     static OUT: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -106,7 +107,7 @@ fn check(victim: &str, layout: Layout) {
     count(batch_bytes);
 }
 
-// One test: the count is of all threads together.
+// One test: the count is that of all threads together.
 #[test]
 fn layers_take_the_memory_that_they_say_they_need() {
     for (blocks, b, spare) in [(500, 16, 0.2), (3000, 8, 0.1), (300, 128, 0.1)] {

@@ -16,7 +16,7 @@ use flashgc_ftl::{
 };
 use proptest::prelude::*;
 
-/// Those that choose no log blocks by their cost.
+/// The schemes that choose no log blocks by their cost.
 const SCHEMES: [&str; 5] = ["du-gc", "da-gc", "ba-gc", "lda-gc2", "lda-gc4"];
 const VICTIMS: [&str; 7] =
     ["greedy", "fifo", "d-choices:d=3,c=1", "windowed:w=3", "cost-benefit", "cat", "bsgc"];

@@ -261,7 +261,7 @@ impl Data {
         }
     }
 
-    /// Whether the map knows the zombies that there are, and no others.
+    /// Checks that the map knows the zombies that there are, and no others.
     fn check_zombies(&self, map: &dyn Stepwise, blocks_per_plane: u32, offset_bits: u32) {
         let Some(counts) = map.zombies() else { return };
         assert_eq!(counts.known, self.zombies.len() as u64);
@@ -282,7 +282,7 @@ impl Data {
     }
 }
 
-/// One step of the collection of `plane`, if one may be taken; begins one while few blocks are
+/// Takes one step of the collection of `plane`, if one may be taken; begins one while few blocks are
 /// erased.
 fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &mut Stream) {
     if map.victim(plane).is_none() {

@@ -1,12 +1,12 @@
 //! The parameters that models share, checked once, and what is wrong with the others.
 
-/// Why a model has no answer: what was found, what was expected, and what to try.
+/// The reason why a model has no answer: what was found, what was expected, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; hint: {hint}")]
 pub struct ModelError {
-    /// What is wrong, with the parameter's name first.
+    /// The fault, with the parameter's name first.
     pub message: String,
-    /// What to try.
+    /// A remedy.
     pub hint: String,
 }
 

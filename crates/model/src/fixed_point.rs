@@ -16,7 +16,7 @@ use crate::ModelError;
 
 /// Steps that are remembered.
 const MEMORY: usize = 12;
-/// Some eight times what the slowest of 100 000 random settings needs.
+/// The largest number of steps: some eight times what the slowest of 100 000 random settings needs.
 const MOST_STEPS: u32 = 5_000;
 /// Extrapolation ends at a residual so much worse than its best one,
 const WORSE: f64 = 10.0;
@@ -25,7 +25,7 @@ const NO_NEARER: u32 = 30;
 /// Damped steps before extrapolation is tried again, the first time.
 const FEWEST_DAMPED: u32 = 8;
 
-/// Where no step gets nearer, a residual of so many tolerances is taken for rounding.
+/// The largest residual, in tolerances, that is taken for rounding once no step gets nearer.
 const ROUNDING: f64 = 100.0;
 
 /// The fixed point of `map`, from `start`, to a largest residual of `tolerance`; up to a hundred times

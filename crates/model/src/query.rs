@@ -1,4 +1,4 @@
-//! What is asked of a model: its parameters by name, each checked as it is set.
+//! Queries of a model: its parameters by name, each checked as it is set.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::meanfield::selection::MOST_CHOICES;
 use crate::meanfield::{Frontier, Selection, Ties};
 use crate::{Drive, HotCold, LARGEST_BLOCK, ModelError};
 
-/// Which pages are written.
+/// The distribution of writes over pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Workload {
-    /// All alike.
+    /// All pages are written alike.
     #[default]
     Uniform,
     /// Rosenblum's hot and cold pages.
     HotCold,
-    /// In proportion to 1 / rank^theta.
+    /// Pages are written in proportion to 1 / rank^theta.
     Zipf,
-    /// These classes.
+    /// Pages are written by these classes.
     Classes(Vec<Class>),
 }
 
@@ -48,7 +48,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// All of them with the names that people type.
+    /// All numbers with the names that people type.
     pub const NAMES: [(&'static str, Number); 9] = [
         ("pages_per_block", Number::PagesPerBlock),
         ("spare", Number::Spare),
@@ -82,13 +82,13 @@ pub struct Query {
     r: f64,
     theta: f64,
     blocks: u32,
-    /// Which pages are written.
+    /// The distribution of writes over pages.
     pub workload: Workload,
-    /// Where writes and copies go.
+    /// The blocks that writes and copies go to.
     pub frontier: Frontier,
-    /// Which of several blocks with the fewest valid pages greedy takes.
+    /// The choice of greedy among several blocks with the fewest valid pages.
     pub ties: Ties,
-    /// How the pools of `separation` are cleaned.
+    /// The cleaning of the pools of `separation`.
     pub cleaner: Cleaner,
 }
 
@@ -205,7 +205,7 @@ impl Query {
     }
 }
 
-/// What one query leaves for the next one that is like it.
+/// Intermediate results of one query that the next one like it can use again.
 #[derive(Debug, Default)]
 pub struct Kept {
     classes: Option<([f64; 3], u64, Classes)>,

@@ -1,4 +1,4 @@
-//! Every model by its name: what it takes, what it answers, for what it holds.
+//! The models by name: their parameters, their answers, and the parameters that they hold for.
 
 pub mod mean_field;
 
@@ -19,18 +19,18 @@ pub struct ModelInfo {
     /// The victim policy that it is a model of, as `flashgc run` names it, with its parameters in
     /// braces; none where no policy does it.
     pub policy: Option<&'static str>,
-    /// Whether one answer takes so long that somebody may want to stop it.
+    /// `true` if one answer takes so long that somebody may want to stop it.
     pub slow: bool,
     answer: fn(&Query, &mut Kept) -> Result<Answer, ModelError>,
     write_amplification: fn(&Query, &mut Kept) -> Result<f64, ModelError>,
 }
 
-/// What a model says.
+/// The answer of a model.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Page programs a host write.
     pub write_amplification: f64,
-    /// What is left of the model's own equation; see the model.
+    /// The residual of the model's own equation; see the model.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b; where it says.
     pub valid: Option<Vec<f64>>,
@@ -43,7 +43,7 @@ pub struct Answer {
 }
 
 impl ModelInfo {
-    /// All that the model says.
+    /// Returns the whole answer of the model.
     ///
     /// # Errors
     /// What the model does not hold for.

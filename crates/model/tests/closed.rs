@@ -38,7 +38,7 @@ fn fifo_of(spare: f64, classes: &Classes) -> f64 {
     fifo::write_amplification(spare, classes).unwrap()
 }
 
-/// Whether `found` is `known` to its last digit of 10^-`digits`.
+/// Panics unless `found` agrees with `known` to half a unit of its digit 10^-`digits`.
 fn equal(found: f64, known: f64, digits: i32) {
     let unit = 10f64.powi(-digits);
     assert!((found - known).abs() <= 0.5 * unit * (1.0 + 1e-9), "{found} is not {known}");
@@ -224,7 +224,8 @@ fn no_other_division_of_the_spare_space_writes_less() {
     }
 }
 
-/// What pools with these alpha_k - 1 write, from the models of uniform writes.
+/// Returns the page programs a host write of pools with these alpha_k - 1, from the models of uniform
+/// writes.
 fn written(classes: &Classes, excess: &[f64], cleaner: Cleaner) -> f64 {
     classes
         .iter()
@@ -388,7 +389,7 @@ proptest! {
     }
 }
 
-/// By the definition of a share: above 0 of the pages, 0 to 1 of the writes, the ends included.
+/// The definition of a share allows above 0 of the pages, and 0 to 1 of the writes, the ends included.
 #[test]
 fn a_class_may_have_all_pages_and_all_or_none_of_the_writes() {
     let class = |pages, writes| Class { pages, writes };

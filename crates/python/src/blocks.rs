@@ -59,7 +59,7 @@ pub(crate) struct Blocks {
     /// picked (it is open or erased), so that a minimum search needs no second look.
     #[pyo3(get)]
     valid: Py<PyAny>,
-    /// The same memory as a memoryview: faster than `valid` for one block at a time.
+    /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.
     #[pyo3(get)]
     counts: Py<PyAny>,
     /// Function of a block number: `valid[block]` as a plain integer.

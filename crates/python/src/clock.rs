@@ -1,4 +1,4 @@
-//! What a placement in Python is told of time and of blocks.
+//! The time and the blocks that a placement in Python sees.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,7 +55,7 @@ pub(crate) struct PickedBlock {
     /// The class for which it was opened.
     #[pyo3(get)]
     class_: u8,
-    /// When that was.
+    /// The time at which it was opened.
     #[pyo3(get)]
     opened: Py<Clock>,
     /// Its pages with current data.

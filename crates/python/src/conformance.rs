@@ -14,7 +14,8 @@ use crate::errors::{self, PolicyError};
 use crate::policy::{self, Raised, lock};
 use crate::{placement, strict};
 
-/// What `policy` picks from a hand-built table: `None` in `counts` is an open block.
+/// Returns the block that `policy` picks from a hand-built table: `None` in `counts` is an open
+/// block.
 #[pyfunction]
 pub(crate) fn policy_pick(
     py: Python<'_>,

@@ -21,7 +21,7 @@ use crate::errors::DriveError;
 use crate::simulate::to_json;
 use crate::watch::{Control, Watch};
 
-/// How often the calling thread looks whether the campaign is over.
+/// The interval at which the calling thread looks if the campaign is over.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs a campaign of `total` parts on a thread of its own, while this one looks at signals and reports progress.
@@ -234,7 +234,7 @@ impl RecordedDrive {
     }
 }
 
-/// Where the flushes in the log at `path` end.
+/// Returns the ends of the flushes in the log at `path`.
 #[pyfunction]
 pub(crate) fn device_flushes(py: Python<'_>, path: PathBuf) -> PyResult<Vec<u64>> {
     let read = py.detach(|| replay::flushes(&path));

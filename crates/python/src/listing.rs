@@ -1,4 +1,4 @@
-//! What there is to choose from, as the registries of the other crates list it.
+//! Listings of all that can be chosen, from the registries of the other crates.
 
 use flashgc_base::spec::{Kind, Param};
 use flashgc_experiment::options::{OptionInfo, Section, Words};

@@ -11,7 +11,7 @@ use crate::policy::{Raised, callable, external};
 /// Policies in Python by their kind, `victim` or `placement`: each with the name by which it is reported.
 pub(crate) type Written<'py> = HashMap<String, (String, Bound<'py, PyAny>)>;
 
-/// What the engine makes drives with. What a policy raises goes to `raised`.
+/// Makes the policies in Python of a drive as the engine takes them. Their exceptions go to `raised`.
 ///
 /// # Errors
 /// An object that is no such policy.

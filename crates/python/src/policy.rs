@@ -14,8 +14,8 @@ use pyo3::{ffi, intern};
 use crate::blocks::Blocks;
 use crate::errors::PolicyError;
 
-/// What a policy raised: the engine only learns that it cannot go on, the caller gets the exception
-/// itself.
+/// The exception that a policy raised. The engine only learns that it cannot go on; the caller gets the
+/// exception itself.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// The policy of one drive: a function and its one argument. Taken away when the run is over.
@@ -25,11 +25,11 @@ struct Call {
     blocks: Py<Blocks>,
 }
 
-/// What is said of a policy that returned None though there was something to collect.
+/// The error of a policy that returned None though there was something to collect.
 const NO_ANSWER: &str = "the victim policy returned None, though there are candidates; \
                          hint: return the number of one";
 
-/// Whether collecting some candidate would free a page.
+/// Returns `true` if collecting some candidate would free a page.
 fn reclaimable(table: &BlockTable) -> bool {
     let full = table.pages_per_block();
     table.masked_counts().iter().any(|&count| u32::from(count) < full)
@@ -57,7 +57,7 @@ pub(crate) fn own<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
     policy.py().import(copy)?.call_method1(intern!(policy.py(), "deepcopy"), (policy,))
 }
 
-/// What to call on one drive: `policy` itself or its `pick`, with a state of its own.
+/// Returns the function to call on one drive: `policy` itself or its `pick`, with a state of its own.
 pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let object = own(policy)?;
     if let Ok(pick) = object.getattr("pick")
@@ -75,7 +75,7 @@ pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     )))
 }
 
-/// What `policy` picks from `table`.
+/// Returns the block that `policy` picks from `table`.
 pub(crate) fn pick_once(
     py: Python<'_>,
     policy: &Bound<'_, PyAny>,

@@ -23,8 +23,8 @@ use crate::policy::{Raised, lock};
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
 
-/// What comes from outside of the configurations: Python policies by the index of theirs, where their
-/// exceptions go, and what is read in the place of the trace.
+/// The parts of runs that come from outside of their configurations: Python policies by the index of
+/// theirs, the place for their exceptions, and the file that is read in the place of the trace.
 #[derive(Default)]
 struct External {
     policies: Vec<(usize, Outside)>,
@@ -125,7 +125,7 @@ pub(crate) fn ranking(results: &str) -> PyResult<String> {
     to_json(&rank(&results))
 }
 
-/// Where checkpoints are written, how many seconds apart, and which one to go on from.
+/// The place for checkpoints, the seconds from one to the next, and the checkpoint to go on from.
 type Keep = (Option<PathBuf>, Option<f64>, Option<PathBuf>);
 
 fn keeper(
@@ -141,7 +141,7 @@ fn keeper(
     Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error))
 }
 
-/// The configuration that the checkpoint at `path` is of, as JSON.
+/// Returns the configuration in the checkpoint at `path`, as JSON.
 #[pyfunction]
 pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
     let subject = checkpoint::subject(&path).map_err(|error| errors::drive(&error))?;
@@ -161,9 +161,9 @@ fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
 
 /// Results that are complete and wait for the calling thread, the only one that calls Python.
 struct Complete<'a> {
-    /// What is to be known of each configuration's workload.
+    /// Notes on the workload of each configuration.
     notes: &'a [Vec<String>],
-    /// Its place among those asked for.
+    /// The index of each configuration in the call.
     asked: &'a [usize],
     callback: Option<Py<PyAny>>,
     results: Mutex<Vec<(usize, RunResult)>>,
@@ -205,9 +205,9 @@ struct Simulated {
 /// A configuration that cannot be.
 #[derive(serde::Serialize)]
 struct LeftOut {
-    /// Its place among those asked for.
+    /// The index of the configuration in the call.
     index: usize,
-    /// What is wrong with it, in one line.
+    /// The fault of it, in one line.
     reason: String,
 }
 
@@ -216,12 +216,12 @@ struct LeftOut {
 struct ResolvedAll {
     resolved: Vec<Resolved>,
     notes: Vec<Vec<String>>,
-    /// Their places among those asked for.
+    /// The index of each resolved configuration in the call.
     asked: Vec<usize>,
     left_out: Vec<LeftOut>,
 }
 
-/// Said where hints change nothing.
+/// The note where hints change nothing.
 const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor the placement uses \
                         them; hint: --gc-preset zgc-gd or zgc-cb";
 

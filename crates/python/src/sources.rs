@@ -27,24 +27,24 @@ use crate::watch::Watch;
 pub(crate) struct Opened {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) notes: Vec<String>,
-    /// It is a trace of references to memory.
+    /// `true` for a trace of references to memory.
     references: bool,
-    /// It is a trace that says what is dirty in its host's cache.
+    /// `true` for a trace that says what is dirty in its host's cache.
     dirty: bool,
 }
 
-/// Said where nothing stands for the memory that references are made to.
+/// The note where nothing stands for the memory that references are made to.
 const NO_MEMORY: &str = "the trace holds a program's memory references, and without a VM page \
                          cache every one that writes is a host write; hint: --vm-page-cache 4MiB";
 
-/// Said where the cache of a host tells of what is dirty.
+/// The note where the cache of a host tells of what is dirty.
 const OWN_HINTS: &str = "the dirty events of the trace are left out, because --host-cache makes \
                          its own; hint: leave out --host-cache to use the trace's";
 
-/// What is read in the place of the trace that configurations name.
+/// The file that is read in the place of the trace that configurations name.
 pub(crate) struct Instead {
     pub(crate) file: PathBuf,
-    /// It is a volume of the trace, in our own format; else it is a copy.
+    /// `true` for a volume of the trace, in our own format; `false` for a copy.
     pub(crate) is_volume: bool,
 }
 
@@ -90,7 +90,7 @@ fn tenants_of(config: &RunConfig) -> &[String] {
     config.timed.as_ref().map_or(&[], |timed| &timed.tenants)
 }
 
-/// What a drive with a clock does about times that go back; `None` without a clock.
+/// The treatment of times that go back, on a drive with a clock; `None` without a clock.
 fn disorder(config: &RunConfig) -> Option<&str> {
     config.timed.as_ref().map(|timed| timed.disorder.as_str())
 }
@@ -194,8 +194,8 @@ fn open_timed(
     Ok(Read { requests: Requests::Trace(Box::new(trace)), notes, references, dirty })
 }
 
-/// Whether flush commands mean anything to the drive: not to a page buffer that is protected, and a
-/// host's cache takes none.
+/// Returns `true` if flush commands mean anything to the drive: not to a page buffer that is protected,
+/// and a host's cache takes none.
 fn keeps_flushes(config: &RunConfig) -> bool {
     !config.power_protection && config.host.is_none() && config.swap.is_none()
 }
@@ -205,7 +205,8 @@ fn file_of(config: &RunConfig, instead: Option<&Instead>) -> PathBuf {
     instead.map_or_else(|| PathBuf::from(&config.workload), |instead| instead.file.clone())
 }
 
-/// How the trace of a run is read. A volume of it was read as the trace says when it was split.
+/// Returns the options with which the trace of a run is read. A volume of it was read as the trace says
+/// when it was split.
 fn read_of(
     config: &RunConfig,
     watch: &mut Watch<'_>,
@@ -216,7 +217,7 @@ fn read_of(
     Ok(ReadOptions { keep_flushes: keeps_flushes(config), ..read })
 }
 
-/// How a trace is read; the table of relations is read here.
+/// Returns the options with which a trace is read. The table of relations is read here.
 pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
     for (key, text) in [
         ("on_bad_line", &trace.on_bad_line),
@@ -249,7 +250,7 @@ fn check_option(key: &str, text: &str) -> Result<(), SpecError> {
     options::find(key).map_or(Ok(()), |option| option.check(text))
 }
 
-/// How the requests of a trace become pages of a drive.
+/// Returns the options with which the requests of a trace become pages of a drive.
 fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
     let TraceConfig { alignment_offset, paging: name, numbering, .. } = &config.trace;
     let numbering = numbering.as_deref().map(Numbering::parse).transpose();
@@ -267,14 +268,14 @@ pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOp
     Ok(PagingOptions { page_size, alignment_offset, ..PagingOptions::default() })
 }
 
-/// Whether `workload` is the path of a trace, not a generator's spec.
+/// Returns `True` if `workload` is the path of a trace, not a generator's spec.
 #[pyfunction]
 #[pyo3(name = "is_trace")]
 pub(crate) fn is_trace_of(workload: &str) -> bool {
     is_trace(workload)
 }
 
-/// Whether the generator `workload` determines the number of logical pages itself.
+/// Returns `True` if the generator `workload` determines the number of logical pages itself.
 #[pyfunction]
 pub(crate) fn fixes_pages(workload: &str) -> bool {
     GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())

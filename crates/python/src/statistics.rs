@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 /// Passes, mean, half its 95% interval, and whether it is steady.
 type Outcome = (usize, f64, Option<f64>, bool);
 
-/// How the rule for traces replays one whose passes have the figures `values`, as if there were no
-/// more of them.
+/// Replays a trace whose passes have the figures `values` by the rule for traces, as if there were
+/// no more of them.
 #[pyfunction]
 pub(crate) fn replay_until_settled(values: Vec<f64>, warmup: f64) -> Outcome {
     let rule = Rule { warmup, fewest: 0, most: MOST.min(values.len() as u64) };
@@ -29,7 +29,8 @@ pub(crate) fn measured_passes(values: Vec<f64>) -> (f64, Option<f64>, bool) {
     (mean, level(&values).map(|level| level.half), verdict(&values) == Verdict::Steady)
 }
 
-/// Whether a run of a generator whose measured intervals have the amplifications `values` is steady.
+/// Returns `True` if a run of a generator whose measured intervals have the amplifications `values`
+/// is steady.
 #[pyfunction]
 pub(crate) fn steady_intervals(values: Vec<f64>) -> bool {
     let interval = |value: f64| Interval::of_pages(1_000_000, (value * 1e6).round() as u64);

@@ -1,6 +1,6 @@
-//! A placement under the eyes of the conformance suite, on a drive that begins without data: a question
-//! that is asked twice has one answer, and what it is told of one page of a block that is being copied
-//! does not change its answers for the others.
+//! A placement under the eyes of the conformance suite, on a drive that begins without data. A question
+//! that is asked twice must have one answer. A report on one page of a block that is being copied must
+//! not change the answers for the others.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Collected, Now, Placement};
 use flashgc_ftl::{ExternalPlacement, FtlError, FtlErrorKind};
 
-/// The same placement, watched.
+/// Returns `known` with its answers watched.
 pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
     let inner = Arc::clone(&known.make);
     let make = move |pages, pages_per_block| {
@@ -29,7 +29,7 @@ type Block = (Class, u64);
 struct Strict {
     inner: Box<dyn Placement>,
     pages: u32,
-    /// When the open block of each class was opened.
+    /// The time at which the open block of each class was opened.
     open: Vec<Now>,
     /// The block of each page that has data.
     places: BTreeMap<u32, Block>,
@@ -70,7 +70,7 @@ impl Strict {
     }
 }
 
-/// It lives as long as one run of the suite.
+/// Refuses checkpoints: the object lives as long as one run of the suite.
 impl State for Strict {
     fn save(&self, to: &mut Writer<'_>) {
         to.refuse(Fault::new("a placement that is checked cannot be saved"));

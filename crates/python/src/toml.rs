@@ -1,5 +1,5 @@
-//! Where things stand in a TOML file, for messages that name the line and the column. What the
-//! file says is read on the Python side.
+//! Places in a TOML file, for messages that name the line and the column. The contents of the file
+//! are read on the Python side.
 
 use pyo3::prelude::*;
 use toml_edit::{Document, TableLike};

@@ -36,7 +36,7 @@ pub(crate) fn trace_formats() -> String {
     json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
 }
 
-/// How a trace is read: the fields that were given of `TraceConfig`, as JSON.
+/// Reads the options for reading a trace: the fields that were given of `TraceConfig`, as JSON.
 pub(crate) fn trace_config(reading: &str) -> PyResult<TraceConfig> {
     serde_json::from_str(reading).map_err(errors::config)
 }

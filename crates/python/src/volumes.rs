@@ -45,7 +45,7 @@ impl Volumes {
         self.volumes.skipped()
     }
 
-    /// What a person should know about how the traces were read.
+    /// Notes for people on how the traces were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.volumes.notes().to_vec()

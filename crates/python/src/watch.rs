@@ -11,11 +11,11 @@ use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
 
-/// How often the calling thread looks for signals and reports progress.
+/// The interval at which the calling thread looks for signals and reports progress.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
-/// How long a reader of a trace may take to stop. One that takes longer waits for its file, and is
-/// left behind: it ends when the file does.
+/// The time that a reader of a trace may take to stop. One that takes longer waits for its file,
+/// and is left behind: it ends when the file does.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Stops what the engine does and tells how far it is. Safe to use from a signal handler and from
@@ -42,7 +42,7 @@ impl Control {
         self.engine.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work was told to stop.
+    /// `True` if the work was told to stop.
     #[getter]
     pub(crate) fn cancelled(&self) -> bool {
         self.engine.cancel.load(Ordering::Relaxed)
@@ -131,7 +131,8 @@ impl<'a> Watch<'a> {
         self.failed.get_or_insert(error);
     }
 
-    /// To be asked between the blocks of a trace: notes how far it is; false means stop.
+    /// Notes how far a trace is read; call it between the blocks of a trace. Returns `false` if the
+    /// reader must stop.
     pub(crate) fn reading(&mut self, progress: &Progress) -> bool {
         self.control.read.store(progress.read(), Ordering::Relaxed);
         self.control.to_read.store(progress.total, Ordering::Relaxed);

@@ -75,7 +75,7 @@ POLICIES = {
     "EIGC": ("eigc",),
     "BSGC": ("bsgc",),
 }
-#: What tells the policy from the allocation: every policy with SFL.
+#: The runs that tell the policy from the allocation: every policy with SFL.
 WITH_SFL = {
     "SFL+GA": ("greedy", "sfl"),
     "SFL+CB": ("cost-benefit:age=last_invalidate", "sfl"),
@@ -168,7 +168,7 @@ def deviation(result: Result) -> float:
 
 
 def series(result: Result) -> tuple[WearPoint, ...]:
-    """How the first run wore."""
+    """The wear of the first run over time."""
     assert result.wear is not None
     return result.wear.series
 
@@ -233,7 +233,7 @@ def published(claim: Claim, trace: str) -> dict[str, float]:
 
 
 class Agreement:
-    """How far the order of measured values is that of published ones.
+    """The agreement of the order of measured values with that of published ones.
 
     Of the pairs whose published values differ by a percent of the larger one or more: how many have
     the same order, and how many the other one. The rest are not told apart by their intervals.

@@ -41,7 +41,7 @@ PRINTED = {
 }
 #: Allocations beside FIFO with the same policy.
 ALLOCATED = (("LIF+EIGC", "FIFO+EIGC"), ("SFL+BSGC", "FIFO+BSGC"))
-#: Whether more of a figure is better.
+#: For each figure, True if more of it is better.
 _MORE = {"first failure": True, "system failure": True}
 
 
@@ -160,7 +160,7 @@ class _PerTrace:
     def _allocated(
         self, claim: Claim, measured: Measured, trace: str, name: str, fifo: str
     ) -> list[Row]:
-        """What an allocation is worth beside FIFO, with the same policy: whether, and how much."""
+        """The rows that compare an allocation with FIFO, with one policy: its sign and its size."""
         said = experiment.published(claim, trace)
 
         def longer() -> tuple[str, Judgement]:

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 ENDURANCE = 100
 
-#: What the drive holds at first: its pages in order, in any order (hot and cold pages share blocks
-#: from the start), or nothing.
+#: The first contents of the drive: its pages in order, in any order (hot and cold pages share
+#: blocks from the start), or nothing.
 FILLS = ("empty", "sequential", "random")
-#: What "hot ratio 15%" of a normal distribution says; see :func:`hot_of`.
+#: The readings of "hot ratio 15%" of a normal distribution; see :func:`hot_of`.
 SKEWS = ("area", "sigma", "half-sigma", "fitted")
 #: Copies have a block of their own, or share that of the host's writes. Garbage is collected below
 #: 5% free: of all blocks, or of the 307 reserved ones.
@@ -95,7 +95,7 @@ class Surrounding:
         return f"{self.fill}, {self.skew}, {self.frontier}"
 
 
-#: That of the other claims.
+#: The surrounding of the other claims.
 USUAL = Surrounding("empty", "area", f"pool:low={LOW}")
 #: As skewed as GA's published response times.
 FITTED_EMPTY = replace(USUAL, skew="fitted")
@@ -171,7 +171,7 @@ def _capped(size: Size) -> tuple[Surrounding, ...]:
 
 @runner("bsgc.readings")
 class Readings:
-    """How much of the published order each reading gives."""
+    """The share of the published order that each reading gives."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """One run a reading, combination and trace."""
@@ -332,7 +332,7 @@ def _best_forms(measured: Measured) -> list[str]:
 
 
 def _collections(measured: Measured) -> list[str]:
-    """How long collections take where the hot shares are fitted, beside Figure 8."""
+    """The durations of collections where the hot shares are fitted, beside Figure 8."""
     apart, shared = FITTED_EMPTY, replace(FITTED_EMPTY, frontier=f"mixed:low={LOW}")
     (claim,) = claims().select(("bsgc.fig8",))
     notes = []

@@ -129,7 +129,7 @@ def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
 
 
 def _needs(claim: Claim, size: Size) -> str:
-    """What a claim needs to be run."""
+    """Return the needs of a claim's runner, in words."""
     runner = runner_of(claim)
     if runner is None:
         return "a runner"

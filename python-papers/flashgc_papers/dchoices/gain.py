@@ -74,7 +74,7 @@ class MemoryForChoices:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Where c = 1 is best, where not, and by how much."""
+        """Judge where c = 1 is best, where it is not, and by how much."""
         small, *others = sorted(claim.facts["b"])
         rows = [self._not_best_near(claim, measured, small)]
         rows.append(self._best(claim, measured, small, above=NEAR))

@@ -118,7 +118,7 @@ class ManyChoices:
 
     @staticmethod
     def _turns(results: list[Result]) -> int:
-        """How often a curve changes its direction, steps inside their intervals left out."""
+        """Return the number of turns of a curve, steps inside their intervals left out."""
         steps = [paired(two, one) for one, two in itertools.pairwise(results)]
         signs = [step.mean > 0 for step in steps if abs(step.mean) > step.ci95]
         return sum(one != two for one, two in itertools.pairwise(signs))

@@ -41,11 +41,11 @@ PAGES = 200_000
 RUN = 64
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"
-#: How far the requests of a file may be from those of the published trace for it to be that trace.
+#: The largest distance between the requests of a file and those of the trace that it is taken for.
 WHOLE = 0.01
 
-#: How the requests of a trace are counted: section 5 rounds offsets down to a page and splits by
-#: size, once for all of its tables. Statistics count so, and drives in addition leave out what lies
+#: The counting of a trace's requests: section 5 rounds offsets down to a page and splits by size,
+#: once for all of its tables. Statistics count so, and drives in addition leave out what lies
 #: beyond their U = b floor(x/b) pages.
 COUNTED: Literal["rounded"] = "rounded"
 REPLAYED = "rounded+floor"
@@ -62,7 +62,7 @@ LENGTH = {
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper says of one of its traces."""
+    """The paper's data on one of its traces."""
 
     #: Its name in the paper.
     name: str
@@ -77,7 +77,7 @@ class Published:
 
     @property
     def word(self) -> str:
-        """What the names of its files contain."""
+        """A word that the names of its files contain."""
         return {"rsrch0": "rsrch_0", "prxy0": "prxy_0"}.get(self.name, self.name)
 
 
@@ -133,7 +133,7 @@ class Found:
     path: Path
     #: Its statistics as the paper counts.
     stat: TraceStat
-    #: What that counting makes of it, beside the other one.
+    #: The counts of it by that counting, beside the other one.
     counted: str
 
 
@@ -141,9 +141,9 @@ class Found:
 class Missing:
     """A trace that is not there."""
 
-    #: What was found instead.
+    #: The finding instead.
     why: str
-    #: What the paper's counting makes of the parts that were found.
+    #: The counts by the paper's counting of the parts that were found.
     counted: tuple[str, ...] = ()
 
 
@@ -189,7 +189,7 @@ def _counts(stat: TraceStat) -> str:
 
 
 def paging(claim: Claim, used: str) -> list[str]:
-    """How a table counts the requests of a trace and why, with what it makes of the files there."""
+    """Notes on how a table counts a trace's requests, and what that makes of the files there."""
     said = (
         f"Requests of a trace are paged as section 5 has it for all tables, offsets rounded down "
         f"to 4 KiB and sizes split: here with --paging {used}"
@@ -206,7 +206,7 @@ def paging(claim: Claim, used: str) -> list[str]:
 
 
 def wanted(claim: Claim) -> list[str]:
-    """Which of a claim's traces are not there, and which files to put where."""
+    """Notes on the traces of a claim that are missing, and which files to put where."""
     missing = [found.why for found in map(find, traces(claim)) if isinstance(found, Missing)]
     if not missing:
         return []
@@ -264,7 +264,7 @@ def drive(
 
 
 def stand_in(trace: Published) -> str:
-    """What rows say of the workload; nothing where it is the trace."""
+    """The word for a stand-in in rows; empty where the workload is the trace itself."""
     if isinstance(find(trace), Found):
         return ""
     return "a stand-in"
@@ -280,7 +280,7 @@ def settings(size: Size) -> str:
 
 
 def left_out(size: Size) -> str:
-    """What a size leaves out of the paper's runs."""
+    """The runs of the paper that a size leaves out, in words."""
     requests, runs = LENGTH[size]
     wanted, wanted_runs = LENGTH[Size.FULL]
     if requests >= wanted:
@@ -292,7 +292,7 @@ def left_out(size: Size) -> str:
 
 
 def notes(claim: Claim) -> list[str]:
-    """What the stand-ins are, how traces are read, and which are missing."""
+    """Notes on the stand-ins, on how traces are read, and on those that are missing."""
     said = []
     if any(stand_in(trace) for trace in traces(claim)):
         said.append(

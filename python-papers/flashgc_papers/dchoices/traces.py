@@ -34,7 +34,7 @@ from flashgc_papers.reproduce.runner import (
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-#: How far a stand-in may be from the published value to be of its size.
+#: The distance from the published value within which a stand-in has its size.
 SIZE = 0.25
 #: Why a stand-in misses what a trace shows.
 LACKS = "unlike a trace, the stand-in does not change over time"
@@ -170,7 +170,7 @@ def _cells(claim: Claim) -> Iterator[_Cells]:
         yield _Cells(standins.published()[str(name)], float(spare), values)
 
 
-#: What is varied beside the tables: pages in a run, and pages of the drive.
+#: The variations beside the tables: pages in a run, and pages of the drive.
 _VARIED: dict[str, dict[str, int]] = {
     f"as in the table (runs of {standins.RUN}, {format_count(standins.PAGES)} pages)": {},
     "runs of 1": {"run": 1},
@@ -179,7 +179,7 @@ _VARIED: dict[str, dict[str, int]] = {
     "50 000 pages": {"pages": 50_000},
     "400 000 pages": {"pages": 400_000},
 }
-#: Where it is varied: the spare factor in the middle, and the c that is best.
+#: The point of the variations: the spare factor in the middle, and the c that is best.
 _AT = (0.10, 1)
 
 
@@ -258,7 +258,7 @@ class _Memory:
         return verdicts.true(inside, why + ("" if inside else f": {LACKS}"))
 
     def _step(self, measured: Measured, cells: _Cells, c: int) -> Judgement:
-        """Whether memory changes as much as the paper says from one c to the next, in kind."""
+        """Judge if memory changes as much as the paper says from one c to the next, in kind."""
         before = cells.published[c - 1]
         wanted = (cells.published[c] / before - 1) * 100
         base = measured.result(cells.key(self.FRONTIER, c - 1))

@@ -46,7 +46,7 @@ class Cost:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """What collections took beyond their copies above two, for each of them."""
+        """Judge the time of collections, each without its copies above two."""
 
         def judge() -> tuple[Value, Judgement]:
             result = measured.result("run")
@@ -62,7 +62,7 @@ class Cost:
         return conclude(claim, measured, [row(label, claim.only_value, judge)])
 
 
-#: The states of the paper, each as a configuration that comes to it.
+#: The states of the paper, each as a configuration that reaches it.
 _STATES: dict[int, dict[str, Any]] = {
     0: {"preemption": "pgc", "warmup": "0", "requests": 1000},
     1: {"preemption": "pgc"},
@@ -96,7 +96,7 @@ class States:
         return Task(simulations, settings="one plane, 20 000 requests 3 ms apart")
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Who waited for a collection for no more than one operation of it."""
+        """Judge who waited for a collection for no more than one operation of it."""
         rows = [self._row(measured, state, expected) for state, expected in claim.rows]
         return conclude(claim, measured, rows, heading="state")
 

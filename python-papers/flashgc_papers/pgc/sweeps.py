@@ -53,7 +53,7 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
     "request size (KB)": ((8, 16, 32, 64), "size", "exponential:{:g}KiB"),
     "footprint (%)": ((6.25, 12.5, 25, 50, 100), "footprint", "{:g}%"),
 }
-#: Of these the slides say which way the gain grows; of the size the extended paper does.
+#: Sweeps for which the slides say which way the gain grows; the extended paper says how much.
 DIRECTED = tuple(SWEEPS)[:3]
 
 
@@ -87,7 +87,7 @@ class Synthetic:
         return Task(simulations, {}, settings(size), _left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Whether the gain grows the way that is said."""
+        """Judge if the gain grows as the paper says."""
         rows = [self._row(measured, name) for name in DIRECTED]
         rows.append(self._more_without(measured, claim))
         rows += [self._slower(measured, claim, preemption) for preemption in ("none", "pgc")]
@@ -205,7 +205,7 @@ SLICE = "20ms"
 
 @runner("pgc.variability")
 class Variability:
-    """How bandwidth varies without preemption."""
+    """The variation of bandwidth without preemption."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Threads that always have a request of 1 MB each under way, as the paper measured."""
@@ -358,7 +358,7 @@ def heavy(size: Size) -> dict[str, Any]:
 
 @runner("pgc.extended")
 class Extended:
-    """What the extended paper adds."""
+    """The experiments that the extended paper adds."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Two sizes of requests, the traces with optimisations, and the hard threshold."""

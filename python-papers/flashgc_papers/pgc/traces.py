@@ -107,7 +107,7 @@ def bursty(arrivals: tuple[float, float, float], writes: float, within: float) -
 
 
 def _writes_a_second(claim: Claim) -> str:
-    """What each trace writes a second at its printed size, read share and rate."""
+    """The write rate of each trace, from its printed request size, read share and request rate."""
     return ", ".join(
         f"{float(kilobytes) * (1 - float(reads) / 100) * float(rate):.0f} KB ({name})"
         for name, kilobytes, reads, rate in claim.rows

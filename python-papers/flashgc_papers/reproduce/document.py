@@ -19,25 +19,25 @@ from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What became of everything that was asked for."""
+    """The outcomes of all claims that were asked for."""
 
     size: Size
-    #: What was asked for; empty for everything.
+    #: The claims that were asked for; empty for everything.
     what: tuple[str, ...]
     version: str
     papers: Mapping[str, Paper]
     outcomes: tuple[Outcome, ...]
-    #: What was measured, by the claim's id.
+    #: The measurements, by the claim's id.
     measured: Mapping[str, Measured]
     interrupted: bool
-    #: What could not be run because of an error, by the claim's id.
+    #: The errors of claims that could not be run, by the claim's id.
     failed: Mapping[str, str]
-    #: Whether wrong engines were asked for the same.
+    #: True if wrong engines were asked for the same.
     mutants: bool = False
 
     @property
     def command(self) -> str:
-        """What to type to run it again."""
+        """Return the command that runs it again."""
         flags = [] if self.size is Size.DEFAULT else [f"--{self.size}"]
         flags += ["--mutants"] if self.mutants else []
         return " ".join(("flashgc reproduce", *self.what, *flags))
@@ -50,18 +50,18 @@ class Reproduction:
         return [f"{paper}: {name}" for paper, name in names if (paper, name) not in told]
 
     def counts(self, paper: str = "") -> dict[str, int]:
-        """How many claims have each verdict: of one paper, or of all."""
+        """Return the number of claims with each verdict: of one paper, or of all."""
         return _counted(outcome.verdict for outcome in self._of(paper))
 
     def rows(self, paper: str = "") -> dict[str, int]:
-        """How many rows have each verdict: of one paper, or of all."""
+        """Return the number of rows with each verdict: of one paper, or of all."""
         return _counted(row.verdict for outcome in self._of(paper) for row in outcome.rows)
 
     def _of(self, paper: str) -> list[Outcome]:
         return [one for one in self.outcomes if paper in ("", one.claim.paper)]
 
     def digest(self, claim: Claim) -> str:
-        """Of the digests of a claim's simulations: the same on every machine; empty without any."""
+        """Digest of a claim's simulations, the same on every machine; empty without simulations."""
         measured = self.measured.get(claim.id)
         digests = [result.digest for result in measured.results.values()] if measured else []
         if not digests:
@@ -124,7 +124,7 @@ def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:
 
 
 def commands(outcome: Outcome) -> list[str]:
-    """What to type to get a claim's numbers one by one, each once."""
+    """Return the commands that give a claim's numbers one by one, each once."""
     simulations = (one.command() for one in outcome.task.simulations.values())
     computations = (one.command for one in outcome.task.computations.values() if one.command)
     return list(dict.fromkeys((*computations, *simulations)))

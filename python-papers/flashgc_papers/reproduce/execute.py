@@ -41,9 +41,9 @@ class Work:
         self._cache = cache
         self._jobs = jobs
         self._progress = progress or (lambda _share, _what, _programs: None)
-        #: Whether Ctrl-C stopped it.
+        #: True if Ctrl-C stopped it.
         self.interrupted = False
-        #: What could not be run, and why, by the claim's id.
+        #: The reason why a claim could not be run, by its id.
         self.failed: dict[str, str] = {}
         #: Why finished simulations are no longer kept.
         self.unkept: OSError | None = None
@@ -80,7 +80,7 @@ class Work:
             self.interrupted = True
 
     def measured(self, name: str, size: Size) -> Measured:
-        """What came of the task of the claim ``name``."""
+        """Return the results of the task of the claim ``name``."""
         results = {
             key: Result.from_dict(self._results[same])
             for key, same in self._needed[name].items()

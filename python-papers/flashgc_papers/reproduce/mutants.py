@@ -36,7 +36,7 @@ from flashgc_papers.reproduce.verdicts import Verdict
 #: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
-#: How an engine with the faults in its code is built, from a clone.
+#: The command that builds an engine with the faults in its code, from a clone.
 BUILD = (
     "cargo build --release -p flashgc-python --features mutants "
     "&& cp target/release/lib_core.so python/flashgc/_core.abi3.so"
@@ -49,12 +49,12 @@ class Mutant:
 
     #: As the page names it: ``random victims``.
     name: str
-    #: What is wrong, as a sentence without its full stop.
+    #: The fault, as a sentence without its full stop.
     what: str
-    #: What becomes of a simulation. Where the fault is in the code, those it touches come back as
-    #: they are.
+    #: The changed options of a simulation. Where the fault is in the code, those it touches come
+    #: back as they are.
     options: Change
-    #: What becomes of the parameters of a model.
+    #: The changed parameters of a model.
     params: Change = lambda _: None
     #: The name of the fault in the engine; empty where another configuration is all there is.
     engine: str = ""
@@ -89,7 +89,7 @@ def built() -> tuple[str, ...]:
 
 
 def changed(task: Task, mutant: Mutant) -> Task:
-    """What of a task a mutant does otherwise: nothing, or the parts to run again."""
+    """Return the parts of a task that a mutant changes: to be run again, or none."""
     simulations = {
         key: Simulation(options)
         for key, one in task.simulations.items()
@@ -119,7 +119,7 @@ def attempts(
     jobs: int,
     progress: Progress | None,
 ) -> tuple[dict[str, tuple[Trial, ...]], bool]:
-    """What the claims say of every mutant of their papers, and whether Ctrl-C stopped it."""
+    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them."""
     known = {paper: mutants_of(paper) for paper in dict.fromkeys(claim.paper for claim in chosen)}
     wanted = {
         (claim.id, mutant.name): part
@@ -185,7 +185,7 @@ def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
-    """Which rows the right engine meets and the mutant does not, and the other way round."""
+    """Compare rows of the right engine with those of a mutant: which one of them meets alone."""
     met = (Verdict.MET, Verdict.IN_KIND)
     both = [label for label in right if label in wrong]
     return Trial(

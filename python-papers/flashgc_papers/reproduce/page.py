@@ -16,7 +16,7 @@ from flashgc_papers.reproduce.words import lines
 
 HERE = Path(__file__).parent
 
-#: What the verdicts mean, for readers of the page.
+#: The meanings of the verdicts, for readers of the page.
 MEANINGS = {
     Verdict.MET: "What was published is what comes out.",
     Verdict.IN_KIND: "It comes out on something that stands in for what the paper used: sign, "

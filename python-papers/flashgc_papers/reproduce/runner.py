@@ -1,4 +1,4 @@
-"""What a claim's runner says and gets: tasks, what was measured, rows, outcomes; the registry.
+"""Runners of claims: their tasks, what was measured, rows and outcomes; the registry.
 
 A runner describes and judges; it runs nothing. See :mod:`flashgc_papers` for how to write one.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Size(StrEnum):
-    """How much is run."""
+    """The size of a reproduction."""
 
     #: Minutes for all claims together; every task says what it leaves out.
     QUICK = "quick"
@@ -47,12 +47,12 @@ def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
 class Computation:
     """Anything that is computed rather than simulated: a model, the statistics of a trace."""
 
-    #: What to type to get it alone; empty if there is no such command.
+    #: The command that gives it alone; empty if there is none.
     command: str
     call: Callable[[], Any]
     #: Expected seconds on one core, for the progress bar.
     seconds: float = 0.1
-    #: Of a model: its parameters, and what makes the computation with others.
+    #: The parameters of a model, and the function that makes the computation with others.
     params: Mapping[str, Any] = field(default_factory=dict)
     remade: Callable[..., Computation] | None = None
 
@@ -91,13 +91,13 @@ def models(name: str, **params: Any) -> Computation:
 
 @dataclass(frozen=True)
 class Task:
-    """What a claim needs at a size. Equal configurations of several claims run once."""
+    """The work that a claim needs at a size. Equal configurations of several claims run once."""
 
     simulations: Mapping[str, Simulation] = field(default_factory=dict)
     computations: Mapping[str, Computation] = field(default_factory=dict)
     #: The size in words: blocks, lengths, runs.
     settings: str = ""
-    #: What this size leaves out of the published experiment; empty if nothing.
+    #: The parts of the published experiment that this size leaves out; empty if none.
     left_out: str = ""
     #: Why nothing can be run at all; empty if it can.
     not_run: str = ""
@@ -109,7 +109,7 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a claim's task came to; some of it may be missing."""
+    """The results of a claim's task; some may be missing."""
 
     size: Size
     task: Task
@@ -143,7 +143,7 @@ class Measured:
         return self.value(key) if key in self.results else Value(math.nan, math.nan)
 
     def compute(self, key: str) -> Any:
-        """What a computation gave; raises :class:`NotMeasuredError` without it."""
+        """Return the result of a computation; raises :class:`NotMeasuredError` without it."""
         if key not in self.computed:
             raise NotMeasuredError(self.reason)
         return self.computed[key]
@@ -153,7 +153,7 @@ class Measured:
 class Row:
     """A line of a claim's table: one published statement, and what was measured."""
 
-    #: What it is about: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
+    #: The subject of the row: ``"b = 64, S_f = 0.08, d = 5, c = 2"``, or a part of the statement.
     label: str
     #: The published value, or the statement in words.
     published: float | str
@@ -162,11 +162,11 @@ class Row:
     why: str
     #: The paper's own half width, where it gives one; it does not enter the verdict.
     published_ci95: float | None = None
-    #: What stood in for the published input; empty if nothing. Such a row is met in kind at best.
+    #: The stand-in for the published input; empty if none. Such a row is met in kind at best.
     stand_in: str = ""
-    #: What the value is without any effect: 100 for percents of something else, 1 for a ratio. A
-    #: published number that is met in kind must be met in the size of its effect; ``None`` where
-    #: the row's own judgement has looked at that.
+    #: The value without any effect: 100 for percents of something else, 1 for a ratio. A published
+    #: number that is met in kind must be met in the size of its effect; ``None`` where the row's
+    #: own judgement has looked at that.
     base: float | None = 0.0
 
     @property
@@ -201,12 +201,12 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
-    #: How many of the first columns say what a row is about.
+    #: The number of first columns that say what a row is about.
     keys: int = 1
 
     @property
     def has_numbers(self) -> bool:
-        """Whether there are numbers of ours: not where all was interrupted.
+        """True if there are numbers of ours: not where all was interrupted.
 
         The columns whose names begin with "published" are the paper's.
         """
@@ -230,7 +230,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the rows of a claim say of a wrong engine."""
+    """The verdict of a claim's rows on a wrong engine."""
 
     #: The wrong engine, and what is wrong with it.
     name: str
@@ -247,7 +247,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a claim."""
+    """The outcome of a claim."""
 
     claim: Claim
     size: Size
@@ -255,11 +255,11 @@ class Outcome:
     verdict: Verdict
     #: One or two sentences.
     why: str
-    #: What the labels of the rows are.
+    #: The heading of the rows' labels.
     heading: str = ""
     rows: tuple[Row, ...] = ()
     figures: tuple[Figure, ...] = ()
-    #: What a reader should know: findings, things that are odd.
+    #: Notes for readers: findings, things that are odd.
     notes: tuple[str, ...] = ()
     #: Wrong engines that were asked for the same.
     trials: tuple[Trial, ...] = ()
@@ -335,7 +335,7 @@ class Runner(Protocol):
     """Describes what a claim needs, and judges what came of it."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """What to run at ``size``."""
+        """Return the task of ``claim`` at ``size``."""
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""

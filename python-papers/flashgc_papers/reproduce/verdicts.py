@@ -1,4 +1,4 @@
-"""How measured values stand to published ones: one function for each kind of claim.
+"""Comparisons of measured values with published ones: one function for each kind of claim.
 
 Each returns a :class:`Judgement`, a verdict and why, in words with the numbers. They know neither
 papers nor simulations.
@@ -16,7 +16,7 @@ from flashgc_papers.claims import Tolerance
 
 
 class Verdict(StrEnum):
-    """How a published statement stands."""
+    """The verdict on a published statement."""
 
     MET = "met"
     #: Sign, order and rough size are the published ones, on something that stands in for what the
@@ -64,7 +64,7 @@ class Value:
 
     @property
     def simulated(self) -> bool:
-        """Whether there is an interval."""
+        """True if there is an interval."""
         return self.ci95 > 0
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
     return Judgement(Verdict.MISSED, f"{text}: not less")
 
 
-#: How many times larger or smaller than published an effect of the same size in kind may be.
+#: The factor by which an effect of the same size in kind may differ from the published one.
 ROUGHLY = 1.5
 
 

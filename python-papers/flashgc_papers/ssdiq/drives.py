@@ -23,7 +23,7 @@ from flashgc_papers.ssdiq import experiment
 DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}
 #: Parts of 64 of a drive that are simulated: those of the presets.
 PRESET = 1
-#: The same for rows in which single pages matter; the quick size has no such rows.
+#: Those parts for rows in which single pages matter; the quick size has no such rows.
 LARGER = {Size.QUICK: 0, Size.DEFAULT: 16, Size.FULL: 64}
 #: Drive writes before the clock starts, and requests.
 LENGTHS = {Size.QUICK: (2, 100_000), Size.DEFAULT: (5, 500_000), Size.FULL: (5, 500_000)}
@@ -69,11 +69,11 @@ class Figure:
         raise NotImplementedError
 
     def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
-        """How it stands to the published one."""
+        """Judge ``value`` beside the published one."""
         return verdicts.equal(value, said, claim.tolerance)
 
     def base(self, _claim: Claim, _said: float) -> float | None:
-        """What a row's value is without any effect; ``None`` for a published bound."""
+        """The value of a row without any effect; ``None`` for a published bound."""
         return 0.0
 
     def task(self, claim: Claim, size: Size) -> Task:

@@ -41,11 +41,11 @@ WRITES = 10
 class _Column:
     """A column of published figures, a row for each skew, compared within the tolerance."""
 
-    #: What our value is, for the figure.
+    #: The kind of our value, for the figure.
     ours = "simulation"
 
     def value(self, measured: Measured, workload: str) -> Value:
-        """What stands beside a published value."""
+        """The measured value that stands beside a published one."""
         return experiment.amplification(measured, workload)
 
     def notes(self, _claim: Claim) -> list[str]:
@@ -132,7 +132,7 @@ class ZonesTwoRGreedy(_Collector):
     victim = experiment.TWO_R_GREEDY
 
     def notes(self, _claim: Claim) -> list[str]:
-        """What a short run misses."""
+        """The effect that a short run misses."""
         return ["At 90/10 the first drive writes are some percent above the mean of ten."]
 
 
@@ -143,7 +143,7 @@ class ZonesTwoRFifo(_Collector):
     victim = experiment.TWO_R_FIFO
 
     def notes(self, _claim: Claim) -> list[str]:
-        """How the published source was read."""
+        """The reading of the published source."""
         return [
             "In the published source compacted blocks are put behind a pointer to the cold ones. "
             "It never leaves the end of the list. So they are the last in line here."
@@ -160,7 +160,7 @@ class ZipfGreedy(_Collector):
     """Greedy under Zipf, on the drive of the published source: without a write buffer."""
 
     def notes(self, _claim: Claim) -> list[str]:
-        """Where the rows that are missed are explained."""
+        """The place where the rows that are missed are explained."""
         return [
             "From exponent 0.6 on the published values are far below greedy's. They are those of "
             "greedy behind a write buffer of 0.02% of the logical pages: see ssdiq.buffer.zipf."
@@ -172,7 +172,7 @@ class ZipfOptimal(_Optimum):
     """A pool for each of 4096 classes of pages."""
 
     def notes(self, claim: Claim) -> list[str]:
-        """What contradicts the published column, and how the classes were chosen."""
+        """The contradiction in the published column, and the choice of the classes."""
         uniform, zones = float(claim.rows[0][1]), claim.facts["zones_uniform"]
         return [
             f"At exponent 0 all pages are alike and nothing can be separated: the published "
@@ -189,7 +189,7 @@ class Buffered(_Collector):
     """A column of greedy behind a write buffer."""
 
     def notes(self, _claim: Claim) -> list[str]:
-        """Where the size of the buffer comes from."""
+        """The origin of the size of the buffer."""
         return [
             "The simulator has a write buffer, least recently used first out. The published source "
             "sets its size to 0, with 0.0002 of the logical pages in a comment. Writes that hit "

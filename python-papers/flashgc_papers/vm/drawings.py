@@ -17,7 +17,7 @@ Curves = Mapping[str, Sequence[float]]
 
 
 def over_schemes(parts: Mapping[str, Curves], schemes: Sequence[str]) -> Drawing:
-    """A panel a part, by its label: what it comes to under each scheme."""
+    """Draw a panel for each part, by its label: its size under each scheme."""
     from flashgc import plot
 
     at = list(range(len(schemes)))

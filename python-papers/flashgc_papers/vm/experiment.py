@@ -14,7 +14,7 @@ from flashgc.described import Simulation, simulation
 from flashgc.results import Merges, Result
 from flashgc_papers.reproduce.runner import NotMeasuredError, Size, Task
 
-#: Where the recorded programs are, in a clone of the repository.
+#: The folder of the recorded programs, in a clone of the repository.
 FOLDER = Path(__file__).resolve().parents[3] / "data" / "memory"
 STAND_IN = "programs recorded for this project; the paper's five are not public"
 ABSENT = (
@@ -32,7 +32,7 @@ SCHEMES = {
     "LDA-GC4": "lda-gc4",
     "LDA-GC5": "lda-gc5",
 }
-#: What is judged beside them, and is not in the paper.
+#: Schemes that are judged beside them, and are not in the paper.
 FURTHER = {"LDA-P": "lda-p"}
 
 #: The drive of the paper, section V.A, and the middle of its sweeps.
@@ -46,7 +46,7 @@ MAPPED, PAGE_MAPPED_SPARE = " on a page map", "20%"
 #: sequential log block, and regions of the page cache that keep their sizes.
 FIXED = " with fixed regions"
 FIXED_REGIONS = "3-region:initial=0.2,lru=0.6,resize=no"
-#: How often each program runs.
+#: The number of passes of each program.
 PASSES = {Size.QUICK: 6, Size.DEFAULT: 24, Size.FULL: 100}
 
 
@@ -133,7 +133,7 @@ def collections(result: Result) -> float:
 
 
 def merges(result: Result) -> Merges:
-    """How log blocks were merged."""
+    """The merges of log blocks."""
     if result.merges is None:
         raise NotMeasuredError("there are no log blocks")
     return result.merges

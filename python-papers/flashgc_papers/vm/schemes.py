@@ -48,7 +48,7 @@ from flashgc_papers.vm.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-#: What Figures 5 to 10 and Table IV show, by heading.
+#: The figures of Figures 5 to 10 and Table IV, by heading.
 FIGURES: dict[str, Callable[[Result], float]] = {
     "I/O time": io,
     "dirty evictions": lambda result: swap(result, "swap_outs"),

@@ -73,7 +73,7 @@ class Sizes(_Sweep):
         return task(size, self.runs(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Whether the gain rises along each, and what N_dup does."""
+        """Judge if the gain rises along each, and what N_dup does."""
         rows = [
             self._rises(measured, scheme, kind, points)
             for scheme in self.COMPARED[1:]
@@ -106,7 +106,7 @@ class Sizes(_Sweep):
 
     @staticmethod
     def _fitting(measured: Measured) -> list[str]:
-        """Which programs write nothing, because the page cache holds them whole."""
+        """Notes on programs that write nothing, because the page cache holds them whole."""
         said = []
         for cache in CACHES:
             runs = {
@@ -121,7 +121,7 @@ class Sizes(_Sweep):
         return said
 
     def _gain(self, measured: Measured, scheme: str, kind: str, point: int) -> float:
-        """What a scheme saves of DU-GC's I/O time, mean over the programs."""
+        """The share of DU-GC's I/O time that a scheme saves, mean over the programs."""
         gains = []
         for name in programs():
             base = io(measured.result(f"{name} DU-GC {kind} {point}"))
@@ -294,7 +294,7 @@ class VictimWindow:
 
     @staticmethod
     def _idle(measured: Measured, name: str) -> bool:
-        """Whether a program needs no collection: the page cache or the log blocks hold it whole."""
+        """True if a program needs no collection: the page cache or the log blocks hold it whole."""
         result = measured.results.get(f"{name} all")
         return result is not None and not collections(result)
 

@@ -87,5 +87,5 @@ class Example:
         return row("z-greedy, zombies", ZOMBIES, judge)
 
 
-#: Of the figures: three on block 2, four on block 3.
+#: Zombies of the figures: three on block 2, four on block 3.
 ZOMBIES = 7

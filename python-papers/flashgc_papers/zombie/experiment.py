@@ -27,8 +27,9 @@ SPARE = "5.7%"
 BANKS = 4
 #: 5.12 GB.
 WRITES = 312_500
-#: What reaches a drive of it from a cache that is empty at first: the rest is overwritten in the
-#: cache, or still dirty at the end. Measured: see the reads and writes of Table 3's simulations.
+#: The writes that reach a drive of it from a cache that is empty at first: the rest is overwritten
+#: in the cache, or still dirty at the end. Measured: see the reads and writes of Table 3's
+#: simulations.
 REACHING = 184_000
 #: Requests a second, and pages the drive writes a second: the host's clock, as the drive has none.
 RATE, SPEED = 10_000, 1_000
@@ -65,7 +66,7 @@ WARMUP = {Size.QUICK: "2x", Size.DEFAULT: "2x", Size.FULL: "8x"}
 
 
 def scale(size: Size, banks: int = BANKS) -> int:
-    """How many times smaller a quick bank is, and its cache, its clock and what is written.
+    """The factor by which a quick bank is smaller, and its cache, its clock and what is written.
 
     No bank is smaller than 256 blocks: of fewer, too few are spare for three regions and zombies.
     """
@@ -143,7 +144,7 @@ def settings(size: Size, banks: int = BANKS) -> str:
 
 
 def left_out(size: Size, more: str = "") -> str:
-    """What a size leaves out."""
+    """The parts that a size leaves out, in words."""
     if size is not Size.QUICK:
         return ""
     return f"most of each bank, of the cache and of what is written{more}"
@@ -218,7 +219,7 @@ def known(result: Result) -> tuple[float, float]:
 
 
 def host_of(result: Result) -> HostTraffic:
-    """What the host did."""
+    """The traffic of the host."""
     if result.host is None:
         raise NotMeasuredError("there was no host")
     return result.host

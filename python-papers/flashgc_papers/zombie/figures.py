@@ -251,7 +251,7 @@ class CacheSize:
 
     @staticmethod
     def _inverted(claim: Claim, measured: Measured) -> list[Row]:
-        """Where z-cost-benefit writes less and takes longer, as it looks longer for victims."""
+        """Rows where z-cost-benefit writes less but takes longer: it looks longer for victims."""
         small, h = claim.facts["caches"][0], claim.facts["inverted"]
         better, faster = "ZGC-CB", "ZGC-GD"
 

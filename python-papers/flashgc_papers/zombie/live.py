@@ -49,7 +49,7 @@ PLANS = {
 
 Session = dict[str, Any]
 
-#: What a session says, beside its write amplification: the names of columns, and where it is.
+#: The columns of a session beside its write amplification: their names, and the places of values.
 COLUMNS = {
     "share of dirty pages known": ("known_share",),
     "share of zombies among copies": ("copied_zombies_share",),
@@ -215,7 +215,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
 
 
 def _over_time(done: Sequence[Session], workloads: Sequence[str]) -> list[Figure]:
-    """What was dirty and known in the course of the first session of ZGC-GD of each workload."""
+    """Dirty and known pages in the course of the first session of ZGC-GD of each workload."""
     first = {
         one["workload"]: one["samples"]
         for one in reversed(done)

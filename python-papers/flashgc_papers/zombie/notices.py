@@ -102,7 +102,7 @@ class Notices:
     WAYS = ("piggyback", "perfect", "command")
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """The same knowledge by three ways."""
+        """Drives that get one knowledge by three ways."""
         simulations = {way: micro(size, "ZGC-GD", 6, hints=way) for way in self.WAYS}
         for way in self.WAYS:
             simulations |= seeded(f"ZGC-GD {way}", timed(size, "ZGC-GD", hints=way))
@@ -115,7 +115,7 @@ class Notices:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """What each way costs, what it is worth, and what it asks of the bus."""
+        """Judge what each way costs, what it is worth, and what it asks of the bus."""
         rows = [
             self._riding(measured),
             self._nothing_gained(measured),

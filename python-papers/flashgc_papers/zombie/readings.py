@@ -33,7 +33,7 @@ from flashgc_papers.zombie.experiment import (
 )
 from flashgc_papers.zombie.figures import FOUR
 
-#: What each changes of the usual one.
+#: The change of each from the usual one.
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "usual": {},
     "flushed by the age of each page": {"host": ",expiry=page"},
@@ -79,7 +79,7 @@ def _key(reading: str, name: str, h: float) -> str:
 
 @runner("zombie.readings")
 class Readings:
-    """How many of the statements about Figure 5 each reading makes true."""
+    """The number of statements about Figure 5 that each reading makes true."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A drive a reading, collector and h."""
@@ -173,7 +173,7 @@ def oracle_points(size: Size) -> tuple[int, ...]:
 
 @runner("zombie.oracle")
 class Oracle:
-    """What hints save of what a drive could save that knows of every write to come."""
+    """The savings by hints, beside those of an oracle that knows every write to come."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """Drives without hints, with those of the paper, and with an oracle of each horizon."""

@@ -36,7 +36,7 @@ ACCESSES = 2_000_000
 
 
 def _smaller(size: Size, device: str) -> int:
-    """How many times smaller a quick drive is: no bank has fewer than 256 blocks."""
+    """The factor by which a quick drive is smaller: no bank has fewer than 256 blocks."""
     return {"jasmine-4": 8, "jasmine-16": 4}[device] if size is Size.QUICK else 1
 
 

@@ -52,7 +52,7 @@ class Waits:
         return Task(simulations, settings=database_settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """How much shorter each wait is."""
+        """Judge how much shorter each wait is."""
         rows = []
         for event, *waits in claim.rows:
             published = dict(zip(claim.columns[1:], map(float, waits), strict=True))

@@ -16,7 +16,7 @@ from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, versio
 from flashgc.command import streams
 from flashgc.postgres import PostgresError
 
-#: Where each sub-command lives; imported only when it is used.
+#: The home of each sub-command; imported only when it is used.
 COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",

@@ -1,4 +1,4 @@
-"""What ``flashgc fleet`` shows."""
+"""The output of ``flashgc fleet``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flashgc.units import format_size
 
 #: Columns of the page, characters of a policy's name, and reasons of each kind that are shown.
 WIDTH, NAME, REASONS = 80, 30, 10
-#: What is said of volumes without a result, by status.
+#: The words for volumes without a result, by status.
 _STATUSES = {
     "cannot": "cannot be",
     "idle": "never collect",
@@ -109,7 +109,7 @@ def _work(fleet: Fleet) -> list[str]:
 
 
 def warnings(fleet: Fleet) -> list[str]:
-    """What a reader should know."""
+    """Return the warnings for readers."""
     lines = list(fleet.notes)
     if len({policy.volumes for policy in fleet.policies}) > 1:
         lines.append(

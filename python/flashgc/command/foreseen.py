@@ -1,4 +1,4 @@
-"""What ``flashgc gap`` shows: one table in 80 columns, and sentences."""
+"""The output of ``flashgc gap``: one table in 80 columns, and sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flashgc.foresight.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap
 
 #: Columns of a scheme's name.
 NAME = 31
-#: What a kind is called where that says more.
+#: The words for a kind where these say more.
 _KINDS = {CLAIRVOYANCE: "knows all", BOUND: "bound"}
 
 

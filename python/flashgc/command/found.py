@@ -1,4 +1,4 @@
-"""What ``flashgc find`` found, as people read it."""
+"""The output of ``flashgc find``, as people read it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from flashgc.command.options import (
 from flashgc.foresight.couples import USUAL
 from flashgc.foresight.task import ERRORS, SIGMAS, UNUSED
 
-#: Where finished simulations are kept if nobody says otherwise.
+#: The folder of finished simulations by default.
 FOLDER = "flashgc-gap"
 
 
@@ -97,7 +97,7 @@ def gap(
     picture: str | None,
     **typed: Any,
 ) -> int:
-    """How far WORKLOAD on this drive is from what foresight could reach.
+    """Compare WORKLOAD on this drive with what foresight could reach.
 
     WORKLOAD is a generator or a trace. Rows go from online schemes to predictors of when a page is
     overwritten, to clairvoyance, and to the lower bound: no copies. All have the pool frontier, and

@@ -12,7 +12,7 @@ from flashgc.command.entrance import CONTEXT, OK
 
 @click.group(context_settings=CONTEXT, short_help="List, export, merge and prune kept results.")
 def results() -> None:
-    """What the file of results has that `flashgc sweep` keeps."""
+    """Results in the file that `flashgc sweep` keeps."""
 
 
 @results.command(

@@ -98,7 +98,7 @@ def _doc(option: Option, several: bool) -> str:
 
 
 def _enumerated(option: Option) -> bool:
-    """Whether the type lists the option's words."""
+    """True if the type lists the option's words."""
     return option.kind == "word" and bool(option.words) and option.key not in _POSITIONAL
 
 

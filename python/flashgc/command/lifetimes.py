@@ -50,7 +50,7 @@ def cells(result: Result) -> list[str]:
 
 
 def verdict(named: Sequence[tuple[str, Result]]) -> str | None:
-    """Which of several drives lives longest, and which shortest; ``None`` where that is not known.
+    """Return which of several drives live longest and shortest; ``None`` where that is not known.
 
     By the last end that all of them came to.
     """

@@ -254,7 +254,7 @@ ALONE = {
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What was asked beside the parameters."""
+    """The wishes beside the parameters: the form and the place of the answer."""
 
     as_json: bool
     out: str | None

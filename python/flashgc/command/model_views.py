@@ -1,4 +1,4 @@
-"""What models say as people read it: the list, one answer, the simulation beside it."""
+"""Answers of models as people read them: the list, one answer, the simulation beside it."""
 
 from __future__ import annotations
 

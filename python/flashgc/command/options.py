@@ -85,7 +85,7 @@ def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> No
 
 
 def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:
-    """What completes an option: those of ``words`` that begin as what was typed."""
+    """Return the completer of an option: those of ``words`` that begin as what was typed."""
 
     def completed(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -96,7 +96,7 @@ def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[Complet
 
 
 def help_text(option: Option, *, compare: bool, searched: bool = False, once: bool = False) -> str:
-    """What help says of an option; one that is ``searched`` narrows a search.
+    """Return the help text of an option; one that is ``searched`` narrows a search.
 
     ``once`` says that a command that compares takes one value of it.
     """
@@ -246,7 +246,7 @@ def plot_option(command: F) -> F:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for, and where each value came from."""
+    """The values that were asked for, and the place that each came from."""
 
     values: dict[str, dict[str, Any]]
     places: dict[str, str]

@@ -11,7 +11,7 @@ from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import complete
 
-#: What :mod:`flashgc.kept.view` and :mod:`flashgc.plot.look` know; these take a while to import.
+#: Words of :mod:`flashgc.kept.view` and :mod:`flashgc.plot.look`, which take a while to import.
 _KINDS = ("lines", "pareto", "heatmap", "distribution")
 _MEDIA = ("screen", "paper")
 

@@ -68,7 +68,7 @@ def show_ranked(comparison: Comparison) -> None:
         )
 
 
-#: What the interval of a difference is of, in words.
+#: The basis of the interval of a difference, in words.
 _BASIS = {
     "exact": "exact",
     "runs": "paired runs",

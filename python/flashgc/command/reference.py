@@ -215,7 +215,7 @@ def helps(command: click.Command, path: str) -> Iterable[tuple[str, str]]:
 
 
 def api_page() -> str:
-    """What `import flashgc` gives."""
+    """Return the page of all that `import flashgc` gives."""
     parts = [
         "# The Python API",
         GENERATED,

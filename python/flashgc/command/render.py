@@ -1,4 +1,4 @@
-"""How things look: tables and blocks on a terminal, plain aligned text elsewhere."""
+"""The look of output: tables and blocks on a terminal, plain aligned text elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flashgc.command.terminal import Screen
     from flashgc.results import Result
 
-    #: Where output goes, and what is made for it.
+    #: The place of output, and what is made for it.
     Console: TypeAlias = "Plain | Screen"
     AnyTable: TypeAlias = "Table | Decorated"
 
@@ -63,7 +63,7 @@ class Text:
         return "".join(text for text, _ in self.parts)
 
     def __rich__(self) -> Coloured:
-        """What rich shows."""
+        """Return the text for rich."""
         from rich.text import Text as Coloured
 
         (text, style), *others = self.parts
@@ -127,7 +127,7 @@ class Table:
 
 
 def cells(text: str) -> int:
-    """How many characters wide a text is; those of East Asia are two.
+    """Return the width of a text in characters; those of East Asia are two wide.
 
     >>> cells("±1"), cells("磁碟")
     (2, 4)
@@ -150,7 +150,7 @@ def console(file: TextIO | None = None) -> Console:
 
 
 def is_screen(file: TextIO) -> bool:
-    """Whether ``file`` is a terminal, and one that can do more than write lines."""
+    """True if ``file`` is a terminal, and one that can do more than write lines."""
     return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -160,7 +160,7 @@ def show(target: Console, what: AnyTable) -> None:
 
 
 def is_plain(target: Console) -> bool:
-    """Whether the output is for tools rather than eyes."""
+    """True if the output is for tools rather than eyes."""
     return isinstance(target, Plain)
 
 
@@ -241,7 +241,7 @@ def sparkline(values: list[float], width: int = 24) -> str:
 
 
 def speed(result: Result) -> str:
-    """How fast a simulation was, and the memory that the process took where the system tells."""
+    """Return the speed of a simulation, and the memory of the process where the system tells it."""
     rate = f"{format_rate(result.page_programs_per_second)} a core"
     if result.peak_memory_bytes is None:
         return rate

@@ -95,8 +95,8 @@ def show_run(result: Result) -> None:
     stream_tables.show_streams(out, result)
 
 
-#: What configurations may differ in beside the policy: heading, side, most characters of a screen,
-#: and what is shown.
+#: Parts in which configurations may differ beside the policy: heading, side, most characters of a
+#: screen, and the text.
 VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
     ("frontier", LEFT, 12, lambda result: result.frontier),
     ("scheme", LEFT, 12, lambda result: result.scheme or "-"),
@@ -190,12 +190,12 @@ def _policy(result: Result, out: Console) -> str:
 
 
 def _is_doubtful(result: Result) -> bool:
-    """Whether the figure is of a drive that should have settled and has not."""
+    """True if the figure is that of a drive that should have settled and has not."""
     has_state = result.swap is None and result.lifetime is None
     return has_state and result.measured and not result.steady
 
 
-#: What the columns of a comparison mean.
+#: The meaning of the columns of a comparison.
 LEGEND = "copies: per byte written; prog/s: page programs a core"
 
 
@@ -227,7 +227,7 @@ def _last(result: Result, *, rounds: bool) -> list[str]:
 
 
 def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
-    """What all results of a comparison share."""
+    """Return the facts that all results of a comparison share."""
     results = comparison.results
     first = results[0]
     rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
@@ -281,7 +281,7 @@ def _passes(passes: int) -> str:
 
 
 def verdicts(comparison: Comparison, out: Console) -> list[str]:
-    """What the ranking says, in sentences: who wins by how much, and what is inside the noise."""
+    """Return the ranking in sentences: who wins by how much, and what is inside the noise."""
     plus_minus = unicode(out, "±", "+-")
     best = comparison.ranking[0]
     differing = _differing(comparison.results)
@@ -324,7 +324,7 @@ def verdicts(comparison: Comparison, out: Console) -> list[str]:
 
 
 def advice(best: Result) -> str:
-    """What makes the intervals of differences narrower."""
+    """Return the option that makes the intervals of differences narrower."""
     if best.trace is None:
         return "more --runs or --writes"
     passes = (best.trace.passes or 0) + (best.trace.warmup_passes or 0)
@@ -336,12 +336,12 @@ def _equal(rank: Rank, best: Rank) -> bool:
 
 
 def _values(result: Result) -> Sequence[float]:
-    """What each run was judged by."""
+    """Return the value that each run was judged by."""
     return result.run_values if result.swap is None else result.swap.run_values
 
 
 def _nothing(result: Result) -> str:
-    """What is said in place of a figure."""
+    """Return the words in place of a figure."""
     if result.interrupted:
         return "nothing was measured: stopped while still in the warm-up"
     return "nothing was measured: no page was written after the warm-up"
@@ -480,8 +480,7 @@ def amplification(result: Result, plus_minus: str, *, several: bool = False) -> 
 
 
 def ratio(out: Console, rank: Rank) -> Text:
-    """How many times the best figure it is, in short."""
-    """How many times the best figure it is, in short."""
+    """Ratio to the best figure, in short."""
     if rank.place == 1:
         return Text("best", style="bold green")
     if not math.isfinite(rank.ratio):
@@ -511,7 +510,7 @@ def _differing(results: Sequence[Result]) -> list[str]:
 
 
 def _name(result: Result, differing: Sequence[str], out: Console, *, alike: bool = False) -> str:
-    """What a result is called among others: what differs, and its policy unless all are alike."""
+    """Return a result's name among others: what differs, and its policy unless all are alike."""
     parts = [] if alike and differing else [_policy(result, out)]
     parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
     return "/".join(parts)

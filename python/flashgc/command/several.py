@@ -23,7 +23,7 @@ Named = tuple[str, Result]
 
 
 def is_several(files: Sequence[Path]) -> bool:
-    """Whether these are more than one experiment."""
+    """True if these are more than one experiment."""
     return len(files) > 1 or any(file.suffix in SAVED for file in files)
 
 
@@ -68,7 +68,7 @@ def compared(
 
 
 def names(files: Sequence[Path]) -> list[str]:
-    """What the files are called: without folders and endings where that tells them apart.
+    """Return the names of the files: without folders and endings where that tells them apart.
 
     >>> names([Path("a/old.toml"), Path("new.toml")]), names([Path("a/x.toml"), Path("b/x.toml")])
     (['old', 'new'], ['a/x.toml', 'b/x.toml'])

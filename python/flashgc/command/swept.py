@@ -1,4 +1,4 @@
-"""What ``flashgc sweep`` shows."""
+"""The output of ``flashgc sweep``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:
 
 
 def warnings(swept: Sweep) -> list[str]:
-    """What a reader should know: each warning once, and values with which no cell can be."""
+    """Return the warnings for readers, each once, and values with which no cell can be."""
     said: dict[str, list[Swept]] = {}
     for cell in swept:
         for text in cell.warnings:

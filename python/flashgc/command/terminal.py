@@ -1,4 +1,4 @@
-"""How things look on a terminal. Imported only if there is one: rich takes a while."""
+"""The look of output on a terminal. Imported only if there is one: rich takes a while."""
 
 from __future__ import annotations
 

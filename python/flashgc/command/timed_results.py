@@ -182,7 +182,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
 
 
 def collections(result: Result) -> str:
-    """What happened to collections, in words."""
+    """Return the counts of collections, in words."""
     counts = clock(result).collecting
     parts = [f"{format_count(counts.started)} started"]
     named = (
@@ -206,7 +206,7 @@ def collections(result: Result) -> str:
 
 
 def slc(counts: Slc) -> str:
-    """What went through an SLC region, in words."""
+    """Return the traffic of an SLC region, in words."""
     by_idle = f" ({format_count(counts.idle_folds)} by idle dies)" if counts.folds else ""
     return (
         f"{format_count(counts.host_pages)} pages written, {format_count(counts.direct_pages)} "
@@ -257,7 +257,7 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: What may differ between the results of a comparison: the heading, and what it is of a result.
+#: Parts in which the results of a comparison may differ: the heading, and the value of a result.
 VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("policy", lambda result: result.policy),
     ("preemption", lambda result: result.preemption),
@@ -266,12 +266,12 @@ VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
 )
 #: Said where differences have no interval.
 NO_INTERVAL = "One run: no interval, so that differences are not judged"
-#: What the columns of a comparison mean.
+#: The meaning of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
 
 def varied(results: Iterable[Result]) -> list[tuple[str, Callable[[Result], str]]]:
-    """What differs between ``results``; the policy where nothing does."""
+    """Return the parts that differ between ``results``; the policy where nothing does."""
     results = list(results)
     found = [one for one in VARIED if len({one[1](result) for result in results}) > 1]
     return found or [VARIED[0]]
@@ -337,7 +337,7 @@ def _cells(out: Console, rank: Rank) -> list[Text | str]:
 
 
 def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
-    """What a ranking says of response times: the mean, the tail and the longest."""
+    """Return the verdict of a ranking on response times: the mean, the tail and the longest."""
     (best, least), (worst, most) = told[0], told[-1]
     inside = [one for one, rank in told if rank.inside_noise]
     lines = []

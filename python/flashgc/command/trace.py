@@ -99,7 +99,7 @@ def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
 
 
 def left_out(lines: int) -> str:
-    """What is said of bad lines."""
+    """Return the sentence on bad lines."""
     return "1 bad line was left out" if lines == 1 else f"{lines} bad lines were left out"
 
 
@@ -191,14 +191,14 @@ def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:
 
 
 def short_writes(share: float) -> str:
-    """What is said of page writes that do not cover their page, if there are any."""
+    """Return the words on page writes that do not cover their page, if there are any."""
     from flashgc.units import format_share
 
     return f"; {format_share(share, 2)} of them less than a page" if share else ""
 
 
 def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str, str]]:
-    """What is said of references to memory instead of requests."""
+    """Return the rows on references to memory, which stand in place of requests."""
     from flashgc.command.render import console, sparkline, unicode
     from flashgc.units import format_count as n
     from flashgc.units import format_share, format_size

@@ -25,7 +25,7 @@ from flashgc.tuning.search import BUDGET
 from flashgc.tuning.task import SEARCHED, UNUSED
 from flashgc.tuning.tune import HOLD_BACK
 
-#: Where finished simulations are kept if nobody says otherwise.
+#: The folder of finished simulations by default.
 FOLDER = "flashgc-tune"
 
 

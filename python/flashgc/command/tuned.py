@@ -1,4 +1,4 @@
-"""What ``flashgc tune`` shows: the ranking in 80 columns, and sentences."""
+"""The output of ``flashgc tune``: the ranking in 80 columns, and sentences."""
 
 from __future__ import annotations
 

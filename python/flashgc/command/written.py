@@ -1,4 +1,4 @@
-"""What was programmed beside the bytes of the host and copies, as people read it."""
+"""Bytes programmed beside those of the host and copies, as people read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEGEND = "rounding: programmed to fill mapping units and flash pages"
 
 
 def matters(results: Sequence[Result]) -> bool:
-    """Whether any result has rounding or padding."""
+    """True if any result has rounding or padding."""
     return any(result.bytes.rounding or result.bytes.padding for result in results)
 
 

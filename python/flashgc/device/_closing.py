@@ -1,4 +1,4 @@
-"""What is closed at the end of a ``with``."""
+"""Objects that the end of a ``with`` closes."""
 
 from __future__ import annotations
 

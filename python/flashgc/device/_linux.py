@@ -1,4 +1,4 @@
-"""Where there are stored drives."""
+"""The check that this machine can have stored drives."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Client(Closing):
         return self._client.moment()
 
     def heeds_hints(self) -> bool:
-        """Whether the drive's policies use hints. Without them a hint is only recorded."""
+        """True if the drive's policies use hints. Without them a hint is only recorded."""
         return self.stat()["zombie_pages"] is not None
 
     def hint(self, ranges: Iterable[tuple[int, int]], moment: int | None = None) -> int:
@@ -66,7 +66,7 @@ class Client(Closing):
         self._client.cancel(_pages(ranges))
 
     def hinted(self, ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """How many pages of these ranges have data, and how many of those are hinted."""
+        """Return the number of pages of these ranges with data, and of those that are hinted."""
         return self._client.hinted(_pages(ranges))
 
     def trim(self, ranges: Iterable[tuple[int, int]]) -> None:

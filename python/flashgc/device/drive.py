@@ -116,7 +116,7 @@ class Device(Closing):
 
     @property
     def configuration(self) -> str:
-        """What the drive was made from, as TOML."""
+        """The configuration that the drive was made from, as TOML."""
         text: str = self._read["configuration"]
         return text
 
@@ -227,7 +227,7 @@ class Device(Closing):
 
     @property
     def stopping(self) -> bool:
-        """Whether another process has asked for the end."""
+        """True if another process has asked for the end."""
         return self._drive.stopping
 
     def stop_serving(self) -> None:

@@ -45,7 +45,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Executed:
-    """What a command did to a drive. Bytes and counts are of the command alone, not of mkfs."""
+    """The effects of a command on a drive. Bytes and counts are the command's, not mkfs's."""
 
     #: The command, and its exit code; minus the number of the signal that ended it.
     command: list[str]
@@ -76,7 +76,7 @@ class Executed:
     samples: list[Sample]
     #: The state of the drive when it was unmounted, with the names of the standards.
     stat: dict[str, Any]
-    #: Of a drive with a clock, how far behind it was and what it measured; ``None`` of another.
+    #: The lateness of a drive with a clock, and its measurements; ``None`` of another.
     realtime: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class _Signals:
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self.are_held = False
-        #: What came while the command was being started.
+        #: The signal that came while the command was being started.
         self.is_starting, self.pending = False, 0
 
     def __enter__(self) -> Self:
@@ -175,7 +175,7 @@ class _Signals:
 
 
 def _stat(file: Path) -> dict[str, Any]:
-    """What the drive's server says of it: its file is read by no one else."""
+    """Return the state of the drive from its server: nobody else reads its file."""
     with Client(file) as client:
         return client.stat()
 

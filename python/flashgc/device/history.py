@@ -1,4 +1,4 @@
-"""What a drive did lately: two looks at it make an interval, and many intervals a history."""
+"""The history of a drive: two looks at it make an interval, and many intervals a history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPERATIONS = ("read", "write", "flush", "trim")
 
 @dataclass(frozen=True)
 class Interval:
-    """What a drive did between two looks. ``None`` is what cannot be told, such as 0 / 0."""
+    """The work of a drive between two looks. ``None`` is what cannot be told, such as 0 / 0."""
 
     seconds: float | None = None
     #: Whole pages that the host wrote, in bytes. Copies are not among them.
@@ -38,7 +38,7 @@ class Interval:
 
     @classmethod
     def between(cls, before: dict[str, Any] | None, after: dict[str, Any]) -> Interval:
-        """What happened between two results of :meth:`Source.stat`.
+        """Return the interval between two results of :meth:`Source.stat`.
 
         All is ``None`` where they are not of the same drive opened once: its counts may have gone
         back in between, as those of a drive do that has crashed.

@@ -1,4 +1,4 @@
-"""Where a drive may be served: for this machine alone, unless its owner asks for more."""
+"""Addresses at which a drive may be served: this machine alone, unless its owner asks for more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from flashgc._core import ConfigError
 
-#: What is not protected where other machines reach a drive.
+#: The warning where other machines reach a drive without protection.
 UNPROTECTED = (
     "no authentication and no encryption: whoever reaches it can read {what}; hint: --nbd "
     "unix:PATH or 127.0.0.1 through an SSH tunnel"

@@ -1,4 +1,4 @@
-"""What a stored drive is made of: the options of an experiment that a drive keeps."""
+"""The making of a stored drive: the options of an experiment that a drive keeps."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _absolute(text: str) -> str:
 
 
 def configuration(path: Path, held: _core.DriveFile | None = None) -> dict[str, Any]:
-    """What the drive in the file at ``path`` was made from; it may be open elsewhere.
+    """Return the configuration of the drive in the file at ``path``; it may be open elsewhere.
 
     ``held`` is that file, where it is open here.
     """

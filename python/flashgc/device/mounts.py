@@ -25,12 +25,12 @@ MAKERS: dict[str, tuple[str, ...]] = {
 #: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
 _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 
-#: How often and how long a busy mount is asked to go, in seconds.
+#: The interval at which a busy mount is asked to go, and the longest time, in seconds.
 PAUSE, PATIENCE = 0.1, 10.0
 
 
 def check(what: str, filesystem: str | None = None) -> None:
-    """Whether this machine can mount a drive; ``what`` is what was asked for.
+    """Check that this machine can mount a drive; ``what`` is what was asked for.
 
     Raises :class:`flashgc.DriveError` that says in one line what is missing.
     """
@@ -110,7 +110,7 @@ def _make(filesystem: str, device: str) -> None:
 
 
 def _is_dead(source: str) -> bool:
-    """Whether this is a loop device over a file whose server was killed."""
+    """True for a loop device over a file whose server was killed."""
     backing = _backing(source)
     if backing is None:
         return False
@@ -168,13 +168,13 @@ def _unmount(folder: Path, flags: int) -> int:
 
 
 def is_mounted(folder: Path) -> bool:
-    """Whether something is mounted there, also if its server is dead."""
+    """True if something is mounted there, also if its server is dead."""
     wanted = os.path.abspath(folder)
     return any(place == wanted for _, place in mounted())
 
 
 def mounted() -> list[tuple[str, str]]:
-    """What is mounted: the source and the folder of each."""
+    """Return all mounts: the source and the folder of each."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as lines:
         fields = [line.split() for line in lines]
     return [(_unescaped(field[0]), _unescaped(field[1])) for field in fields]

@@ -24,14 +24,14 @@ _DEATH, _NO_NEW_PRIVS, _REALTIME = 1, 38, 14
 
 @dataclass(frozen=True)
 class Runner:
-    """Whom a server runs as."""
+    """The user that a server runs as."""
 
     user: int
     group: int
 
     @property
     def drops(self) -> bool:
-        """Whether the server gives rights away."""
+        """True if the server gives rights away."""
         return os.geteuid() == 0 and self.user != 0
 
     @property
@@ -41,7 +41,7 @@ class Runner:
 
 
 def runner(owner: int, group: int, name: str | None = None) -> Runner:
-    """Whom the server of a drive runs as whose file belongs to ``owner``.
+    """Return the user for the server of a drive whose file belongs to ``owner``.
 
     ``name`` is another user, never root. Raises :class:`flashgc.ConfigError` where there is none.
     """

@@ -18,7 +18,7 @@ PATIENCE = 30.0
 
 
 def began(pid: int) -> str:
-    """When a process began, in the kernel's own words; empty if it does not run."""
+    """Return the start of a process, in the kernel's own words; empty if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (OSError, ValueError):

@@ -18,7 +18,7 @@ PACKAGES = {
     "fstrim": "util-linux",
 }
 
-#: Where programs are that the system brings.
+#: The folders of programs that the system brings.
 PLACES = ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
 
 

@@ -32,7 +32,7 @@ OPTIONS = (
 #: Mappings of pages that a timed drive has.
 MAPPINGS = ("page", "dftl")
 
-#: What the file of a drive says of its policies, by the options of the timed drive.
+#: The policies that the file of a drive names, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
 #: The clock as the engine takes it: a configuration as JSON, how much slower it is, and how often
@@ -107,7 +107,7 @@ def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> 
 
 
 def told(realtime: Mapping[str, Any]) -> list[str]:
-    """How far behind the drive was, in words: what is counted, and whether it is valid."""
+    """Return in words how late the answers of the drive were, and if they are valid."""
     answers, late = realtime["answers"], realtime["late"]
     lateness = realtime["lateness_us"]
     of_drive = "" if realtime["slower"] == 1 else " of the drive's time"

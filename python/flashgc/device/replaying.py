@@ -1,4 +1,4 @@
-"""What other policies would have made of the writes that a drive recorded."""
+"""Replays under other policies of the writes that a drive recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Replay:
     host_pages: int
     copied_pages: int
     erases: int
-    #: Whether it is the policy that the drive was served with.
+    #: True if it is the policy that the drive was served with.
     was_served: bool
 
 
@@ -104,7 +104,7 @@ def options_of(drive: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_of(trace: Path, drive: dict[str, Any]) -> str:
-    """What is typed to replay a recording of this drive with its own policy."""
+    """Return the command that replays a recording of this drive with its own policy."""
     options = options_of(drive)
     flags = " ".join(
         f"--{key.replace('_', '-')} {shlex.quote(str(value))}"

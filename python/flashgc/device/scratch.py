@@ -208,7 +208,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _mounts(folder: Path) -> list[tuple[str, str]]:
-    """What is mounted below a folder: sources and places, in the order of mounting."""
+    """Return the mounts below a folder: sources and places, in the order of mounting."""
     return [one for one in mounts.mounted() if one[1].startswith(f"{folder}/")]
 
 

@@ -82,7 +82,7 @@ def main() -> int:
 def _at_hand(
     front: Fronts, drive: tuple[Path, int | None], control: Path | None, *, is_root: bool
 ) -> Ready:
-    """What is opened before rights are given away."""
+    """Open what must be open before rights are given away."""
     file, held = drive
     if is_root and front.nbd is not None and front.nbd.startswith(UNIX):
         # Root would remove an abandoned socket there, and make one.

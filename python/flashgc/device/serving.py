@@ -16,7 +16,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device.drive import Device
 
-#: What the address of a Unix socket begins with.
+#: The beginning of the address of a Unix socket.
 UNIX = "unix:"
 
 #: The options of the server for a clock.
@@ -25,24 +25,24 @@ CLOCK = ("--clock", "--slower", "--aged")
 
 @dataclass(frozen=True)
 class Fronts:
-    """How hosts reach a drive, and what is seen of it."""
+    """The ways in which hosts reach a drive, and in which it is seen."""
 
     #: The folder in which the drive's bytes are a file.
     fuse: Path | None = None
-    #: Where the NBD protocol is spoken: ``HOST:PORT`` or ``unix:PATH``.
+    #: The address of the NBD server: ``HOST:PORT`` or ``unix:PATH``.
     nbd: str | None = None
     #: The socket to which the monitor of a virtual machine connects.
     vhost_user: Path | None = None
-    #: Where the page is: ``HOST:PORT``.
+    #: The address of the page: ``HOST:PORT``.
     http: str | None = None
-    #: Whether these may be addresses that other machines reach.
+    #: True if these may be addresses that other machines reach.
     listen_anywhere: bool = False
     #: The trace into which requests are recorded.
     record: Path | None = None
     durability: str | None = None
     #: The clock of a drive that answers when a timed drive would.
     clock: tuple[str, float, float] | None = None
-    #: Whether the code that the drive's file names may run.
+    #: True if the code that the drive's file names may run.
     allow_python: bool = False
 
     def words(self) -> list[str]:
@@ -66,7 +66,7 @@ class Fronts:
 
 @dataclass(frozen=True)
 class Ready:
-    """What is open already when a drive begins to be served, by a process that may not open it."""
+    """Files and sockets that are open before serving begins; the server may not open them."""
 
     file: _core.DriveFile | None = None
     mount: _core.DeviceMount | None = None
@@ -163,5 +163,5 @@ def until_told(drive: Device) -> None:
 
 
 def told_of(drive: Device) -> dict[str, Any]:
-    """What is said when a drive begins to be served."""
+    """Return the facts of a drive that begins to be served."""
     return {"file": str(drive.path), "size": drive.size, "serving": drive.serving}

@@ -1,4 +1,4 @@
-"""What is shown of a drive, wherever that drive is."""
+"""The facts that are shown of a drive, wherever that drive is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-#: What a block is, by the numbers of :attr:`Blocks.state`.
+#: The states of a block, by the numbers of :attr:`Blocks.state`.
 STATES = ("erased", "open", "closed", "bad")
 
 

@@ -40,7 +40,7 @@ def home() -> Path:
 
 
 def _homes(user: int, environment: os._Environ[str] | dict[str, str]) -> list[Path]:
-    """Where the state folder of a user may be, the first one before the others."""
+    """Return the folders where a user's state may be, the first one before the others."""
     import pwd
 
     found = []
@@ -121,7 +121,7 @@ def key(file: Path) -> str | None:
 
 
 def sockets(file: Path) -> list[Path]:
-    """Where the server of the drive in ``file`` may answer, the user's own first.
+    """Return the sockets at which the server of the drive in ``file`` may answer, our own first.
 
     Root also asks the server of the file's owner. It only sends requests there, and a socket counts
     that belongs to that owner.

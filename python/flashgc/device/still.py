@@ -20,7 +20,7 @@ from flashgc.units import format_count, format_size
 
 ERASED, OPEN, CLOSED, BAD = range(len(STATES))
 
-#: What the colour of a cell says, by the name of the view.
+#: The meaning of a cell's colour, by the name of the view.
 VIEWS = {
     "valid": "valid pages",
     "class": "class of data",
@@ -110,7 +110,7 @@ class Cells:
         return found
 
     def shares(self, view: str) -> Numbers:
-        """Where the cells are on the scale of a view, from 0 to 1: means over what they hold."""
+        """Return the places of the cells on the scale of a view, from 0 to 1, as means."""
         if view == "valid":
             pages = self.total((self.state == OPEN) | (self.state == CLOSED)) * self.pages
             return _share(self.total(self.valid), pages)
@@ -221,7 +221,7 @@ def _rim(view: str) -> str:
 
 
 def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
-    """What the colours say, and where it ends."""
+    """Draw the meaning of the colours; return the elements, and the place where they end."""
     palette = PALETTE["light"]
     counts = np.bincount(cells.state, minlength=len(STATES))
     lines: list[str] = []

@@ -36,7 +36,7 @@ class Supervised:
         self.serving: list[str] = []
 
     def stat(self) -> dict[str, Any]:
-        """What the server says of its drive."""
+        """Return the state of the drive from its server."""
         with Client(self._file) as client:
             return client.stat()
 

@@ -152,7 +152,7 @@ def make_folder(path: Path) -> Path:
 
 
 def make_parent(path: Path) -> Path:
-    """The same of a folder in which something of our own is made."""
+    """Make a folder as :func:`make_folder` does, and check it as one for something of our own."""
     return check_folder(_made(path), is_parent=True)
 
 

@@ -35,7 +35,7 @@ _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass
 class Up:
-    """What was done to bring a drive up."""
+    """The steps by which a drive was brought up."""
 
     #: The folder of the file system, and the folder of FUSE.
     mount: str
@@ -93,7 +93,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def read(file: Path) -> Up | None:
-    """What was done to bring the drive up; ``None`` if it was not."""
+    """Return the steps by which the drive was brought up; ``None`` if it was not."""
     try:
         return _read(note_of(file))
     except FileNotFoundError:

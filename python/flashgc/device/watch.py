@@ -95,7 +95,7 @@ def _realtime(stat: Stat) -> list[str]:
 
 
 def _slowest(realtime: Mapping[str, Any]) -> list[str]:
-    """What held the slowest requests so far; of the slowest of all with a chart of its die."""
+    """Return the causes of the slowest requests so far; of the slowest, with a chart of its die."""
     # Servers of earlier versions do not tell.
     worst = [read(Worst, one) for one in realtime.get("worst", ())]
     first = max(worst, key=lambda one: one.response_us, default=None)
@@ -169,7 +169,7 @@ def _latencies(stat: Stat) -> list[str]:
 
 
 def live(stat: Stat, lately: Sequence[Interval]) -> list[str]:
-    """The same drive while it works: ``lately`` are its intervals, the last one the newest."""
+    """Return the lines of a drive at work: ``lately`` are its intervals, the newest one last."""
     now = lately[-1] if lately else Interval()
     bars = 40
     shown = [one.write_amplification for one in lately[-bars:]]

@@ -137,14 +137,14 @@ class Page(Closing):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         host, port = self._server.server_address[:2]
         name = f"[{host!s}]" if ":" in str(host) else host
         return f"http://{name!s}:{port}/"
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """True if only this machine reaches it."""
         return ipaddress.ip_address(str(self._server.server_address[0])).is_loopback
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ def keep_files() -> None:
 
 
 class _Answers:
-    """What is at which path."""
+    """Routes of the drive's web server."""
 
     def __init__(self, source: Source, sampler: Sampler) -> None:
         self._source, self._sampler = source, sampler
@@ -184,7 +184,7 @@ class _Answers:
         }  # fmt: skip
 
     def find(self, path: str) -> Callable[[dict[str, list[str]]], Answer] | None:
-        """What answers a request for ``path`` with its query; ``None`` if nothing is there."""
+        """Return the handler of ``path``, which takes its query; ``None`` if nothing is there."""
         if path in FILES:
             name, kind = FILES[path]
             return lambda _: (_KEPT.get(name) or (HERE / name).read_bytes(), kind)
@@ -277,7 +277,7 @@ class _Server(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def _has_place(self) -> bool:
-        """Whether there is a place for one more connection, perhaps one that was just given up."""
+        """True if there is a place for one more connection, perhaps one that was just given up."""
         now = time.monotonic()
         with self._lock:
             if len(self._connections) < self.limits.connections:

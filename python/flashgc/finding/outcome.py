@@ -1,4 +1,4 @@
-"""What was found: the value, how sure that is, and all values that were tried."""
+"""The outcome of a search: the value, how sure it is, and all values that were tried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tried:
     value: Scalar
     #: The figures that are wanted, with their intervals, by name; empty where it cannot be.
     figures: Mapping[str, Scalar]
-    #: Whether all that is wanted holds for it.
+    #: True if all that is wanted holds for it.
     holds: bool
     #: Why it cannot be; empty where it can.
     reason: str = ""
@@ -47,7 +47,7 @@ class Found(Document):
     ends: tuple[Scalar, Scalar]
     #: All values that were simulated, in the order of the range.
     tried: tuple[Tried, ...]
-    #: What a reader should know before using the value.
+    #: Warnings for readers of the value.
     warnings: tuple[str, ...]
     #: The result at the value; ``None`` unless found.
     result: Result | None
@@ -73,7 +73,7 @@ class Found(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if it was stopped before its end."""
         return self.status == "interrupted"
 
 

@@ -1,4 +1,4 @@
-"""What is looked for: an option, or a parameter of one, and the values that it may have."""
+"""The subject of a search: an option, or a parameter of one, and the values that it may have."""
 
 from __future__ import annotations
 

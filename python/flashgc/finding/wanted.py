@@ -1,4 +1,4 @@
-"""What is wanted of a result: ``write_amplification<2``."""
+"""The condition on a result: ``write_amplification<2``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Wanted:
         return f"{self.figure} {self.compared} {self.limit:g}"
 
     def holds(self, figures: Mapping[str, Any], shift: int) -> bool:
-        """Whether it holds for a result with these figures.
+        """True if it holds for a result with these figures.
 
         ``shift`` is 0 for the mean, -1 for the end of its 95% interval that is worse for the
         condition, and 1 for the end that is better; a figure without an interval is its mean.

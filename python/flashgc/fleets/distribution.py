@@ -1,4 +1,4 @@
-"""How a figure is distributed over volumes, and whether two policies differ beyond chance."""
+"""The distribution of a figure over volumes, and a test if policies differ beyond chance."""
 
 from __future__ import annotations
 

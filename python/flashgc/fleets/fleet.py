@@ -157,7 +157,7 @@ def fleet_with(
 def _policies(
     traces: Sequence[str], values: dict[str, dict[str, Any]], places: Places, by: str
 ) -> list[Policy]:
-    """What runs on each volume, by name. Raises :class:`flashgc.ConfigError`."""
+    """Return the policies to run on each volume, by name. Raises :class:`flashgc.ConfigError`."""
     if by not in BY:
         hint = _core.suggest(by, list(BY))
         raise ConfigError(f"{places.get('by', 'by')}: unknown word '{by}'; hint: {hint}")

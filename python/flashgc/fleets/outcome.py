@@ -1,4 +1,4 @@
-"""What came of a fleet: a cell for each volume and policy, and each policy's distribution."""
+"""The outcome of a fleet: a cell for each volume and policy, and each policy's distribution."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FleetCell:
     host_pages: int | None = None
     copied_pages: int | None = None
     erases: int | None = None
-    #: Whether write amplification had stopped moving.
+    #: True if write amplification had stopped moving.
     steady: bool | None = None
     digest: str | None = None
 
@@ -117,23 +117,23 @@ class FleetPolicy:
     life_median: float
     life_p95: float
     life_worst: float
-    #: The same if all these drives were one, whose blocks wear evenly.
+    #: Drive writes for each erase if all these drives were one, whose blocks wear evenly.
     life_per_byte: float
     #: This policy beside the first on volumes that have a result of both; ``None`` of the first.
     against_first: Signs | None
     #: The ratio of :attr:`per_byte` to the first policy's on these volumes, and that of lives.
     ratio: float | None = None
     life_ratio: float | None = None
-    #: Whether the sign test says that it differs from the first beyond chance: its p times the
+    #: True if the sign test says that it differs from the first beyond chance: its p times the
     #: number of such comparisons is below 5%.
     differs: bool | None = None
 
 
 @dataclass(frozen=True)
 class FleetWarning:
-    """What a reader should know of some cells."""
+    """A warning to readers about some cells."""
 
-    #: How many they are, the volume of one of them, and the text of that one.
+    #: The number of cells, the volume of one of them, and the text of that one.
     cells: int
     volume: int | str
     text: str
@@ -156,15 +156,15 @@ class Fleet(Document):
     #: Cells that this call has run, and those that were found in the file of results.
     ran: int
     found: int
-    #: Whether it was stopped before its end.
+    #: True if it was stopped before its end.
     interrupted: bool
     #: The file of results.
     results: str
     #: Bytes of the spool on the disk, while it worked.
     spool_bytes: int
-    #: What a reader should know; warnings that differ only in numbers are one.
+    #: Warnings for readers; those that differ only in numbers are one.
     warnings: tuple[FleetWarning, ...]
-    #: What a person should know about how the trace was read.
+    #: Notes for people on how the trace was read.
     notes: tuple[str, ...]
     #: Volumes whose drive has much more spare space than was asked for, as blocks are whole.
     rounded: int
@@ -289,7 +289,7 @@ def _life_per_byte(cells: Sequence[FleetCell]) -> float:
 
 
 def kind_of(reason: str) -> str:
-    """What reasons have in common that differ only in numbers.
+    """Return the part that reasons have in common which differ only in numbers.
 
     >>> kind_of("touches 3 pages, expected at least two blocks of 256 pages (10%)")
     'touches N pages, expected at least two blocks of N pages (N%)'

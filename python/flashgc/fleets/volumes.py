@@ -15,7 +15,7 @@ from flashgc import _core, _engine
 from flashgc._core import ConfigError, Control
 from flashgc.kept import Contents
 
-#: What makes a volume: all requests to a number, or a file.
+#: The kinds of volume: all requests to a number, or a file.
 BY = ("volume", "file")
 #: Keys of a trace that say how its file is read. A volume's file was read when it was made.
 _READING = ("format", "on_bad_line", "devices", "blkparse_action", "relations")
@@ -69,7 +69,7 @@ class Volumes:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know about how the traces were read."""
+        """Notes for people on how the traces were read."""
         return self._spool.notes
 
     def config(self, index: int, config: Mapping[str, Any]) -> dict[str, Any]:

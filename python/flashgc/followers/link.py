@@ -28,7 +28,7 @@ Runs = Sequence[tuple[int, int]]
 
 @dataclass
 class Sent:
-    """What was sent to the drive."""
+    """The hints that were sent to the drive."""
 
     #: Commands, and bytes of them and their answers.
     commands: int = 0
@@ -40,7 +40,7 @@ class Sent:
     cancelled: int = 0
     #: Pages that were not told: the drive was away, or had just come back.
     lost: int = 0
-    #: How often the drive came back.
+    #: The number of times that the drive came back.
     reconnections: int = 0
     #: Seconds waited for the drive's answers.
     seconds: float = 0.0
@@ -62,7 +62,7 @@ class Link(Closing):
         self._moments: deque[int] = deque(maxlen=KEPT)
         self._tried = 0.0
         self.sent = Sent()
-        #: Whether the drive's policies use hints.
+        #: True if the drive's policies use hints.
         self.heeds_hints = self._client.heeds_hints()
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Link(Closing):
 
     @property
     def is_up(self) -> bool:
-        """Whether the drive answers."""
+        """True if the drive answers."""
         return self._client is not None
 
     def serving(self) -> list[str]:
@@ -134,7 +134,7 @@ class Link(Closing):
             self.sent.cancelled += sum(count for _, count in cancelled)
 
     def hinted(self, runs: Runs) -> tuple[int, int] | None:
-        """How many pages of these have data on the drive, and how many of those are hinted."""
+        """Return the number of these pages with data on the drive, and of those that are hinted."""
         return self._ask(lambda client: client.hinted(_bytes(runs)))
 
     def zombies(self) -> int:

@@ -74,7 +74,7 @@ def write_job(
 def _requests(
     draw: np.random.Generator, blocks: int, h: float, writes: int, reads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each request of a thread writes, and its block."""
+    """Return for each request of a thread if it writes, and its block."""
     hot = round(blocks * h / 100)
     is_hot = draw.random(writes) < 1 - h / 100
     written = np.where(is_hot, draw.integers(0, hot, writes), draw.integers(hot, blocks, writes))

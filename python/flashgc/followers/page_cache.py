@@ -14,7 +14,7 @@ from flashgc.device._closing import Closing
 from flashgc.followers.link import Link, Sent
 from flashgc.followers.place import IN_PLACE
 
-#: Where a kernel with tracepoints tells of them; the second place is that of older systems.
+#: The folders of tracepoints in the kernel; the second one is that of older systems.
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 #: The tracepoint without which nothing is known of ext4.
@@ -26,7 +26,7 @@ INTERVAL = 0.02
 
 @dataclass(frozen=True)
 class Followed:
-    """What was counted since a mount is followed."""
+    """The counts since a mount is followed."""
 
     #: Seconds since then.
     seconds: float
@@ -45,7 +45,7 @@ class Followed:
     cancelled: int
     #: Zombies of the drive.
     zombies: int
-    #: What was sent to the drive.
+    #: The hints that were sent to the drive.
     sent: Sent
 
 
@@ -109,7 +109,7 @@ class PageCache(Closing):
         yield self.counts()
 
     def counts(self) -> Followed:
-        """What was counted so far."""
+        """Return the counts so far."""
         return Followed(
             seconds=time.monotonic() - self._begin,
             cpu_seconds=time.process_time() - self._cpu,
@@ -120,7 +120,7 @@ class PageCache(Closing):
 
 
 def check_tracepoints() -> None:
-    """Whether the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
+    """Check that the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
     if not any((root / "events" / DIRTIED).exists() for root in TRACEFS):
         raise DriveError(
             f"the kernel has no tracepoint {DIRTIED}; hint: mount -t tracefs nodev {TRACEFS[0]}"

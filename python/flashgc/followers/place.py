@@ -1,4 +1,4 @@
-"""Whether files lie on a drive, and on which device of Linux."""
+"""The place of files: on a drive or not, and on which device of Linux."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def device_of(file: Path) -> str:
 
 
 def number_of(device: str) -> int:
-    """What ``st_dev`` is of files on ``device``."""
+    """Return the ``st_dev`` of files on ``device``."""
     return os.stat(device).st_rdev
 
 

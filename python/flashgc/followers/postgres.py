@@ -44,7 +44,7 @@ DIRTY = (
 
 @dataclass(frozen=True)
 class Sample:
-    """What was known at one moment. Pages are those of the drive, of 4096 bytes."""
+    """The knowledge at one moment. Pages are those of the drive, of 4096 bytes."""
 
     #: Seconds since the beginning.
     seconds: float
@@ -66,13 +66,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class Server:
-    """What must be known of a server."""
+    """The facts about a server that a follower needs."""
 
     version: int
     folder: Path
     #: The name of its folder in every tablespace.
     catalog: str
-    #: Whether `pg_buffercache` is there.
+    #: True if `pg_buffercache` is there.
     has_truth: bool
 
 
@@ -132,11 +132,11 @@ class Hints:
         self._device = self._find()
         self.link = Link(file)
         self._follower = self._new_follower()
-        #: What followers counted before this one.
+        #: The counts of followers before this one.
         self._counted: dict[str, int] = {}
         self._begin = time.monotonic()
         self._cpu = time.process_time()
-        #: How often the log had to be begun anew, and why the last time.
+        #: The number of times that the log had to be begun anew, and the reason of the last one.
         self.restarts = 0
         self.trouble: str | None = None
         self._lag = 0
@@ -154,7 +154,7 @@ class Hints:
 
     @property
     def has_truth(self) -> bool:
-        """Whether the server can say which of its blocks are dirty."""
+        """True if the server can say which of its blocks are dirty."""
         return self._server.has_truth
 
     def follow(
@@ -250,7 +250,7 @@ class Hints:
         return Sample(seconds, self._lag, dirty, known, self.link.zombies())
 
     def counts(self) -> dict[str, Any]:
-        """What was done so far: of the log, and of the drive."""
+        """Return the counts so far: of the log, and of the drive."""
         sent = self.link.sent
         return {
             "seconds": time.monotonic() - self._begin,

@@ -37,10 +37,10 @@ def load() -> ModuleType:
 class Message:
     """A piece of the log."""
 
-    #: Where it lies, in bytes since the log began.
+    #: Its place, in bytes since the log began.
     at: int
     log: bytes
-    #: When the server sent it, in seconds since the epoch.
+    #: The time at which the server sent it, in seconds since the epoch.
     sent: float
     #: Bytes of the log that the server had behind this piece.
     lag: int
@@ -88,7 +88,7 @@ class Stream:
         return result
 
     def take(self, seconds: float) -> Iterator[Message]:
-        """What there is of the log; waits for so long if there is nothing."""
+        """Return the messages of the log that are there; waits for so long if there are none."""
         ready, _, _ = select.select([self._connection.socket], [], [], seconds)
         if ready:
             self._connection.consume_input()

@@ -1,4 +1,4 @@
-"""How far a workload on a drive is from what foresight could reach: ``flashgc gap``.
+"""The gap between a workload on a drive and what foresight could reach: ``flashgc gap``.
 
 :mod:`flashgc.foresight.couples` names the schemes that know the past, :mod:`flashgc.foresight.task`
 checks what was asked for, :mod:`flashgc.foresight.gap` runs it (:func:`flashgc.gap`),

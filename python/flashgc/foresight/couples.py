@@ -10,7 +10,7 @@ from flashgc._core import ConfigError
 from flashgc.policy_files import is_written
 from flashgc.registry import gc_presets
 
-#: What is run if nobody names couples. Greedy without a placement is always run.
+#: The couples that are run by default. Greedy without a placement is always run.
 USUAL = (
     "greedy", "cost-benefit", "gc-gd", "cost-benefit + dac:regions=6", "sepbit", "sepbit-cb",
     "cost-benefit + multilog",
@@ -28,7 +28,7 @@ class Couple:
     placement: str
 
 
-#: What all others are compared to.
+#: The couple that all others are compared with.
 GREEDY = Couple("greedy", "greedy", "none")
 
 

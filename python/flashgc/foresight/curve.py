@@ -9,7 +9,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Equal:
-    """Where a scheme stands among predictors."""
+    """The standing of a scheme among predictors."""
 
     #: ``at`` (as good as one), ``between`` (the curve crosses it several times, or falls),
     #: ``ahead`` or ``behind`` (of all that were run), or ``unknown`` (too few were).

@@ -1,4 +1,4 @@
-"""What lies between greedy and the lower bound, in sentences."""
+"""The span from greedy to the lower bound, in sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from flashgc.foresight.outcome import ONLINE, PREDICTOR, Gap, Row
 
-#: What errors are independent between, in words.
+#: The owners of independent errors, in words.
 _ERRORS = {"write": "", "request": " a request"}
 
 
@@ -20,7 +20,7 @@ def text(value: float | None, *, sign: bool = False) -> str:
 
 
 def heading(gap: Gap) -> list[tuple[str, str]]:
-    """What was run, as named facts."""
+    """Return the facts of the runs by name."""
     kept = f", {gap.found} of them kept by earlier work" if gap.found else ""
     runs = f"{gap.runs} of each row, on the same writes" if gap.runs > 1 else "1 of each row"
     return [
@@ -84,7 +84,7 @@ def _alike(gap: Gap) -> list[str]:
 
 
 def _predictors(gap: Gap, errors: str) -> list[str]:
-    """What predictors are worth, and which is as good as the best couple."""
+    """Return the gain by predictors, and the one that is as good as the best couple."""
     shown = gap.predictors(errors)
     if not shown:
         return []

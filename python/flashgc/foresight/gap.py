@@ -23,7 +23,7 @@ from flashgc.simulation import given_values
 from flashgc.traces import Trace
 from flashgc.tuning.simulations import Outcome, Progress, Simulations, Wanted, folder_of
 
-#: How much longer a run takes that looks ahead.
+#: The factor by which a run takes longer that looks ahead.
 _AHEAD = 2.0
 
 
@@ -42,7 +42,7 @@ def gap(
     control: Control | None = None,
     **options: Unpack[RunKeywords],
 ) -> Gap:
-    """How far one workload on one drive is from what foresight could reach.
+    """Measure the gap between one workload on one drive and what foresight could reach.
 
     ``couples`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
     (``"cost-benefit + sepbit"``) or a GC preset (``"sepbit-cb"``); greedy is always run.

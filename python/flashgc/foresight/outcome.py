@@ -29,9 +29,9 @@ class Row:
     #: As simulated; ``None`` where nothing is.
     victim: str | None = None
     placement: str | None = None
-    #: Of a predictor, the standard deviation of the logarithm of a predicted life; 0: it knows.
+    #: A predictor's standard deviation of the logarithm of a predicted life; 0: it knows.
     sigma: float | None = None
-    #: Whether each page written (``write``) or each request has an error of its own.
+    #: The owner of an error: each page written (``write``) or each request.
     errors: str | None = None
     #: ``None`` where it was not measured, or is not known.
     write_amplification: float | None = None
@@ -39,7 +39,7 @@ class Row:
     write_amplification_ci95: float | None = None
     #: One a seed.
     run_values: tuple[float, ...] = ()
-    #: Of the decisions, as that of the same run.
+    #: The digest of the decisions, as that of the same run.
     digest: str | None = None
     #: The figure without copies and padding: bytes of the mapping units that were written, for a
     #: byte that the host wrote. 1 where all writes are of whole units.
@@ -48,9 +48,9 @@ class Row:
     difference: float | None = None
     #: Half the 95% interval of that, seed by seed; ``None`` of a single run.
     difference_ci95: float | None = None
-    #: Whether the two cannot be told apart; ``None`` where there are no intervals.
+    #: True if the two cannot be told apart; ``None`` where there are no intervals.
     inside_noise: bool | None = None
-    #: Whether it is the best online couple.
+    #: True if it is the best online couple.
     is_best: bool = False
     #: Why there is no figure; empty if there is one.
     reason: str = ""
@@ -80,17 +80,17 @@ class Gap(Document):
     spare_factor: float
     #: Runs of each row, on the same writes.
     runs: int
-    #: What clairvoyance has.
+    #: The classes of clairvoyance.
     classes: int
     horizon: float
     #: From the most writes to the least: online couples, model, predictors, clairvoyance, bound.
     rows: tuple[Row, ...]
-    #: Where the best online couple stands among predictors, by the kind of their errors.
+    #: The standing of the best online couple among predictors, by the kind of their errors.
     equal: Mapping[str, Equal]
     #: Simulations that were run, and those that earlier work had kept.
     simulations: int
     found: int
-    #: Whether it was stopped before its end.
+    #: True if it was stopped before its end.
     interrupted: bool
     seed: int
     version: str
@@ -116,7 +116,7 @@ class Gap(Document):
 
     @property
     def clairvoyance(self) -> Row | None:
-        """What knows all; ``None`` if it was not measured."""
+        """The row of clairvoyance; ``None`` if it was not measured."""
         return next(
             (one for one in self.rows if one.kind == CLAIRVOYANCE and _figure(one) is not None),
             None,
@@ -250,7 +250,7 @@ def _beside(row: Row, best: Row) -> Row:
 
 
 def equals(rows: Sequence[Row]) -> dict[str, Equal]:
-    """Where the best online couple stands among predictors, by the kind of their errors."""
+    """Return the standing of the best online couple among predictors, by kind of errors."""
     best = next((one for one in rows if one.is_best), None)
     if best is None or best.write_amplification is None:
         return {}

@@ -1,4 +1,4 @@
-"""What is to be compared with foresight: the options checked, and the rows to run."""
+"""The task of a comparison with foresight: the options checked, and the rows to run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flashgc.foresight.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.options import OPTIONS, find
 from flashgc.registry import placements, request_generators
 
-#: What rows differ in, and what a comparison with foresight has no use for.
+#: Options that the rows set, and that a comparison with foresight has no use for.
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
     *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
@@ -26,7 +26,7 @@ UNUSED = (
 )  # fmt: skip
 #: Errors of predictors, if nobody says otherwise.
 SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: Whose errors are independent.
+#: The owners of independent errors.
 ERRORS = ("write", "request", "both")
 #: The victim policy of those that look ahead.
 VICTIM = "cost-benefit"
@@ -34,7 +34,7 @@ VICTIM = "cost-benefit"
 
 @dataclass(frozen=True)
 class Foresight:
-    """What the drive knows of the future."""
+    """The drive's knowledge of the future."""
 
     classes: int
     horizon: float
@@ -52,7 +52,7 @@ class Foresight:
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked for, checked."""
+    """The options of a comparison, checked."""
 
     #: The configuration that all rows share.
     config: dict[str, Any]
@@ -61,11 +61,11 @@ class Task:
 
     @property
     def is_trace(self) -> bool:
-        """Whether the workload is a trace."""
+        """True if the workload is a trace."""
         return _core.is_trace(self.config["workload"])
 
     def rows(self) -> list[Row]:
-        """What is to be run, without figures."""
+        """Return the rows to run, without figures."""
         ahead = self.foresight
         return [
             *(Row(ONLINE, one.name, one.victim, one.placement) for one in self.couples),
@@ -139,7 +139,7 @@ def checked(
 
 
 def place(places: Mapping[str, str], key: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
+    """Return the name of an option as the person writes it, on the command line or in Python."""
     return f"--{key.replace('_', '-')}" if _places.flags(places) else key
 
 
@@ -231,7 +231,7 @@ def _sigmas(
 
 
 def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:
-    """What has errors of its own: of generators, whose requests are pages, only writes."""
+    """Return the kinds of errors. A generator's requests are pages: only writes, if not given."""
     if given is None:
         return ("write", "request") if trace else ("write",)
     if given not in ERRORS:

@@ -1,4 +1,4 @@
-"""Which garbage collection a real drive has, from its measured write amplification over skew.
+"""The garbage collection of a real drive, from its measured write amplification over skew.
 
 :mod:`.measurements` reads what was measured, :mod:`.schemes` lists what a drive may do,
 :mod:`.curves` simulates, :mod:`.fit` compares, :mod:`.search` decides what is simulated next,

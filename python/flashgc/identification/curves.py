@@ -108,7 +108,7 @@ class Curves:
         self._jobs = jobs
         self._show = show or (lambda *_: None)
         self._known: dict[Ask, float] = {}
-        #: Whether Ctrl-C stopped it.
+        #: True if Ctrl-C stopped it.
         self.interrupted = False
         #: Simulations that were run and that an earlier call had kept.
         self.simulated = self.found = 0

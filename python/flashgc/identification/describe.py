@@ -1,4 +1,4 @@
-"""What was identified, in sentences."""
+"""The findings of an identification, in sentences."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _further(one: Identified) -> list[str]:
 
 
 def held_out(points: Sequence[HeldOut], rms: float) -> str:
-    """How well points are predicted from the others."""
+    """Return how well points are predicted from the others."""
     worst = max(points, key=lambda point: abs(point.error))
     return (
         f"Held out: each point predicted from the others is off by {_share(rms)} (rms) and "
@@ -98,7 +98,7 @@ def held_out(points: Sequence[HeldOut], rms: float) -> str:
 
 
 def what_if(one: WhatIf) -> str:
-    """What a change does to a drive."""
+    """Return the effect of a change on a drive."""
     changes = [after / before - 1 for before, after in zip(one.now, one.then, strict=True)]
     low, high = min(changes), max(changes)
     said = (

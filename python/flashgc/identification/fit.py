@@ -1,4 +1,4 @@
-"""How well a scheme's curve explains a measured one. Arithmetic only.
+"""The fit of a scheme's curve to a measured one. Arithmetic only.
 
 Errors are relative, so everything is done in logarithms. A fit has a spare factor for each drive
 and, where only the shape counts, a factor between simulated and measured values. It is the one
@@ -32,12 +32,12 @@ class Fit:
     spare: float
     #: Measured over simulated values; 1 where the absolute value counts.
     scale: float
-    #: What the drive would measure, a value a point.
+    #: The measurements that the drive would give, a value a point.
     predicted: tuple[float, ...]
     #: Predicted over measured, minus 1.
     errors: tuple[float, ...]
     chi_square: float
-    #: Whether the best spare factor is the least or the largest that was simulated.
+    #: True if the best spare factor is the least or the largest that was simulated.
     at_least: bool
     at_most: bool
 
@@ -79,7 +79,7 @@ def freedom(points: int, drives: int, *, relative: bool, varied: bool) -> int:
 
 
 def is_explained(chi_square: float, degrees: int) -> bool:
-    """Whether chance alone gives so large a chi-square in one of a thousand measurements or more.
+    """True if chance alone gives so large a chi-square in one of a thousand measurements or more.
 
     By Wilson and Hilferty's approximation. The table has 29.59 for 10 degrees of freedom.
 
@@ -91,7 +91,7 @@ def is_explained(chi_square: float, degrees: int) -> bool:
 
 
 def distance(chi_square: float, best: float, degrees: int) -> float:
-    """How far a fit is behind the best one, in units of chi-square.
+    """Return the distance of a fit from the best one, in units of chi-square.
 
     Where even the best is further off than the errors allow, errors are taken to be as large as it
     shows (Birge's ratio).

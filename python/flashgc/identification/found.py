@@ -1,4 +1,4 @@
-"""What came of an identification: the ranking, what is predicted, and one JSON document of it."""
+"""The outcome of an identification: the ranking, the predictions, and one JSON document of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ranked:
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether the measurement tells it from the best."""
+        """True if the measurement tells it from the best."""
         return self.distance > TOLD_APART
 
     def to_dict(self) -> dict[str, Json]:
@@ -64,7 +64,7 @@ class Further:
     """A measurement that was not made, and what the remaining explanations say of it."""
 
     workload: str
-    #: What each predicts, in the order of the ranking.
+    #: The prediction of each, in the order of the ranking.
     predicted: tuple[float, ...]
 
     @property
@@ -100,7 +100,7 @@ class WhatIf:
     scheme: str
     spare: float
     workloads: tuple[str, ...]
-    #: What the best explanation predicts for the drive as it is, and as it would be.
+    #: The best explanation's predictions for the drive as it is, and as it would be.
     now: tuple[float, ...]
     then: tuple[float, ...]
     #: Least and most change among the explanations that cannot be told apart: then over now.
@@ -110,12 +110,12 @@ class WhatIf:
 
 @dataclass(frozen=True, repr=False)
 class Identified(Shows):
-    """What explains one drive, or several of one hardware."""
+    """The explanations of one drive, or of several drives of one hardware."""
 
     drives: tuple[Drive, ...]
     #: The best first; empty where the work was stopped before any scheme was simulated.
     ranking: tuple[Ranked, ...]
-    #: Whether the best explains every point within the errors of measurement and simulation.
+    #: True if the best explains every point within the errors of measurement and simulation.
     is_explained: bool
     further: tuple[Further, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
@@ -196,15 +196,15 @@ class Identified(Shows):
 
 @dataclass(frozen=True, repr=False)
 class Identification(Document):
-    """What explains each of the drives that were measured."""
+    """The explanations of each of the drives that were measured."""
 
     drives: tuple[Identified, ...]
-    #: Whether only the shape of the curves was compared.
+    #: True if only the shape of the curves was compared.
     relative: bool
     #: Simulations that were run, and that an earlier call had kept.
     simulated: int
     found: int
-    #: Whether Ctrl-C stopped it: schemes without a whole curve are missing.
+    #: True if Ctrl-C stopped it: schemes without a whole curve are missing.
     interrupted: bool
     #: Why finished simulations were not kept; ``None`` if they were.
     unkept: str | None

@@ -203,7 +203,7 @@ def _amplification(row: Mapping[str, _Cell], place: str) -> float:
 
 
 def _bytes(text: str) -> float:
-    """A size; a plain number, as counters are, is of bytes."""
+    """Return a size in bytes; a plain number, as counters are, is one already."""
     return float(int(text) if text.isdecimal() else parse_size(text))
 
 

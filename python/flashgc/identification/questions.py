@@ -1,4 +1,4 @@
-"""What people ask once a drive is identified: what to measure next, what if, how sure."""
+"""Questions about an identified drive: what to measure next, what if, how sure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Change:
     #: ``None`` to keep the one there is; without a frontier, that is kept.
     scheme: str | None
     spare: float | None
-    #: Whether the spare factor is added to the one there is.
+    #: True if the spare factor is added to the one there is.
     is_added: bool
 
     def of(self, scheme: Scheme, spare: float) -> tuple[Scheme, float]:
@@ -85,7 +85,7 @@ is_added=True)
 def asked(
     one: Identified, search: Search, changes: Sequence[Change], *, hold_out: bool
 ) -> Identified:
-    """The same with answers."""
+    """Return the drive with answers to the questions."""
     return replace(
         one,
         further=_further(one, search),

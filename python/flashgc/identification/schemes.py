@@ -1,4 +1,4 @@
-"""What a drive may do: victim policies, write frontiers and placements, with their parameters."""
+"""Schemes that a drive may have: victim policies, frontiers and placements, with parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which simulations it takes to find the best fits: few spare factors first, more where needed."""
+"""The simulations for the best fits: few spare factors first, more where needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Explanation:
 
     @property
     def chi_square(self) -> float:
-        """Of all drives."""
+        """The chi-square of all drives."""
         return sum(fit.chi_square for fit in self.fits)
 
     @property
@@ -215,7 +215,7 @@ class Search:
 
 
 def _first(drive: Drive, pages_per_block: int, relative: bool) -> tuple[float, ...]:
-    """Where the search begins: around what greedy needs for the least measured value."""
+    """Return the spare factors of the beginning: around greedy's for the least measured value."""
     from flashgc import model
 
     if relative:

@@ -28,7 +28,7 @@ _SUMMED = 1000
 
 @dataclass(frozen=True)
 class Condition:
-    """What was measured: a workload, over a part of a run."""
+    """The condition of a measurement: a workload, over a part of a run."""
 
     #: As typed.
     workload: str

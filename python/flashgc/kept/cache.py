@@ -29,7 +29,7 @@ class Cache:
         ``option``, where the file of results is none. ``mutant`` is the fault in the engine whose
         results these are; empty for right results.
         """
-        #: Where the file is; what else is there is others'.
+        #: The folder of the file; all else there is others'.
         self.folder = folder
         self._work, self._option, self._mutant = work, option, mutant
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Which columns of a tidy table a picture shows, where nobody names them."""
+"""The choice of the columns of a tidy table for a picture, where nobody names them."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Table:
         return sorted(found, key=_size) if self.numeric(name) else found
 
     def numeric(self, name: str) -> bool:
-        """Whether a column has numbers, and nothing else but gaps."""
+        """True if a column has numbers, and nothing else but gaps."""
         values = [row[name] for row in self.rows if row.get(name) is not None]
         return bool(values) and all(number(value) is not None for value in values)
 
     def follows(self, name: str, other: str) -> bool:
-        """Whether the value of ``other`` says that of ``name``."""
+        """True if the value of ``other`` says that of ``name``."""
         pairs = {(row.get(other), row.get(name)) for row in self.rows}
         return len(pairs) == len({one for one, _ in pairs})
 

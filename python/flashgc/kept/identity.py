@@ -1,4 +1,4 @@
-"""Which simulations are the same: the key of a configuration.
+"""The identity of a simulation: the key of its configuration.
 
 Two simulations have the same key if they are of the same configuration, the same version and build
 of the engine, and of files with the same content. The names of the files and when they were written

@@ -16,7 +16,7 @@ from flashgc.policy_files import KEYS, is_written
 
 
 class Run(Protocol):
-    """What runs the configurations that are missing."""
+    """Runner of the configurations that are missing."""
 
     def __call__(
         self, wanted: Sequence[int], on_result: OnResult, /, *, or_none: bool
@@ -41,7 +41,7 @@ class Keeping:
         #: The file.
         self.path = path
         self._work, self._option, self._expect = work, option, expect
-        #: How many of the results were found.
+        #: The number of results that were found.
         self.found = 0
         #: Why the file does not have all results now; ``None`` where it does.
         self.error: OSError | None = None

@@ -27,9 +27,9 @@ from flashgc._core import ConfigError
 from flashgc.kept.identity import Contents, engine_digest
 from flashgc.kept.query import COLUMNS, Condition
 
-#: What SQLite keeps in the head of a file of ours: "fgcr".
+#: The mark of our files in SQLite's head: "fgcr".
 _APPLICATION = 0x66676372
-#: What is wrong with the file that was named, rather than with the disk.
+#: The errors of the file that was named, rather than of the disk.
 _OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: The form of the tables.
 _FORM = 3
@@ -81,14 +81,14 @@ _PAGE = 8192
 #: Bytes of a document at most, inflated. JSON in memory takes up to 25 times its text.
 CEILING = 16 << 20
 
-#: What came of a simulation: a ``result``; it ``failed``, and may be tried again; or it ``cannot``
-#: be, for a reason that stays.
+#: The outcomes of a simulation: a ``result``; it ``failed``, and may be tried again; or it
+#: ``cannot`` be, for a reason that stays.
 STATUSES = ("result", "failed", "cannot")
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What came of one simulation."""
+    """The outcome of one simulation."""
 
     status: str
     #: The configuration, as the engine took it.
@@ -97,9 +97,10 @@ class Kept:
     result: Mapping[str, Any] | None
     #: Why there is none; empty with one.
     reason: str = ""
-    #: How long it took, on one core or several.
+    #: Its duration, on one core or several.
     seconds: float = 0.0
-    #: What a person gave, by path (``drive.spare``), as typed; ``None`` where nobody typed it.
+    #: The values that a person gave, by path (``drive.spare``), as typed; ``None`` where nobody
+    #: typed it.
     asked: Mapping[str, Any] | None = None
     #: Its place in the work that it was for: tables and pictures have the order of the grid.
     place: int = 0
@@ -197,7 +198,7 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """What came of the simulation with this key; ``None`` if nothing whole is known of it."""
+        """Return the outcome of the simulation with this key; ``None`` without a whole one."""
         rows = self._read(
             f"SELECT {_WHOLE} FROM results JOIN documents USING (id) WHERE key = ?", (key,)
         )
@@ -394,7 +395,7 @@ class Store:
             raise self._refused(error) from None
 
     def _kept(self, key: str, row: Sequence[Any]) -> Kept | None:
-        """What came of a simulation; ``None`` if the row is damaged: it is made again."""
+        """Return the outcome in a row; ``None`` if the row is damaged: it is made again."""
         status, config, result, reason, seconds, asked, place = row
         try:
             return Kept(
@@ -448,7 +449,7 @@ class Store:
         return OSError(code, text + hint, str(self.path))
 
 
-#: What to do about errors of SQLite.
+#: Hints for errors of SQLite.
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
     sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
@@ -497,7 +498,7 @@ def _file_at(path: Path) -> tuple[int, int] | None:
 
 
 def _plain(error: sqlite3.Error) -> str:
-    """What SQLite says, for people.
+    """Return the message of SQLite in words for people.
 
     >>> _plain(sqlite3.DatabaseError("file is not a database"))
     'is not a file of results'

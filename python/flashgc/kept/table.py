@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flashgc.sweeps.outcome import Sweep
 
 Row = Mapping[str, Any]
-#: What has rows.
+#: Sources of rows.
 Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Row]"
 
 _CONDITION = re.compile(r"\s*([\w-]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
@@ -205,7 +205,7 @@ def _some(values: Iterable[str]) -> str:
 
 
 def _holds(name: str, value: Any, compared: str, wanted: str) -> bool:
-    """Whether a value agrees; a bare name of a policy stands for any parameters."""
+    """True if a value agrees; a bare name of a policy stands for any parameters."""
     if value is None:
         return compared == "!="
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -57,7 +57,7 @@ def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def is_option(column: str) -> bool:
-    """Whether a column is of an option, as :func:`axis_value` names it.
+    """True if a column is that of an option, as :func:`axis_value` names it.
 
     >>> is_option("spare"), is_option("capacity_bytes"), is_option("erases")
     (True, True, False)

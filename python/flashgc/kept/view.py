@@ -1,4 +1,4 @@
-"""What a picture of a tidy table shows: which columns, and the mean and interval of each point.
+"""The view of a tidy table in a picture: its columns, and the mean and interval of each point.
 
 Nothing here draws. Whoever does (:mod:`flashgc.plot`, a page) shows the same.
 """
@@ -42,7 +42,7 @@ class Point:
     #: The 95% interval of ``y``; ``None`` where it is not known.
     low: float | None = None
     high: float | None = None
-    #: How many rows it is the mean of.
+    #: The number of rows behind the mean.
     count: int = 1
     #: Options that tell it from other points of its line, in a Pareto picture.
     at: Mapping[str, Any] | None = None
@@ -68,7 +68,7 @@ class Pane:
 
 @dataclass(frozen=True)
 class View:
-    """What to draw."""
+    """The columns and panes that a picture draws."""
 
     #: One of :data:`KINDS`.
     kind: str
@@ -78,9 +78,9 @@ class View:
     by: str | None
     panels: str | None
     panes: tuple[Pane, ...]
-    #: Whether the horizontal axis has numbers.
+    #: True if the horizontal axis has numbers.
     numeric: bool
-    #: What a reader should know: what was averaged, and what has no result.
+    #: Notes for readers: what was averaged, and what has no result.
     notes: tuple[str, ...]
 
 
@@ -174,7 +174,7 @@ def front(view: View, pane: Pane) -> list[Point]:
 
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
-    """Of rows with the same command the last one, and one with a result before one without."""
+    """Return the last row of each command, and rows with a result rather than without one."""
     chosen: dict[Any, Row] = {}
     for row in rows:
         earlier = chosen.get(row.get("command"))
@@ -313,7 +313,7 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
 
 
 def _notes(table: Table, at: View, shown: str, panes: Iterable[Pane]) -> tuple[str, ...]:
-    """What was averaged and what was left out, in words."""
+    """Return notes on what was averaged and what was left out."""
     made = []
     points = [point for pane in panes for line in pane.lines for point in line.points]
     counts = sorted({point.count for point in points if point.y is not None})

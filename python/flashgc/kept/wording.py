@@ -151,7 +151,7 @@ def _stem(name: str, parts: int = 1) -> str:
 
 
 def more_is_better(name: str) -> bool:
-    """Whether more of a figure is better.
+    """True if more of a figure is better.
 
     >>> more_is_better("requests_per_second"), more_is_better("read_p99_us")
     (True, False)

@@ -1,4 +1,4 @@
-"""What models say: everything at one point, or the write amplification at many."""
+"""Answers of models: everything at one point, or the write amplification at many."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ModelResult(Document):
     model: str
     #: Page programs a host write.
     write_amplification: float
-    #: What is left of the model's own equation; relative, or the largest drift of a mean field.
+    #: The residual of the model's own equation; relative, or the largest drift of a mean field.
     residual: float
     #: Share of blocks with i valid pages just before a collection, i = 0..b; empty where the model
     #: does not say.

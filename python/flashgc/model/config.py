@@ -25,9 +25,9 @@ class ModelConfig:
     c: int | None = None
     #: The window of blocks, as a share of all blocks.
     window: float | None = None
-    #: Which of several blocks with the fewest valid pages greedy takes: ``latest`` or ``random``.
+    #: The choice of greedy among blocks with the fewest valid pages: ``latest`` or ``random``.
     ties: str | None = None
-    #: How the pools of a separation are cleaned.
+    #: The cleaning of the pools of a separation.
     cleaner: str | None = None
     #: Physical blocks (N), where the workload depends on them.
     blocks: int | None = None

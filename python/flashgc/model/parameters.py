@@ -44,9 +44,9 @@ class Parameters(TypedDict, total=False):
     blocks: Numbers
     #: ``"single"`` or ``"double"``.
     frontier: str | None
-    #: Which of several blocks with the fewest valid pages greedy takes.
+    #: The choice of greedy among blocks with the fewest valid pages.
     ties: str | None
-    #: How the pools of a separation are cleaned: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
+    #: The cleaning of the pools of a separation: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
     cleaner: str | None
 
 

@@ -1,4 +1,4 @@
-"""How a drive gets from its first write to the steady state."""
+"""The course of a drive from its first write to the steady state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flashgc.model.parameters import Parameters, scalars
 class Transient(Document):
     """Write amplification over time, by the mean field of d choices."""
 
-    #: What was on the drive at first: ``"random"`` or ``"sequential"``.
+    #: The first contents of the drive: ``"random"`` or ``"sequential"``.
     initial: str
     #: Host writes over logical pages, from 0 on.
     drive_writes: tuple[float, ...]

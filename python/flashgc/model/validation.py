@@ -53,7 +53,7 @@ class Validation(Document):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
+        """True if they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
         error = self.standard_error
         if error is None:
             return None
@@ -63,7 +63,7 @@ class Validation(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the simulation was stopped before its end."""
+        """True if the simulation was stopped before its end."""
         return self.simulation.interrupted
 
     def _shown(self) -> Shown:
@@ -137,7 +137,7 @@ def validate(
 
 
 def _policy(name: str, config: ModelConfig, blocks: int) -> str:
-    """The victim policy that the model is of."""
+    """The victim policy that the model describes."""
     policy = find(name).policy
     if policy is None:
         simulated = ", ".join(model.name for model in models() if model.policy)

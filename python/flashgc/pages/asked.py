@@ -1,4 +1,4 @@
-"""What was asked, and what came of it: the head of the page."""
+"""The question and the outcome in short: the head of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc.units import format_count, format_duration, format_size
 #: Values of an option that are listed; of more, the first and the last.
 LISTED = 12
 
-#: What became of a cell, in the words of the page.
+#: The outcomes of a cell, in the words of the page.
 STATUSES = {
     "result": "results",
     "failed": "failed",
@@ -28,7 +28,7 @@ STATUSES = {
 class Asked:
     """The head of the page, in words."""
 
-    #: How many cells have each status, in the words of the page.
+    #: The number of cells with each status, in the words of the page.
     counts: dict[str, int]
     #: Options that vary, each with its values in words, and how many there are.
     axes: list[tuple[str, list[str], int]]
@@ -41,7 +41,7 @@ class Asked:
     absent: int
     #: Version and build of the engine, and how many cells are of it.
     engines: list[tuple[str, str, int]]
-    #: When results were made, and for how long all of it was computed.
+    #: The times at which results were made, and the computing time of all of it.
     made: str
     seconds: str
     #: Files that results were made from: name, size and digest.
@@ -49,7 +49,7 @@ class Asked:
 
 
 def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]) -> Asked:
-    """What was asked; ``files`` are name, bytes and digest of those that were read."""
+    """Return the question; ``files`` are name, bytes and digest of those that were read."""
     options = [column for column in columns if column.role == "option"]
     axes = [column for column in options if column.varied]
     counts = Counter(str(row["status"]) for row in rows)
@@ -115,7 +115,7 @@ def short_name(path: str) -> str:
 
 
 def cells(count: int) -> str:
-    """How many cells.
+    """Return the number of cells, in words.
 
     >>> cells(1), cells(10_000)
     ('1 cell', '10 000 cells')

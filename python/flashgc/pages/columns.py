@@ -16,7 +16,7 @@ from flashgc.units import format_count, format_duration, format_share, format_si
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: What is known of each row beside options and figures, in the order of the columns.
+#: The columns of each row beside options and figures, in order.
 ABOUT = ("status", "reason", "work", "seconds", "made", "version", "engine", "key", "command")
 #: Titles of columns that :func:`flashgc.kept.wording.label` does not know.
 _TITLES = {
@@ -36,7 +36,7 @@ class Column:
     #: ``share``, ``size``, ``count``, ``number``, ``exact`` (four places), ``seconds``, ``time``,
     #: ``flag`` or ``text``.
     show: str
-    #: Whether rows differ in it.
+    #: True if rows differ in it.
     varied: bool
     values: Sequence[Any]
 
@@ -78,7 +78,7 @@ class Column:
 
     @property
     def is_words(self) -> bool:
-        """Whether it is an option whose values are words."""
+        """True for an option whose values are words."""
         return self.role == "option" and self.show == "text"
 
 
@@ -122,7 +122,7 @@ def _finite(value: Any) -> Any:
 
 
 def _way(name: str, role: str, values: Sequence[Any]) -> str:
-    """How the values of a column are shown."""
+    """Return the way in which the values of a column are shown."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in there) and there:
         return "flag"

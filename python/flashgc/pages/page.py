@@ -58,7 +58,7 @@ def _script() -> str:
 
 
 def _hash(text: str) -> str:
-    """What a policy calls the only text that may stand there."""
+    """Return the hash by which a policy of the browser allows this text and no other."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -26,12 +26,12 @@ from flashgc.sweeps.outcome import Sweep
 KINDS = {
     "lines": ("x", "by", "panels"), "heatmap": ("x", "by", "panels"), "pareto": ("by",),
 }  # fmt: skip
-#: What a row of the page has beside those of :func:`flashgc.kept.tidy.tidy`.
+#: The columns of a row of the page beside those of :func:`flashgc.kept.tidy.tidy`.
 _ADDED = ("made", "version", "engine")
 
-#: What ends the name of a page.
+#: The ending of the name of a page.
 ENDING = ".html"
-#: What may end it: nothing else, so that no grid and no table is overwritten by mistake.
+#: The endings that it may have: no others, so that no grid and no table is overwritten by mistake.
 _ENDINGS = (ENDING, ".htm", "")
 
 #: Called with the share that is done, what is being done, and how many cells it is.

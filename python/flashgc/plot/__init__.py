@@ -59,7 +59,7 @@ __all__ = [
     "worst",
 ]
 
-#: Where each name lives; imported when it is first used, for matplotlib takes a while.
+#: The home of each name; imported when it is first used, for matplotlib takes a while.
 _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),

@@ -1,4 +1,4 @@
-"""Which series gets which colour, dash and marker."""
+"""The colour, dash and marker of each series."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc.plot.series import Series
 
 @dataclass(frozen=True)
 class Appearance:
-    """How the series of one picture look.
+    """The look of the series of one picture.
 
     A group has a colour, a dash and a marker. Where several groups have lines of the same labels,
     such as one for each memory in each size of blocks, the dash is the label's and the lines carry
@@ -25,7 +25,7 @@ class Appearance:
     groups: Mapping[str, Look]
     #: Dashes by label, where they are the labels'.
     dashes: Mapping[str, LineStyleType]
-    #: Whether a label says of what kind a series is, and only its group what it shows.
+    #: True if a label says of what kind a series is, and only its group what it shows.
     by_group: bool
 
     @classmethod

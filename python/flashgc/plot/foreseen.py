@@ -1,4 +1,4 @@
-"""What lies between greedy and 1: a row for each scheme, from the most writes to the least."""
+"""The span from greedy to 1: a row for each scheme, from the most writes to the least."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a figure is distributed over rows, such as the volumes of a fleet."""
+"""The distribution of a figure over rows, such as the volumes of a fleet."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _anchors(view: View, line: Line, lines: list[Line]) -> list[tuple[float, flo
 
 
 def _counted(view: View) -> str:
-    """How many rows each curve is of."""
+    """Return the number of rows of each curve, in words."""
     counts = sorted({len(line.points) for pane in view.panes for line in pane.lines})
     several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
     return f"{several} rows a line"

@@ -155,7 +155,7 @@ def _columns(axes: Axes, columns: list[str], cell: float, points: float) -> None
 
 
 def _note(view: View) -> str:
-    """What is averaged, and why cells are hatched."""
+    """Return the note on means, and on why cells are hatched."""
     points = [point for pane in view.panes for line in pane.lines for point in line.points]
     parts = [part for part in said(view, "", "").split("; ") if part.startswith("mean")]
     without = [point for point in points if point.y is None]
@@ -173,7 +173,7 @@ def _first(reason: str) -> str:
 
 
 def _holes(view: View) -> bool:
-    """Whether a pair of values was never asked for."""
+    """True if a pair of values was never asked for."""
     across = {point.x for pane in view.panes for line in pane.lines for point in line.points}
     keys = {line.by for pane in view.panes for line in pane.lines}
     return any(

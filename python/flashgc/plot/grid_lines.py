@@ -34,7 +34,7 @@ def groups(view: View) -> list[object]:
 
 
 def said(view: View, mark: str, way: str) -> str:
-    """What is drawn, in words: of what a ``mark`` is, and what in the ``way`` of intervals."""
+    """Return the caption: the option that a ``mark`` shows, the seeds, the ``way`` of intervals."""
     made = []
     if view.by is not None and not isinstance(groups(view)[0], str):
         made.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")

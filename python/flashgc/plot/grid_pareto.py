@@ -19,7 +19,7 @@ from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
 
-#: How much of its colour a point has that another one betters.
+#: The opacity of a point that another one betters.
 _PALE = 0.35
 
 
@@ -101,7 +101,7 @@ def _dot(axes: Axes, view: View, point: Point, look: Look, style: Style, *, full
 
 
 def _taken(view: View, point: Point) -> Numbers:
-    """What a point covers: its interval."""
+    """Return the ends of a point's interval, which names must not cover."""
     x, y = _at(view, point)
     ends = [scaled(view.y, end) for end in (point.low, point.high) if end is not None]
     return np.array([(x, end) for end in (ends or [y])])

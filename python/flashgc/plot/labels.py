@@ -64,7 +64,7 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
 
 @lru_cache(1000)
 def text_width(text: str, points: float, weight: str = "normal") -> float:
-    """How wide the widest line of a text in letters of so many points is, in inches."""
+    """Return the width of the widest line of a text in letters of so many points, in inches."""
     font = FontProperties(weight=weight)
     lines = [line for line in text.split("\n") if line.strip()]
     return max(

@@ -1,4 +1,4 @@
-"""How pictures look: sizes, colours, dashes and markers, the same for all of them."""
+"""The look of pictures: sizes, colours, dashes and markers, the same for all of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INK, SOFT_INK, GRID = "#222222", "#5f5f5f", "#dedede"
 
 @dataclass(frozen=True)
 class Medium:
-    """What a picture is made for. Lengths are in inches, text and lines in points."""
+    """The medium of a picture. Lengths are in inches, text and lines in points."""
 
     #: Widths over one column and over two.
     widths: tuple[float, float]
@@ -77,7 +77,7 @@ _current = ContextVar("flashgc.plot.style", default=_DEFAULT)
 #: Pixels an inch on a page of HTML.
 PAGE_DPI = 96
 
-#: What each picture was made for, for matplotlib makes some of it when it is saved.
+#: The style of each picture, for matplotlib makes some of it when it is saved.
 _made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
 
 #: Matplotlib's settings belong to the process; only one thread may change them at a time.

@@ -1,4 +1,4 @@
-"""Which curve is which: names at the ends of few lines, a legend above the axes for more."""
+"""Names of curves: at the ends of few lines, in a legend above the axes for more."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Drawn:
     reference_lines: Mapping[str, float]
 
     def ends(self) -> dict[str, float] | None:
-        """Where each group's line ends; ``None`` where that is not one place at the right."""
+        """The end of each group's line; ``None`` where that is not one place at the right."""
         scale = self.axes.transData.transform
         x = np.concatenate([one.points[0] for one in self.series])
         left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))
@@ -93,7 +93,7 @@ def name(
 
 
 def _fits(panel: Drawn, style: Style) -> bool:
-    """Whether the lines of a panel can be named at their ends."""
+    """True if the lines of a panel can be named at their ends."""
     ends = panel.ends()
     size = style.medium.small
     if ends is None or len(ends) > DIRECT:

@@ -1,4 +1,4 @@
-"""What every bus and every die did, operation by operation."""
+"""Operations of every bus and every die, one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIRST_CHANNEL = 10
 #: Everything else: polls, suspends.
 _OTHER = "other"
 KIND_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
-#: How strong the colour of a collection's operation is.
+#: The opacity of a collection's operation.
 PALE = 0.4
 #: Rows that a page has room for.
 MOST_ROWS = 40
@@ -146,7 +146,7 @@ def _names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
 
 
 def _is_operation(event: dict[str, Any]) -> bool:
-    """Whether it is a slice of a bus or a die: not of a request, nor of a whole collection."""
+    """True for a slice of a bus or a die: not of a request, nor of a whole collection."""
     return bool(event["ph"] == "X" and event["pid"] >= _FIRST_CHANNEL)
 
 
@@ -163,7 +163,7 @@ def _operation(event: dict[str, Any]) -> Operation:
 
 
 def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, int]]]:
-    """When reads and writes came (1) and were done (-1), in microseconds."""
+    """Return the times at which reads and writes came (1) and were done (-1), in microseconds."""
     steps: dict[str, list[tuple[float, int]]] = {"read": [], "write": []}
     for event in events:
         if event.get("cat") == "request" and event["name"] in steps:
@@ -173,7 +173,7 @@ def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, i
 
 
 def time_unit(span: float) -> tuple[float, str]:
-    """What microseconds are divided by, and the unit that gives."""
+    """Return the divisor of microseconds for a span, and the unit that it gives."""
     for factor, unit in ((1e6, "s"), (1e3, "ms")):
         if span >= 2 * factor:
             return factor, unit

@@ -202,7 +202,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
 
 
 def _what(result: Result) -> str:
-    """What was run."""
+    """Return the policy, the workload and the parts of a run, in words."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.scheme is None else f", {result.scheme}"
     return f"{brief(result.policy)} on {result.workload}{frontier}{scheme}"
@@ -276,7 +276,7 @@ def _half(result: Result) -> float:
 
 
 def _reach(result: Result) -> list[list[float]] | None:
-    """How far the interval reaches below and above the figure."""
+    """Return how far the interval reaches below and above the figure."""
     if result.write_amplification_interval is None:
         return None
     least, most = result.write_amplification_interval

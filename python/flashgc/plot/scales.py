@@ -70,14 +70,14 @@ def fit(
 
 
 def formatter(column: str, greatest: float) -> Formatter | None:
-    """What writes sizes and large numbers of a column; ``None`` where plain digits do."""
+    """Return the formatter of sizes and large numbers; ``None`` where plain digits do."""
     if column.endswith("_bytes"):
         return FuncFormatter(lambda value, _: format_size(value))
     return EngFormatter(sep=" ") if greatest >= _MANY else None
 
 
 def _apart(values: Sequence[float], most: float, *, scale: str) -> bool:
-    """Whether ticks at all values are far enough apart to be read."""
+    """True if ticks at all values are far enough apart to be read."""
     places = [math.log(value) if scale == "log" else value for value in values]
     gaps = [after - before for before, after in itertools.pairwise(places)]
     return bool(gaps) and most * min(gaps) >= places[-1] - places[0]

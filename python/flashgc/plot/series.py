@@ -1,4 +1,4 @@
-"""What is drawn: series of numbers, checked before anything is drawn of them."""
+"""Series of numbers, checked before anything is drawn of them."""
 
 from __future__ import annotations
 
@@ -171,6 +171,6 @@ def printable(text: str) -> str:
 
 
 def shortened(value: object) -> str:
-    """What was found, in a few characters."""
+    """Return a value that was found, in a few characters."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."

@@ -1,4 +1,4 @@
-"""What held a slow request: what its die did while it waited."""
+"""The causes of a slow request: the work of its die while it waited."""
 
 from __future__ import annotations
 

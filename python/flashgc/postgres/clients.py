@@ -9,13 +9,13 @@ from pathlib import Path
 from flashgc.device import programs as system
 from flashgc.postgres import PostgresError
 
-#: Where Debian and its kin keep the programs, one folder a version.
+#: The folder of the programs on Debian and its kin, one folder a version.
 VERSIONS = Path("/usr/lib/postgresql")
 
 #: Programs that only talk to a server.
 CLIENTS = ("psql", "pgbench")
 
-#: What psql ends with where it does not reach the server.
+#: The exit code of psql where it does not reach the server.
 UNREACHABLE = 2
 
 #: Characters of a program's words that a message quotes, from their end.
@@ -55,7 +55,7 @@ def execute(
     text: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """What a program answers to ``text``; :class:`PostgresError` has its last words."""
+    """Return the answer of a program to ``text``; :class:`PostgresError` has its last words."""
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -72,7 +72,7 @@ def execute(
 
 
 def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
-    """That a program has failed, with its last words in one line."""
+    """Return the error of a program that has failed, with its last words in one line."""
     program = Path(next(word for word in command if word.startswith("/"))).name
     hint = ""
     if (program, code) == ("psql", UNREACHABLE):

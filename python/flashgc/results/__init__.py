@@ -87,7 +87,7 @@ __all__ = [
     "Zombies",
 ]
 
-#: Where each name lives; imported when it is first used: most runs have few parts.
+#: The home of each name; imported when it is first used: most runs have few parts.
 _HOMES = {
     **dict.fromkeys(
         ("Collecting", "Overload", "OverTime", "Served", "Slc", "Throughput", "Utilisation"),

@@ -1,4 +1,4 @@
-"""What a drive with a clock did: throughput, use of its parts, collections, all of it over time."""
+"""The activity of a drive with a clock: throughput, use of its parts, collections, over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Throughput:
-    """How much was done in the time."""
+    """The work done a second."""
 
     #: Requests completed a second.
     requests_per_second: float
@@ -79,7 +79,7 @@ class Slc:
     folded_pages: int
     #: Blocks folded; among the collections.
     folds: int
-    #: Of these, begun by idle dies.
+    #: Folds among these that idle dies began.
     idle_folds: int
     #: Pages that the host read from the cells of the region.
     reads: int
@@ -125,7 +125,7 @@ class OverTime:
 class Overload:
     """Requests that came faster than the drive could serve them.
 
-    A run is stopped if a million of them wait. One that comes to its end is overloaded if more than
+    A run is stopped if a million of them wait. One that ends is overloaded if more than
     a thousand requests, and more than a tenth of all, were not yet served when the last one
     arrived.
     """

@@ -26,16 +26,16 @@ class Rank:
     difference: float
     #: Half the 95% interval of the difference; ``None`` where it cannot be told.
     difference_ci95: float | None
-    #: What that interval is of: ``exact`` (the same finite writes and no random numbers), ``runs``,
-    #: ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two intervals
-    #: together), or ``none``.
+    #: The basis of that interval: ``exact`` (the same finite writes and no random numbers),
+    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
+    #: intervals together), or ``none``.
     basis: str
-    #: Whether the difference from the least is inside its interval; never without one, or where it
+    #: True if the difference from the least is inside its interval; never without one, or where it
     #: is exact.
     inside_noise: bool
     #: The result itself.
     result: Result
-    #: What the result is called where results of several files are ranked; else empty.
+    #: The name of the result where results of several files are ranked; else empty.
     name: str = ""
 
 
@@ -95,7 +95,7 @@ class Comparison(Document):
         return len(self.ranking)
 
     def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
-        """The same ranking, with combinations that cannot be."""
+        """Return the ranking together with combinations that cannot be."""
         return Comparison(
             self.ranking,
             self.unmeasured,
@@ -115,7 +115,7 @@ class Comparison(Document):
 
     @property
     def interrupted(self) -> bool:
-        """Whether any of the runs was stopped before its end."""
+        """True if any of the runs was stopped before its end."""
         return bool(self._raw["interrupted"])
 
     @property
@@ -162,7 +162,7 @@ class Comparison(Document):
         return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
 
 
-#: What the results of a comparison may differ in beside the policy: heading, and the value.
+#: Parts in which the results of a comparison may differ beside the policy: heading, and value.
 _VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("frontier", lambda result: result.frontier),
     ("scheme", lambda result: result.scheme or "none"),

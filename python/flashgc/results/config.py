@@ -12,13 +12,13 @@ from flashgc._documents import Scalar
 
 @dataclass(frozen=True)
 class TraceConfig:
-    """How a trace is read; without a trace it means nothing."""
+    """The reading of a trace; without a trace it means nothing."""
 
     #: The format; ``None`` detects it.
     format: str | None
     #: Bytes added to every offset before it is cut into pages.
     alignment_offset: int
-    #: What happens at a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
+    #: The treatment of a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
     on_bad_line: str | None
     #: The devices that are read; ``None`` for all.
     devices: str | None = None
@@ -26,9 +26,9 @@ class TraceConfig:
     blkparse_action: str | None = None
     #: The table of where a database's relations lie on its disk.
     relations: str | None = None
-    #: Which pages a request covers, and which of them the drive has.
+    #: The pages that a request covers, and those of them that the drive has.
     paging: str = "covered"
-    #: How the pages are numbered: by ``address``, by ``first-touch``, or as ``given``.
+    #: The numbering of pages: by ``address``, by ``first-touch``, or as ``given``.
     numbering: str = "address"
 
 
@@ -48,16 +48,16 @@ class Config:
     victim: str
     #: The spec of the write frontier; ``none`` where the mapping has its own.
     frontier: str
-    #: What is on the drive at first: ``sequential``, ``random``, ``empty``.
+    #: The first contents of the drive: ``sequential``, ``random``, ``empty``.
     fill: str
     #: The spec of the workload, or the path of a trace.
     workload: str
-    #: How a trace is read.
+    #: The reading of a trace.
     trace: TraceConfig
-    #: How much of a run is warm-up.
+    #: The part of a run that is warm-up.
     warmup: str
-    #: How long a run is: one of ``writes``, ``collections``, ``requests``, ``passes`` and
-    #: ``until``, with how many or until when.
+    #: The length of a run: one of ``writes``, ``collections``, ``requests``, ``passes`` and
+    #: ``until``, with a number or an end.
     length: Mapping[str, int | str]
     #: Runs go on until the 95% half width is within this share of the mean; ``None`` where their
     #: number is given.
@@ -78,7 +78,7 @@ class Config:
     capacity: int | None = None
     #: Bytes a mapping unit; ``None`` for a flash page.
     mapping_unit: int | None = None
-    #: Whether the page buffer survives a loss of power.
+    #: True if the page buffer survives a loss of power.
     power_protection: bool = True
     #: Bytes a request of a generator; ``None`` for a mapping unit.
     request_size: int | None = None
@@ -92,11 +92,11 @@ class Config:
     allocation: str = "fifo"
     #: The spec of the placement.
     placement: str = "none"
-    #: How cold data are moved to level wear; ``None`` for not.
+    #: The moves of cold data that level wear; ``None`` for none.
     wear_levelling: str | None = None
     #: Erases that a block bears; ``None`` for any number.
     endurance: str | None = None
-    #: How long operations take; ``None`` where that was not given.
+    #: The durations of operations; ``None`` where they were not given.
     times: str | None = None
     #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
     timed: Mapping[str, Scalar] | None = None

@@ -51,7 +51,7 @@ _SOMETIMES = {
 }
 #: The names of all figures, in the order of the columns.
 NAMES = (*_ALWAYS, *_SOMETIMES)
-#: Where each stands, a key a level.
+#: The place of each figure in a result, a key a level.
 _PATHS = {name: path.split(".") for name, path in (_ALWAYS | _SOMETIMES).items()}
 
 

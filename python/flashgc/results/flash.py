@@ -1,4 +1,4 @@
-"""What the flash did besides writes and copies: time, merges of log blocks, traffic of a map."""
+"""Work of the flash besides writes and copies: time, merges of log blocks, traffic of a map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Busy:
-    """How long the flash was busy in the measured parts of all runs."""
+    """Time that the flash was busy in the measured parts of all runs."""
 
     #: Seconds of all operations.
     total_seconds: float
@@ -21,7 +21,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class Merges:
-    """How log blocks were merged in the measured parts of all runs."""
+    """Merges of log blocks in the measured parts of all runs."""
 
     #: Log blocks that became the data block as they were.
     switch: int

@@ -11,7 +11,7 @@ _T95 = (
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045,
 )  # fmt: skip
-#: The same quantile of the normal distribution.
+#: The quantile of a normal distribution for 95% intervals.
 _Z95 = 1.959964
 
 

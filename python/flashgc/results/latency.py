@@ -17,15 +17,15 @@ class Figures:
     variance: float
     #: Standard deviation, exact.
     deviation: float
-    #: What half of the requests took at most; to 0.1%, as all percentiles.
+    #: The longest time of half of the requests; to 0.1%, as all percentiles.
     p50: float
-    #: What 90% of them took at most.
+    #: The longest time of 90% of the requests.
     p90: float
-    #: What 99% of them took at most.
+    #: The longest time of 99% of the requests.
     p99: float
-    #: What 99.9% of them took at most.
+    #: The longest time of 99.9% of the requests.
     p99_9: float
-    #: What 99.99% of them took at most.
+    #: The longest time of 99.99% of the requests.
     p99_99: float
     #: The longest, exact.
     max: float

@@ -1,4 +1,4 @@
-"""How long drives lived whose blocks bear only so many erases."""
+"""Lifetimes of drives whose blocks bear only so many erases."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Milestone:
     runs: int
     #: Pages that the host had written.
     host_pages: float
-    #: The same in drive writes: over logical pages.
+    #: Those writes in drive writes: over logical pages.
     drive_writes: float
     #: Half the 95% interval of that over the runs; ``None`` for one run.
     drive_writes_ci95: float | None
     #: Drive writes a day, if the drive is to live for five years.
     drive_writes_per_day: float
-    #: What the host had written, in terabytes of 10^12 bytes.
+    #: Bytes that the host had written, in terabytes of 10^12 bytes.
     terabytes_written: float
     #: Erases of all blocks.
     erases: float
@@ -38,7 +38,7 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """How long drives with an endurance lived."""
+    """Lifetime of drives with an endurance."""
 
     #: Blocks that may be bad before the drive cannot keep its promises.
     reserve_blocks: int
@@ -50,7 +50,7 @@ class Lifetime:
     reserve_used_up: int
     #: Runs that failed because several victims in a row wore out and the pool was empty.
     pool_ran_dry: int
-    #: How the first run's blocks failed: drive writes done, and bad blocks from then on. At most
+    #: Failures of the first run's blocks: drive writes done, and bad blocks from then on. At most
     #: 128 points, the first and the last failure among them.
     failures: tuple[tuple[float, int], ...] = field(default=(), repr=False)
 

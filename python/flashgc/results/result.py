@@ -31,7 +31,7 @@ class Result(Document):
     write_amplification_interval: tuple[float, float] | None
     #: Write amplification of each run.
     run_values: tuple[float, ...]
-    #: The bytes that this is of, by cause.
+    #: The bytes behind the write amplification, by cause.
     bytes: results.Bytes
     #: Writes of less than a mapping unit.
     short_writes: int
@@ -52,9 +52,9 @@ class Result(Document):
     levelling: results.Levelling | None
     #: Erase counts of the blocks since the drives were made; ``None`` where no run began.
     wear: results.Wear | None
-    #: How long drives with an endurance lived; ``None`` without an endurance.
+    #: The lifetime of drives with an endurance; ``None`` without an endurance.
     lifetime: results.Lifetime | None
-    #: What a host in front of the drive did; ``None`` without a host.
+    #: The traffic of a host in front of the drive; ``None`` without a host.
     host: results.HostTraffic | None
     #: Counts of zombies; ``None`` if nothing uses hints.
     zombies: results.Zombies | None
@@ -62,33 +62,33 @@ class Result(Document):
     streams: tuple[results.Stream, ...]
     #: The log of flexible data placement; ``None`` without it.
     fdp: results.Fdp | None
-    #: How the trace was replayed; ``None`` of generators.
+    #: The replay of the trace; ``None`` of generators.
     trace: results.Replayed | None
-    #: What comparisons pair.
+    #: The samples that comparisons pair.
     samples: results.Samples
-    #: How long the flash was busy; ``None`` without times.
+    #: The time that the flash was busy; ``None`` without times.
     busy: results.Busy | None
     #: Bytes that a controller needs in its memory for the map.
     map_bytes: int
-    #: How log blocks were merged; ``None`` for a mapping without any.
+    #: The merges of log blocks; ``None`` for a mapping without any.
     merges: results.Merges | None
     #: The cost of keeping the map on flash (DFTL); ``None`` for a map in memory.
     map_traffic: results.MapTraffic | None
-    #: What passed between memory and flash; ``None`` without a page cache.
+    #: The traffic between memory and flash; ``None`` without a page cache.
     swap: results.Swap | None
     #: Pages programmed a second of one core, warm-up included.
     page_programs_per_second: float
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
     #: tell (Windows).
     peak_memory_bytes: int | None
-    #: Whether write amplification had stopped moving in the measured part; of a trace, whether it
+    #: True if write amplification had stopped moving in the measured part; of a trace, whether it
     #: is known to within 1%, too.
     steady: bool
-    #: Whether the runs were stopped before their end.
+    #: True if the runs were stopped before their end.
     interrupted: bool
-    #: What a reader should know before using the figure.
+    #: Warnings for readers of the figure.
     warnings: tuple[str, ...]
-    #: How the first run went: drive writes done, and write amplification of the interval.
+    #: The course of the first run: drive writes done, and write amplification of the interval.
     series: tuple[tuple[float, float], ...]
     #: Drive writes of the first run before its measured part.
     measured_from: float
@@ -140,7 +140,7 @@ class Result(Document):
 
     @property
     def measured(self) -> bool:
-        """Whether there is a figure: a run that was stopped in its warm-up has none."""
+        """True if there is a figure: a run that was stopped in its warm-up has none."""
         if (timing := self.timing) is not None:
             return timing.latency_us.all is not None
         if self.swap is not None:
@@ -149,12 +149,12 @@ class Result(Document):
 
     @property
     def mapping(self) -> str:
-        """How pages are found, every parameter written out."""
+        """The mapping of pages, every parameter written out."""
         return self.config.mapping
 
     @property
     def scheme(self) -> str | None:
-        """How collections treat pages that are also in memory; ``None`` without a page cache."""
+        """The treatment by collections of pages in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property
@@ -176,12 +176,12 @@ class Result(Document):
 
     @property
     def wear_levelling(self) -> str:
-        """How cold data are moved to level wear."""
+        """The moves of cold data that level wear; ``none`` without any."""
         return self.config.wear_levelling or "none"
 
     @property
     def placement(self) -> str:
-        """Which open block pages go to."""
+        """The choice of the open block that a page goes to."""
         return self.config.placement
 
     @property
@@ -194,7 +194,7 @@ class Result(Document):
 
     @property
     def preemption(self) -> str:
-        """How collections give way, on a drive with a clock."""
+        """The way in which collections give way, on a drive with a clock."""
         return str((self.config.timed or {}).get("preemption", "none"))
 
     @property

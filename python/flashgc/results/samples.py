@@ -1,4 +1,4 @@
-"""What comparisons pair."""
+"""Samples of results, which comparisons pair."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Samples:
     writes: str | None
     #: Write amplification of each pass of a trace, or of each of 20 batches.
     values: tuple[float, ...]
-    #: Whether they are passes.
+    #: True if they are passes.
     passes: bool
-    #: Whether the run is one of a kind: a trace replayed so often as was asked for, without random
+    #: True if the run is one of a kind: a trace replayed so often as was asked for, without random
     #: numbers.
     exact: bool

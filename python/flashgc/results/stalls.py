@@ -1,4 +1,4 @@
-"""What the die of a slow request did while that waited: its rows, and a chart in plain text."""
+"""The work of the die during the wait of a slow request: its rows, and a chart in plain text."""
 
 from __future__ import annotations
 

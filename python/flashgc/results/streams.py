@@ -1,4 +1,4 @@
-"""What streams of writes cost, and the log of a drive with flexible data placement."""
+"""The cost of streams of writes, and the log of a drive with flexible data placement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Handle:
 
     #: Its number.
     handle: int
-    #: Whether copies of its data never meet those of other handles; else it is initially isolated.
+    #: True if copies of its data never meet those of other handles; else it is initially isolated.
     persistently_isolated: bool
     #: Written by the host to this handle.
     host_pages: int

@@ -13,7 +13,7 @@ class SwapConfig:
     cache_pages: int
     #: Its policy.
     policy: str
-    #: How collections treat pages that are also in memory.
+    #: The treatment by collections of pages that are also in memory.
     scheme: str
 
 
@@ -24,7 +24,7 @@ class Swap:
     #: Seconds of collections and of pages swapped out, mean over the runs. Pages swapped in are
     #: left out: the I/O time of Ji and Shin, section V.B.
     io_seconds: float
-    #: The same of each run.
+    #: Those seconds of each run.
     run_values: tuple[float, ...]
     #: Seconds of collections: copies, erases and pages written from memory.
     collection_seconds: float

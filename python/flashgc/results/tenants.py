@@ -1,4 +1,4 @@
-"""What each tenant of a shared drive got."""
+"""Results of each tenant of a shared drive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flashgc.results.latency import Figures
 
 @dataclass(frozen=True)
 class Tenant:
-    """What one tenant got in the measured parts of all runs."""
+    """Results of one tenant in the measured parts of all runs."""
 
     #: Its name.
     name: str

@@ -1,4 +1,4 @@
-"""What only a drive with a clock has: response times, and what they were spent on."""
+"""Results that only a drive with a clock has: response times, and the parts of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Timing(Shows):
     mean_us_ci95: float | None
     #: The parts of response times of reads and of writes.
     time_share: TimeShares
-    #: How much was done in the time.
+    #: The work done a second.
     throughput: Throughput
     #: Shares of the time in which buses and dies were in use.
     utilisation: Utilisation
@@ -45,9 +45,9 @@ class Timing(Shows):
     simulated_seconds: float
     #: Requests in the drive and before it, mean over the time.
     requests_in_system: float
-    #: Where requests came too fast; ``None`` where they did not.
+    #: Requests that came too fast; ``None`` where they did not.
     overload: Overload | None
-    #: What each tenant got, in their order; empty where the drive has one host.
+    #: Results of each tenant, in their order; empty where the drive has one host.
     tenants: tuple[Tenant, ...]
     #: Counts of the SLC region; ``None`` without one.
     slc: Slc | None = None

@@ -32,7 +32,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Recorded:
-    """How a file of references to memory came about."""
+    """The origin of a file of references to memory."""
 
     #: Bytes in its pages.
     page_size: int
@@ -122,7 +122,7 @@ class TraceStat(Document):
     #: Bytes that the drive offers which the trace was recorded from; ``None`` where the file does
     #: not say so.
     address_space_bytes: int | None
-    #: How references to memory were recorded; ``None`` where the format does not say so.
+    #: The recording of references to memory; ``None`` where the format does not say so.
     recorded: Recorded | None
     #: The working set over time of references to memory; ``None`` for requests to a drive.
     working_set: WorkingSets | None
@@ -132,9 +132,9 @@ class TraceStat(Document):
     ignored_lines: int
     #: The format that was read.
     format: str
-    #: What the file was packed in, outermost first, joined by ``+``; ``none`` if in nothing.
+    #: The packing of the file, outermost first, joined by ``+``; ``none`` if there is none.
     compression: str
-    #: What a person should know about how the file was read.
+    #: Notes for people on how the file was read.
     notes: tuple[str, ...]
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 

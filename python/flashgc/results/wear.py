@@ -1,4 +1,4 @@
-"""How often blocks were erased, how evenly, and what levelling that cost."""
+"""Erases of blocks: their number, their evenness, and the cost of levelling them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Wear(Erases):
 
     #: Blocks of all runs by their erases: the least erases of a bin, and the blocks in it.
     histogram: tuple[tuple[int, int], ...] = field(repr=False)
-    #: How the first run wore, in order of time; empty without an endurance.
+    #: The wear of the first run, in order of time; empty without an endurance.
     series: tuple[WearPoint, ...] = field(default=(), repr=False)
 
 

@@ -25,12 +25,12 @@ MOST_COLLECTIONS = 16
 class WorstCollection:
     """A collection on the die of a slow request. Moments are since the start of the run."""
 
-    #: How many were started before it in the drive.
+    #: The number of collections that were started before it in the drive.
     number: int
-    #: When it began, in microseconds.
+    #: Time of its beginning, in microseconds.
     began_us: float
-    #: When its victim was erased, in microseconds; ``None`` if it was under way when the request
-    #: was complete.
+    #: Time of the erase of its victim, in microseconds; ``None`` if it was under way when the
+    #: request was complete.
     ended_us: float | None
     #: Flash pages that it had programmed.
     programmed: int
@@ -38,11 +38,11 @@ class WorstCollection:
 
 @dataclass(frozen=True)
 class WorstOperation:
-    """What a die or its side of the bus did. Moments are since the start of the run."""
+    """An operation of a die or its side of the bus. Moments are since the start of the run."""
 
-    #: When it began, in microseconds.
+    #: Time of its beginning, in microseconds.
     began_us: float
-    #: When it ended, in microseconds.
+    #: Time of its end, in microseconds.
     ended_us: float
     #: ``cells`` or ``bus``.
     place: str
@@ -62,15 +62,15 @@ class Worst(Shows):
     kind: str
     #: Its number in the order of arrival, from 0.
     number: int
-    #: The run that it is of, from 0.
+    #: The run that the request belongs to, from 0.
     run: int
     #: First byte.
     offset: int
     #: Bytes.
     bytes: int
-    #: When it came, in microseconds.
+    #: Time of its arrival, in microseconds.
     arrived_us: float
-    #: How long it took, in microseconds: the sum of the next four, those of its last page.
+    #: Its response time, in microseconds: the sum of the next four, those of its last page.
     response_us: float
     #: Waiting for other requests, in microseconds.
     queue_us: float
@@ -88,10 +88,10 @@ class Worst(Shows):
     held_by: int | None
     #: The collections of that die while it waited: the latest 16.
     collections: tuple[WorstCollection, ...]
-    #: What that die did while it waited, in the order of the ends: the latest 1024. Empty without
-    #: the option ``worst``.
+    #: Operations of that die while it waited, in the order of their ends: the latest 1024. Empty
+    #: without the option ``worst``.
     operations: tuple[WorstOperation, ...] = ()
-    #: Whether operations before these are forgotten.
+    #: True if operations before these are forgotten.
     is_cut: bool = False
 
     @property
@@ -101,7 +101,7 @@ class Worst(Shows):
 
     @property
     def story(self) -> tuple[str, str]:
-        """What happened to it, in two lines of less than 80 characters.
+        """Return the story of the request, in two lines of less than 80 characters.
 
         The parts are rounded so that they sum to the whole.
         """

@@ -1,4 +1,4 @@
-"""The bytes that a result is of, by cause."""
+"""The bytes behind a result, by cause."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ class Condition:
 
     #: By path.
     wanted: Mapping[str, Any]
-    #: Where it stands.
+    #: Its place in the file.
     where: str
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Whether it holds for a cell with these values, by path."""
+        """True if it holds for a cell with these values, by path."""
         return all(
             _agrees(path, values.get(path, PATHS[path].usual), wanted, self.where)
             for path, wanted in self.wanted.items()
@@ -60,7 +60,7 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
 
 
 def sameness(path: str, value: Any) -> str | float:
-    """What values of an option have in common that are the same.
+    """Return a key that equal values of an option have in common.
 
     >>> sameness("drive.spare", "20%") == sameness("drive.spare", 0.2)
     True

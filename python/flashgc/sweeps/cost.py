@@ -1,4 +1,4 @@
-"""How long a cell takes beside the others: estimates, for progress and plans."""
+"""Estimates of the duration of a cell beside others, for progress and plans."""
 
 from __future__ import annotations
 

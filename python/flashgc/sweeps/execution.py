@@ -22,7 +22,7 @@ from flashgc.kept import Contents, Kept
 from flashgc.sweeps.shipping import Lacking, content_of, digest_of, simulate_there
 from flashgc.sweeps.work import simulate_cell
 
-#: What is done with a cell; ``None`` where it was stopped.
+#: The work on a cell; it returns ``None`` where it was stopped.
 Work = Callable[[dict[str, Any], Control | None], Kept | None]
 
 #: Seconds between two looks at whether somebody wants the end.
@@ -31,12 +31,12 @@ _LOOK = 0.05
 _AHEAD = 512
 #: Seconds to wait for the scheduler of a cluster.
 _CONNECT = 10
-#: How often a cell is given to a worker before it has failed.
+#: The number of times that a cell is given to a worker before it has failed.
 _TRIES = 3
 
 
 def cores(jobs: int) -> int:
-    """How many cores ``jobs`` asks for; 0 is all that this process may use."""
+    """Return the number of cores for ``jobs``; 0 is all that this process may use."""
     if jobs:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -44,7 +44,7 @@ def cores(jobs: int) -> int:
 
 @contextlib.contextmanager
 def executor(on: str | None, jobs: int) -> Iterator[Executor]:
-    """Where cells run: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
+    """Open an executor: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
 
     Raises :class:`flashgc.ConfigError` where it cannot be reached.
     """
@@ -84,7 +84,7 @@ class Threads(ThreadPoolExecutor):
         super().__init__(self.jobs, thread_name_prefix="flashgc-sweep")
 
 
-#: What comes of a cell; ``None`` where it was stopped.
+#: The outcome of a cell; ``None`` where it was stopped.
 Came = Kept | Lacking | None
 
 
@@ -93,7 +93,7 @@ class Task:
     """A cell that is to be run."""
 
     index: int
-    #: How often it has been given to a worker, this time included.
+    #: The number of times that it has been given to a worker, this time included.
     tries: int = 1
     #: The digest of its trace, where that is sent along.
     sends: str | None = None
@@ -194,7 +194,7 @@ class Execution:
         return future
 
     def _what_came(self, future: Future[Came], config: dict[str, Any], task: Task) -> Came:
-        """What a cell came to; ``None`` if it is to be run again, or was stopped."""
+        """Return the result of a cell; ``None`` if it must be run again, or was stopped."""
         self._own.pop(future, None)
         try:
             return future.result()

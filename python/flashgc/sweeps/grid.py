@@ -37,7 +37,7 @@ class Point:
     """One place on an axis: values by path, and what it is called."""
 
     values: Mapping[str, Any]
-    #: What the axis is called here, by its names.
+    #: The words for the axis here, by its names.
     words: tuple[Any, ...]
     #: The place of each value.
     places: Mapping[str, str] = field(default_factory=dict)
@@ -56,11 +56,11 @@ class Axis:
 class Cell:
     """One experiment of the grid."""
 
-    #: Where it stands on the axes, by their names, as typed.
+    #: Its place on the axes, by their names, as typed.
     at: Mapping[str, Any]
     #: All its values, by section and key.
     values: Mapping[str, Mapping[str, Any]]
-    #: Where each value stands.
+    #: The place of each value.
     places: Mapping[str, str]
 
 
@@ -80,7 +80,7 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many cells there are, those that conditions leave out among them."""
+        """The number of cells, those that conditions leave out among them."""
         return math.prod(len(axis.points) for axis in self.axes)
 
     def cells(self) -> Iterator[Cell]:

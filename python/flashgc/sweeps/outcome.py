@@ -1,4 +1,4 @@
-"""What came of a sweep: a cell each, and the figures that tables are made of."""
+"""The outcome of a sweep: a cell each, and the figures that tables are made of."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Swept:
     """One cell."""
 
-    #: Where it stands, by the names of the axes, as typed.
+    #: Its place, by the names of the axes, as typed.
     at: Mapping[str, Scalar]
     #: ``result``; ``failed``, and may be tried again; ``cannot`` be; ``missing``: was not run.
     status: str
@@ -30,11 +30,11 @@ class Swept:
     key: str
     #: Why there is no result; empty with one.
     reason: str
-    #: How long it took, in seconds of a core; of a result that was found, when it was made.
+    #: Its duration, in seconds of a core; for a result that was found, that of its making.
     seconds: float
     #: Figures of the result by name (:mod:`flashgc.results.figures`); empty without one.
     figures: Mapping[str, Scalar]
-    #: What a reader should know before using the figures.
+    #: Warnings for readers of the figures.
     warnings: tuple[str, ...] = ()
 
     @property
@@ -71,7 +71,7 @@ class Sweep(Document):
     #: Cells that this call has run, and those that were found in the file of results.
     ran: int
     found: int
-    #: Whether it was stopped before its end.
+    #: True if it was stopped before its end.
     interrupted: bool
     #: The file of results.
     results: str

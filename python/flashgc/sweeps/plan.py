@@ -1,4 +1,4 @@
-"""What a sweep is going to do: its cells with their configurations, checked before the work."""
+"""The plan of a sweep: its cells with their configurations, checked before the work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Planned:
     config: dict[str, Any] | None
     key: str
     reason: str
-    #: What the grid gives for it, by path, as typed.
+    #: The values that the grid gives for it, by path, as typed.
     asked: Mapping[str, Any]
     #: Its number in the grid.
     place: int

@@ -48,7 +48,7 @@ def simulate_there(
 
 
 def folder() -> Path:
-    """Where a worker keeps traces that it was sent: ``flashgc/traces`` in the user's cache."""
+    """The folder of traces that a worker was sent: ``flashgc/traces`` in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "flashgc" / "traces"
 

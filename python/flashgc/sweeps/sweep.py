@@ -24,13 +24,13 @@ from flashgc.sweeps.plan import Planned, plan
 #: Called with the share that is done, what is being done, and how many cells are complete.
 Progress = Callable[[float, str, int], None]
 
-#: What ends the name of a file of results.
+#: The ending of the name of a file of results.
 ENDING = ".results"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep is going to do."""
+    """The plan of a sweep."""
 
     #: Cells of the grid.
     cells: int
@@ -42,7 +42,7 @@ class Plan:
     missing: int
     #: About how long they take, in seconds of a core.
     seconds: float
-    #: Whether that is from results of the file; else from usual speeds.
+    #: True if that is from results of the file; else from usual speeds.
     measured: bool
 
 
@@ -99,7 +99,7 @@ def sweep_plan(
     shard: str | None = None,
     retry: bool = False,
 ) -> Plan:
-    """What :func:`sweep` would do; it runs nothing."""
+    """Return the plan of :func:`sweep`; it runs nothing."""
     path = _results(grid, results)
     planned = _planned(grid, path, _shard(shard))
     known, speeds = dict[str, str](), dict[str, float]()

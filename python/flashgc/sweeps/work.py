@@ -1,4 +1,4 @@
-"""What is done with one cell, in a thread here or in a process elsewhere."""
+"""The work on one cell, in a thread here or in a process elsewhere."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def clocks(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] | None]:
-    """What the engine is told of the clock: one for each combination of what may be several.
+    """Return the clock for the engine: one for each combination of what may be several.
 
     ``[None]`` for a drive without one; ``unit`` is a mapping unit of the drive, in bytes.
 

@@ -1,4 +1,4 @@
-"""What is run at each stage of a search: how long, from where, and with which seeds.
+"""The stages of a search: the length, the start and the seeds of the runs of each.
 
 A stage is a list of parts. A part is one simulation of each candidate, all with the same writes.
 """
@@ -25,7 +25,7 @@ class Part:
     """One simulation of a candidate: what is not as in the configuration that all share."""
 
     changes: Mapping[str, Any]
-    #: How long it takes, by a whole run.
+    #: Its duration, by that of a whole run.
     cost: float
 
     def of(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,19 +35,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Stage:
-    """What every candidate of a stage runs."""
+    """The simulations that every candidate of a stage runs."""
 
-    #: Of the run or of the tuned part; 1 for the last rung.
+    #: The share of the run or of the tuned part; 1 for the last rung.
     share: float
     parts: tuple[Part, ...]
     #: In words.
     words: str
-    #: Whether the values of a part are blocks of a trace.
+    #: True if the values of a part are blocks of a trace.
     blocks: bool = False
 
     @property
     def cost(self) -> float:
-        """How long a candidate takes, by a whole run."""
+        """The duration of a candidate, by that of a whole run."""
         return sum(part.cost for part in self.parts)
 
 
@@ -56,9 +56,9 @@ class Course:
     """The rungs of a search, and the check of what it found."""
 
     rungs: tuple[Stage, ...]
-    #: What the search does not see.
+    #: The stage that the search does not see.
     held_back: Stage
-    #: What shows the winner's figure again: keys of ``[run]`` in an experiment file.
+    #: The options that show the winner's figure again: keys of ``[run]`` in an experiment file.
     run: Mapping[str, Any]
 
 

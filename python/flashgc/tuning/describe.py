@@ -1,4 +1,4 @@
-"""What a search found, in sentences."""
+"""The findings of a search, in sentences."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _ahead(one: Entry, of: Objective, plus_minus: str) -> str:
 
 
 def _skipped(tuned: Tuned) -> list[str]:
-    """What cannot be: how many, and why."""
+    """Return the number of candidates that cannot be, with the reasons."""
     lines = [
         f"{_of(one.count)} that cannot be {'was' if one.count == 1 else 'were'} skipped: "
         f"{one.reason.partition('; hint: ')[0]}."
@@ -102,7 +102,7 @@ def _of(count: int) -> str:
 
 
 def _stopped(tuned: Tuned) -> list[str]:
-    """How far a search came that was stopped."""
+    """Return how far a search came that was stopped."""
     why = (tuned.interrupted, "Interrupted"), (tuned.out_of_time, "The time was over")
     told = [word for is_so, word in why if is_so]
     if not told:
@@ -118,7 +118,7 @@ def _stopped(tuned: Tuned) -> list[str]:
 
 
 def heading(tuned: Tuned) -> Sequence[tuple[str, str]]:
-    """What was searched, as named facts."""
+    """Return the facts of the search by name: its workload, objective, rungs and effort."""
     rungs = "; ".join(f"{rung.candidates} on {rung.words}" for rung in tuned.rungs)
     kept = f", {tuned.found} kept by an earlier search" if tuned.found else ""
     return [

@@ -1,4 +1,4 @@
-"""What tuning makes small or large: the figure of a simulation, and its values for intervals."""
+"""Objectives of tuning: the figure of a simulation, and its values for intervals."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Objective:
     label: str
     #: Why there may be no figure, and what helps.
     missing: str
-    #: Whether more is better.
+    #: True if more is better.
     is_more: bool = False
-    #: How figures are written.
+    #: The format of the figure.
     format: str = ".4f"
-    #: What the figure is divided by to be written.
+    #: The divisor of the figure where it is written.
     unit: float = 1.0
 
     def text(self, value: float | None, *, sign: bool = False) -> str:

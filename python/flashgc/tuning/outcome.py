@@ -1,4 +1,4 @@
-"""What a search found: a ranking with paired differences, and how it did on what was held back."""
+"""The outcome of a search: a ranking with paired differences, and its check on held-back data."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Entry:
     difference: float
     #: Half the 95% interval of that, from pairs; ``None`` where it cannot be told.
     difference_ci95: float | None
-    #: Whether the difference is inside its interval.
+    #: True if the difference is inside its interval.
     inside_noise: bool
-    #: Whether it is greedy as by default, to which the best is compared.
+    #: True if it is greedy as by default, to which the best is compared.
     is_reference: bool
     #: The figure on what was held back; ``None`` where it was not run on that.
     held_back: float | None = None
-    #: That figure less the best entry's.
+    #: The difference of that figure from the best entry's.
     held_back_difference: float | None = None
     #: Half the 95% interval of that.
     held_back_ci95: float | None = None
@@ -67,12 +67,12 @@ class Entry:
 class Rung:
     """A stage of the search."""
 
-    #: What was run, in words.
+    #: The runs, in words.
     words: str
     #: Candidates that came to it, and those that were measured.
     candidates: int
     measured: int
-    #: Whether it was run to its end.
+    #: True if it was run to its end.
     whole: bool
 
 
@@ -80,7 +80,7 @@ class Rung:
 class Skipped:
     """Combinations that cannot be, of one kind."""
 
-    #: Of the first of them.
+    #: The reason of the first of them.
     reason: str
     count: int
 
@@ -94,21 +94,21 @@ class Tuned(Document):
     objective: str
     #: The best first; greedy is last where it was not to be searched.
     ranking: tuple[Entry, ...]
-    #: Whether nothing that was checked beats the winner on what was held back; ``None`` where that
+    #: True if nothing that was checked beats the winner on what was held back; ``None`` where that
     #: was not run.
     holds_up: bool | None
     #: Those that beat it there by more than the noise.
     beaten_by: tuple[str, ...]
     rungs: tuple[Rung, ...]
-    #: What was held back, in words.
+    #: The part that was held back, in words.
     held_back: str
     skipped: tuple[Skipped, ...]
     #: Simulations that were run, and those that an earlier search had kept.
     simulations: int
     found: int
-    #: Whether it was stopped before its end.
+    #: True if it was stopped before its end.
     interrupted: bool
-    #: Whether its time was over before its end.
+    #: True if its time was over before its end.
     out_of_time: bool
     seed: int
     version: str

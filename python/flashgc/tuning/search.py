@@ -26,12 +26,12 @@ BUDGET = 81
 BATCH = 12
 #: Draws for each configuration of the budget, until no more of them are hoped to be possible.
 _DRAWS = 20
-#: What is left of the time for the later stages is less certain than it looks.
+#: The share of the time left that later stages may plan with: it is less certain than it looks.
 _MARGIN = 0.8
 
 
 def kept(count: int) -> int:
-    """How many of ``count`` candidates go on.
+    """Return the number of ``count`` candidates that go on.
 
     >>> kept(81), kept(27), kept(9), kept(3)
     (27, 9, 5, 3)
@@ -54,15 +54,15 @@ class Search:
         self._config, self._course, self._objective = config, course, objective
         self._space, self._simulations = space, simulations
         self._starts = space.starts()
-        #: Whether greedy is among what is searched; it is run in any case.
+        #: True if greedy is among what is searched; it is run in any case.
         self.searched = reference in self._starts
         self._reference = reference
         self._skipped: dict[str, list[str]] = {}
         self._measured: list[dict[Candidate, Measured]] = []
         self._came: list[int] = []
-        #: Of each rung, whether it was run to its end.
+        #: For each rung, True if it was run to its end.
         self._whole: list[bool] = []
-        #: What was measured on what was held back.
+        #: The measurements on what was held back.
         self.held_back: dict[Candidate, Measured] = {}
 
     def perform(self, budget: int | None, seconds: float | None) -> None:
@@ -87,7 +87,7 @@ class Search:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What cannot be, the most frequent reason first."""
+        """The candidates that cannot be, the most frequent reason first."""
         made = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
         return tuple(sorted(made, key=lambda one: -one.count))
 
@@ -152,11 +152,11 @@ class Search:
         return max(len(found), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
-        """What a search of so many candidates costs."""
+        """The cost of a search of so many candidates."""
         return count * self._course.rungs[0].cost + self._rest(count)
 
     def _rest(self, count: int) -> float:
-        """What the stages behind the first cost."""
+        """The cost of the stages behind the first."""
         cost = 0.0
         for stage in self._course.rungs[1:]:
             count = kept(count)

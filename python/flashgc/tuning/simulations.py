@@ -1,4 +1,4 @@
-"""Runs simulations one call of the engine after another, and keeps each as it comes to its end."""
+"""Runs simulations one call of the engine after another, and keeps each as it ends."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Simulations:
         self.sure: dict[str, Any] | None = None
         #: Simulations that were run, and those that an earlier search had kept.
         self.ran, self.found = 0, 0
-        #: Whether Ctrl-C, or whoever has the control, stopped the work.
+        #: True if Ctrl-C, or whoever has the control, stopped the work.
         self.interrupted = False
-        #: Whether the time was over before the end.
+        #: True if the time was over before the end.
         self.late = False
         #: Why finished simulations are no longer kept.
         self.unkept: OSError | None = None
@@ -63,11 +63,11 @@ class Simulations:
 
     @property
     def stopped(self) -> bool:
-        """Whether no more is to be run."""
+        """True if no more simulations may be run."""
         return self.interrupted or self.late
 
     def run(self, wanted: Sequence[Wanted], what: str, *, possible: bool) -> list[Outcome]:
-        """What came of each simulation; ``what`` is shown beside the progress.
+        """Run the simulations and return an outcome of each; ``what`` is shown beside the progress.
 
         ``possible`` says that it is known of all of them that they can be. Raises
         :class:`flashgc.TraceError` where the trace is at fault.
@@ -90,7 +90,7 @@ class Simulations:
         return [self._known.get(key) for key in keys]
 
     def _look(self, key: str, one: Wanted) -> bool:
-        """Whether an earlier search has kept this one."""
+        """Load the result that an earlier search has kept; False if there is none."""
         kept = self._cache.load(one.config) if self._cache and self._resume else None
         if kept is not None:
             self._known[key] = kept
@@ -164,7 +164,7 @@ class Simulations:
             engine.cancel()
 
     def _share(self, done: float) -> float:
-        """How much of the search is done: of its time, if that is its budget."""
+        """The share of the search that is done: of its time, if that is its budget."""
         if self._limit is not None:
             return min((monotonic() - self._begin) / self._limit, 1.0)
         return min(done / max(self.total, 1e-9), 1.0)

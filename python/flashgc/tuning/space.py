@@ -1,4 +1,4 @@
-"""What tuning chooses from: victim policies, placements and frontiers with their parameters.
+"""The space of tuning: victim policies, placements and frontiers with their parameters.
 
 All of it is read from the registry, so that a new policy is searched without a change here.
 """
@@ -20,7 +20,7 @@ from flashgc.registry import Entry, Param, brief
 _WIDE = 100.0
 #: An unbounded real parameter ends at so many times its default.
 _UNBOUNDED = 100.0
-#: How often in a row a draw may repeat what was drawn before, until the space is taken for empty.
+#: The most repeats of earlier draws in a row, until the space is taken for empty.
 _REPEATS = 2000
 
 
@@ -56,7 +56,7 @@ class Range:
 
     low: float
     high: float
-    #: Whether they are whole.
+    #: True if they are whole.
     whole: bool
 
     def draw(self, source: random.Random) -> str:
@@ -118,7 +118,7 @@ class Size:
 
 
 def family(option: str, entry: Entry, size: Size) -> Family:
-    """What may be chosen of an entry of the registry, for values of ``option`` (``victim``).
+    """Return the choices of an entry of the registry, for values of ``option`` (``victim``).
 
     Raises :class:`flashgc.ConfigError` where a parameter is a text that has no default.
 
@@ -145,7 +145,7 @@ def family(option: str, entry: Entry, size: Size) -> Family:
 
 
 def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tuple[str, ...] | None:
-    """What a parameter takes, from its declaration; ``None`` of any text."""
+    """Return the values of a parameter, from its declaration; ``None`` where it takes any text."""
     if param.values == "text":
         return None
     bounded = re.fullmatch(r"(\S+) to (\S+)", param.values)
@@ -164,7 +164,7 @@ def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tupl
 
 
 def _is_whole(option: str, entry: Entry, param: Param, low: float) -> bool:
-    """Whether a parameter takes whole numbers only: the engine is asked."""
+    """True if a parameter takes whole numbers only: the engine is asked."""
     others = {
         other.name: other.default
         for other in entry.params

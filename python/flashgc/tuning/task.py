@@ -1,4 +1,4 @@
-"""What is to be tuned: the options checked, the drive measured, the space and the course made."""
+"""The task of a search: the options checked, the drive measured, the space and the course made."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked for, checked."""
+    """The options of a search, checked."""
 
     objective: Objective
-    #: What was given, but for what is searched.
+    #: The options that were given, but for those that are searched.
     experiment: Experiment
     #: The configuration that all candidates share.
     config: dict[str, Any]
-    #: What narrows the search.
+    #: The values that narrow the search.
     given: Mapping[str, list[str]]
     places: Mapping[str, str]
 
     @property
     def is_trace(self) -> bool:
-        """Whether the workload is a trace."""
+        """True if the workload is a trace."""
         return _core.is_trace(self.config["workload"])
 
     @property
     def is_timed(self) -> bool:
-        """Whether the drive has a clock."""
+        """True if the drive has a clock."""
         return bool(self.experiment["drive.kind"] == "timed")
 
     def planned(self, simulations: Simulations, hold_back: float) -> Plan | None:
@@ -180,7 +180,7 @@ def checked(
 
 
 def _given(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]]:
-    """What narrows the search, taken out of its section."""
+    """Take the options that narrow the search out of their section."""
     given = {}
     for key in SEARCHED:
         option = find(key)

@@ -23,7 +23,7 @@ from flashgc.tuning.search import BUDGET, Search
 from flashgc.tuning.simulations import Progress, Simulations, folder_of
 from flashgc.units import parse_count, parse_share
 
-#: What is held back of a trace if nobody says otherwise.
+#: The share of a trace that is held back by default.
 HOLD_BACK = 0.3
 #: Least and most of a trace that may be held back.
 _HELD_BACK = (0.05, 0.9)
@@ -163,7 +163,7 @@ def _nothing(asked: task.Task, simulations: Simulations) -> Tuned:
 
 
 def _place(places: dict[str, str], path: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
+    """Return the name of an option as the person writes it, on the command line or in Python."""
     typed = any(place.startswith("--") for place in places.values())
     key = path.rsplit(".", maxsplit=1)[-1]
     return f"--{key.replace('_', '-')}" if typed else key

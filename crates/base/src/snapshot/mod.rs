@@ -22,7 +22,7 @@ pub use state::{State, restore_table, save_table};
 pub use value::Value;
 pub use writer::Writer;
 
-/// Why a snapshot cannot be read, or not be made, in one line.
+/// The reason why a snapshot cannot be read, or not be made, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(pub String);

@@ -1,4 +1,4 @@
-//! Where the bytes of a snapshot come from.
+//! The reader of a snapshot's bytes.
 
 use std::io;
 
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         usize::try_from(count).map_err(|_| Fault::new(format!("{count} entries are too many")))
     }
 
-    /// The same where there must be `expected` of them.
+    /// Reads a number of entries, which must be `expected`.
     ///
     /// # Errors
     /// Another number.

@@ -4,7 +4,7 @@ use super::{Fault, Reader, Value, Writer};
 
 /// An object whose state can be saved, and restored into one made from the same configuration.
 ///
-/// After an error the object is of no use.
+/// After an error the object must not be used.
 pub trait State {
     /// Writes its state; tells the writer where it cannot be saved.
     fn save(&self, to: &mut Writer<'_>);
@@ -36,7 +36,8 @@ impl<S: State + ?Sized> State for &mut S {
     }
 }
 
-/// Whether there is one belongs to the configuration.
+/// A part that may be absent. The configuration decides if it is there, so a restored object must
+/// agree.
 impl<S: State> State for Option<S> {
     fn save(&self, to: &mut Writer<'_>) {
         self.is_some().put(to);
@@ -54,7 +55,7 @@ impl<S: State> State for Option<S> {
     }
 }
 
-/// How many there are belongs to the configuration.
+/// A list of parts. The configuration fixes its length, so a restored object must have the same.
 impl<S: State> State for [S] {
     fn save(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);

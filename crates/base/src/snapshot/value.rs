@@ -212,7 +212,8 @@ impl<T: Value + Ord> Value for BinaryHeap<T> {
     }
 }
 
-/// In the order of the keys: nothing may depend on that of a table of hashes.
+/// A table of hashes, written in the order of its keys: nothing may depend on the table's own
+/// order.
 impl<K: Value + Ord + Hash, T: Value> Value for HashMap<K, T> {
     fn put(&self, to: &mut Writer<'_>) {
         let mut entries: Vec<_> = self.iter().collect();

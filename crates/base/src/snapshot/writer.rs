@@ -1,4 +1,4 @@
-//! Where the bytes of a snapshot go.
+//! The writer of a snapshot's bytes.
 
 use std::io;
 

@@ -24,10 +24,10 @@ pub trait Pool: State + Send {
     /// Takes out `block`, which is in it, out of turn.
     fn remove(&mut self, block: BlockId);
 
-    /// How many blocks wait.
+    /// The number of blocks that wait.
     fn len(&self) -> usize;
 
-    /// Whether none waits.
+    /// Returns `true` if no block waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -44,7 +44,7 @@ pub struct AllocationInfo {
     source: &'static str,
     /// Bytes of a block that waits.
     entry: u64,
-    /// Whether it draws random numbers.
+    /// `true` if the policy draws random numbers.
     draws: bool,
     /// A pool with room for so many blocks.
     make: fn(usize, Stream) -> Box<dyn Pool>,
@@ -117,17 +117,18 @@ impl Allocation {
         Ok(Self(info))
     }
 
-    /// Whether it is the one that a drive has if nobody says otherwise.
+    /// Returns `true` for the policy that a drive has by default.
     pub fn is_default(self) -> bool {
         self.0.name == POLICIES[0].name
     }
 
-    /// Whether it draws random numbers.
+    /// Returns `true` if the policy draws random numbers.
     pub fn draws(self) -> bool {
         self.0.draws
     }
 
-    /// Whether a drive with this frontier has anything to allocate.
+    /// Checks that a drive with this frontier has erased blocks to choose from, unless the policy
+    /// is the default.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         if self.is_default() || frontier.has_pool() {
             return Ok(());

@@ -62,7 +62,7 @@ impl State for MapCache {
 }
 
 impl MapCache {
-    /// Whether every slot and every page that it names is one.
+    /// Checks that every slot and every page that the cache names exists.
     fn check(&self) -> Result<(), Fault> {
         let slots = self.entries.len();
         let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
@@ -193,14 +193,15 @@ impl MapCache {
         self.moved.iter().next()
     }
 
-    /// All of these translation pages; the caller writes them.
+    /// Takes all translation pages that must be written because pages were moved; the caller writes
+    /// them.
     pub fn take_moved(&mut self) -> Vec<u32> {
         let moved: Vec<u32> = self.moved.iter().collect();
         moved.iter().for_each(|&number| self.moved.remove(number));
         moved
     }
 
-    /// Whether translation page `number` must be written because pages were moved.
+    /// Returns `true` if translation page `number` must be written because pages were moved.
     pub fn is_moved(&self, number: u32) -> bool {
         self.moved.contains(number)
     }

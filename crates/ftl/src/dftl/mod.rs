@@ -111,7 +111,7 @@ pub fn endless(most: u64) -> FtlError {
     ))
 }
 
-/// Whether DFTL can be made with this layout.
+/// Checks that DFTL can be made with this layout.
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     if layout.frontier == Frontier::Single {
         return Err(SpecError::new(
@@ -353,7 +353,8 @@ impl Translation for Dftl {
         self.inner.locate(page)
     }
 
-    /// At the end of the drive's life its map on flash may be behind.
+    /// Checks the inner map and the cache. At the end of the drive's life the map on flash may be
+    /// behind.
     fn audit(&self) -> Result<(), String> {
         self.inner.audit()?;
         self.cache.audit(|page| place(&*self.inner, page), |_| self.has_ended())

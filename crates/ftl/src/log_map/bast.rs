@@ -54,7 +54,7 @@ pub(crate) struct Bast {
     owners: Vec<u32>,
     /// Log blocks, the first to merge first.
     order: Order,
-    /// Whether a write puts a log block behind the others.
+    /// `true` if a write puts its log block behind the others.
     by_use: bool,
     most: u32,
     chooser: Chooser,
@@ -99,14 +99,14 @@ impl Bast {
     }
 }
 
-/// Where BAST puts a write.
+/// The place where BAST puts a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
     /// Its place in its data block.
     InPlace,
     /// The log block of its logical block.
     Append,
-    /// The same, which is full.
+    /// The log block of its logical block, which is full.
     Renew,
     /// A log block that its logical block does not have yet; `full`: all are in use.
     Open { full: bool },

@@ -1,5 +1,5 @@
-//! Which log block is merged when the log is full: the first in the buffer's order, or the cheapest
-//! of the first so many.
+//! The choice of the log block that is merged when the log is full: the first in the buffer's
+//! order, or the cheapest of the first so many.
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
@@ -10,14 +10,14 @@ use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
 
-/// How log blocks are chosen.
+/// The rule by which log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// As the scheme says: in turn, or by cost.
+    /// The scheme decides: in turn, or by cost.
     Scheme,
-    /// The first in order.
+    /// The first in order is taken.
     First,
-    /// The one with the least C_total; of equals the first.
+    /// The log block with the least C_total is taken; of equals the first.
     Cost,
 }
 

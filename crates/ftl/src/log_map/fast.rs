@@ -145,7 +145,7 @@ impl Fast {
     }
 }
 
-/// Where FAST puts a write.
+/// The place where FAST puts a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
     /// Its place in its data block.

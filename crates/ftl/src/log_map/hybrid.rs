@@ -52,9 +52,9 @@ pub(crate) struct Hybrid {
     pub(crate) merges: Merges,
     pub(crate) duplicates: Duplicates,
     pub(crate) decisions: u64,
-    /// Every write goes to a log block, even where its data block has room.
+    /// `true` if every write goes to a log block, even where its data block has room.
     pub(crate) log_only: bool,
-    /// A block is programmed in page order.
+    /// `true` if a block is programmed in page order.
     pub(crate) strict_order: bool,
 }
 
@@ -126,7 +126,7 @@ impl Hybrid {
         })
     }
 
-    /// Every logical page in its data block, in order from block 0 on.
+    /// Puts every logical page in its data block, in order from block 0 on.
     pub(crate) fn fill(&mut self) -> Result<(), FtlError> {
         let b = self.b();
         for page in 0..self.geometry.logical_pages() {
@@ -178,7 +178,7 @@ impl Hybrid {
         self.reverse[block as usize * self.b() as usize + offset as usize]
     }
 
-    /// Whether a write of this page goes to its data block: its slot there is erased.
+    /// Returns `true` if a write of this page goes to its data block: its slot there is erased.
     pub(crate) fn fits_data_block(&self, lbn: u32, offset: u32) -> bool {
         if self.log_only {
             return false;
@@ -404,7 +404,8 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Whether the scheme programs a page that is on flash.
+    /// Treats `page`, which is on flash, as the scheme has it. Returns `true` if it must be
+    /// programmed.
     fn keeps(&mut self, page: u32, table: &ClassTable, memory: &mut dyn Residency) -> bool {
         if self.scheme.is_unaware() {
             self.counters.copied_pages += 1;

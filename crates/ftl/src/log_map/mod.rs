@@ -65,16 +65,16 @@ const LOG_ONLY: Param = Param {
     help: "whether every write goes to a log block, even where its data block has room",
 };
 
-/// How log blocks are used. It decides where a write goes and which log block is merged; the flash
-/// itself is [`Hybrid`]'s.
+/// The use of log blocks. It decides where a write goes and which log block is merged; the flash
+/// itself belongs to [`Hybrid`].
 pub(crate) trait LogBuffer: State + Send {
-    /// Where a write goes.
+    /// The place that a write goes to.
     type Way: Copy;
 
-    /// Where the next write of `page` goes, as things are.
+    /// Returns the place of the next write of `page`, as things are.
     fn way(&self, hybrid: &Hybrid, page: u32) -> Self::Way;
 
-    /// Whether that write merges a log block.
+    /// Returns `true` if that write merges a log block.
     fn collects(&self, hybrid: &Hybrid, page: u32, way: Self::Way) -> bool;
 
     /// Writes `page` that way.
@@ -92,7 +92,7 @@ pub(crate) trait LogBuffer: State + Send {
     /// Log blocks that there may be.
     fn most_logs(&self) -> u32;
 
-    /// Every log block and how many of its pages are programmed.
+    /// Returns every log block and the number of its programmed pages.
     fn logs(&self, hybrid: &Hybrid) -> Vec<(BlockId, u32)>;
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
     Ok(asked)
 }
 
-/// Whether a log-block mapping can be made with this layout.
+/// Checks that a log-block mapping can be made with this layout.
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     log_blocks(params, &layout.geometry)?;
     Window::parse(params.text("window"))?;

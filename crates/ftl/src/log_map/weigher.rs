@@ -141,7 +141,7 @@ impl Weigher {
         self.counts[(page / self.pages_per_block) as usize][class] -= 1;
     }
 
-    /// Whether a logical block has a data block.
+    /// Records if the logical block `lbn` has a data block.
     pub(crate) fn has_data(&mut self, lbn: u32, has: bool) {
         self.counts[lbn as usize][DATA] = u16::from(has);
     }
@@ -177,8 +177,8 @@ impl Weigher {
         (data + 1, pages)
     }
 
-    /// Whether `plain`, made by looking at every page, says the same of the log blocks. Classes are
-    /// compared only if `memory` was asked since it last changed.
+    /// Checks that `plain`, made by looking at every page, says the same of the log blocks. Classes
+    /// are compared only if `memory` was asked since it last changed.
     pub(crate) fn agrees(&self, plain: &Self, logs: &[BlockId]) -> Result<(), String> {
         for &block in logs {
             let sorted = |weigher: &Self| {

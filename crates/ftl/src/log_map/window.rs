@@ -13,15 +13,16 @@ const EPOCH: u32 = 16;
 /// A change of mean cost by less than this share is small.
 const MARGIN: f64 = 0.2;
 
-/// How the window is set.
+/// The log blocks that are weighed before a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// Every log block is weighed.
     All,
-    /// So many of the oldest.
+    /// So many of the oldest log blocks are weighed.
     Fixed(u32),
-    /// From `start` on by `step` up and down: larger is kept only where collections get cheaper by
-    /// more than 20%, smaller where they do not get dearer by more than that.
+    /// The number changes from `start` on by `step` up and down. A larger one is kept only where
+    /// collections get cheaper by more than 20%, a smaller one where they do not get dearer by more
+    /// than that.
     Adaptive {
         /// Log blocks at first.
         start: u32,

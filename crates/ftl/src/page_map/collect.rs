@@ -70,8 +70,8 @@ impl<P: VictimPolicy> PageMap<P> {
         }
     }
 
-    /// What the copies left of their block goes to the host. If that is nothing, victims are compacted,
-    /// and the host gets the erased one.
+    /// Gives the host the room that copies left in their block. If there is none, victims are
+    /// compacted, and the host gets the erased block.
     fn make_room_compact(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         self.plane_mut().close_class(HOST);
         if self.plane().room(COPIES) > 0 {

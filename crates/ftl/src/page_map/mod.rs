@@ -36,7 +36,7 @@ pub struct PageMap<P: VictimPolicy> {
     /// Logical pages on their way from a victim: the first `moving_len` of b.
     moving: Box<[u32]>,
     moving_len: usize,
-    /// Whether any of them may be a zombie.
+    /// `true` if any of the moving pages may be a zombie.
     moves_zombies: bool,
     /// The places of the pages that the present host writes replace: room for b.
     old: Box<[u32]>,
@@ -110,7 +110,7 @@ impl<P: VictimPolicy> PageMap<P> {
         })
     }
 
-    /// Whether the pages that are on their way are pages.
+    /// Checks that the pages that a collection moves are logical pages of the drive.
     fn check(&self) -> Result<(), Fault> {
         let pages = self.geometry().logical_pages();
         let moving = self.moving.get(..self.moving_len);

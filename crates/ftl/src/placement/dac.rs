@@ -77,7 +77,7 @@ struct Dac {
 }
 
 impl Dac {
-    /// How long ago the host wrote `page`; `None` without a threshold.
+    /// Returns the page programs since the host wrote `page`; `None` without a threshold.
     fn age(&self, page: u32, now: Now) -> Option<u64> {
         Some(now.programs - self.written.get(page as usize)?)
     }

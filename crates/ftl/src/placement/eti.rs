@@ -56,7 +56,8 @@ const HOT: Class = 0;
 const COLD: Class = 1;
 const COPIES: Class = 2;
 
-/// It ends where the next one begins, or with the logical space.
+/// A run of pages that are counted together. It ends where the next one begins, or with the logical
+/// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Extent {
     first: u32,
@@ -69,7 +70,7 @@ impl Value for Extent {
 
 /// See the module's text.
 struct Eti {
-    /// In the order of their pages; the first begins with page 0.
+    /// The extents in the order of their pages; the first begins with page 0.
     extents: Vec<Extent>,
     pages: u32,
     most_extents: usize,
@@ -105,7 +106,7 @@ impl Eti {
         }
     }
 
-    /// Whether the extents are those of a drive.
+    /// Checks that the extents begin at page 0 and lie in the order of their pages.
     fn check(&self) -> Result<(), Fault> {
         let is_sorted = self.extents.is_sorted_by(|a, b| a.first < b.first);
         if is_sorted && self.extents.first().is_some_and(|extent| extent.first == 0) {

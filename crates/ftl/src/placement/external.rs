@@ -10,21 +10,21 @@ use flashgc_base::spec::SpecError;
 pub type MakePlacement =
     Arc<dyn Fn(u32, u32) -> Result<Box<dyn Placement>, SpecError> + Send + Sync>;
 
-/// What is known of a placement from outside before there is a drive.
+/// A placement from outside, as far as it is known before there is a drive.
 #[derive(Clone)]
 pub struct ExternalPlacement {
     /// The name by which it is reported.
     pub name: String,
-    /// Whether copies may go to it, of each class; of one at least.
+    /// For each class, `true` if copies may go to it; they may go to one at least.
     pub takes_copies: Vec<bool>,
-    /// Whether it asks which pages are zombies.
+    /// `true` if it asks which pages are zombies.
     pub asks_for_zombies: bool,
     /// Makes it for a drive.
     pub make: MakePlacement,
 }
 
 impl ExternalPlacement {
-    /// Most classes: one number is left that is no class.
+    /// The largest number of classes: one number is left that stands for no class.
     pub const MOST_CLASSES: usize = Class::MAX as usize;
 
     pub(super) fn needs(&self) -> Needs {

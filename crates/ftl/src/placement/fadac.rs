@@ -156,7 +156,7 @@ mod tests {
         // F = 1/32 + 31/32/32 = 63/1024; page 0 has a count of 2, above 10 F = 0.6, not 6.1.
         assert_eq!(write(&mut rule, 0, Some(0)), 2);
         assert_eq!(rule.average, 63.0 / 1024.0);
-        // A first write of a page is of the 32 that had data before it.
+        // At a first write of a page the average is that of the 32 pages that had data before.
         assert_eq!(write(&mut rule, 40, None), 2);
         assert_eq!(rule.average, 63.0 / 1024.0 + 961.0 / 1024.0 / 32.0);
         assert_eq!(rule.valid, 33);

@@ -59,9 +59,9 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 /// Placement handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handles {
-    /// How many there are.
+    /// The number of handles.
     pub count: u16,
-    /// Those below this number are persistently isolated, the others initially.
+    /// The number below which handles are persistently isolated; the others are initially isolated.
     pub persistent: u16,
 }
 

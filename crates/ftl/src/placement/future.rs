@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::value;
 
-/// What the host does to a page.
+/// A write or a TRIM of one page by the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The logical page.
     pub page: u32,
-    /// The host discards it; else it writes it.
+    /// `true` if the host discards the page, `false` if it writes it.
     pub is_trim: bool,
 }
 
@@ -19,7 +19,7 @@ impl Value for Event {
     value!(page, is_trim);
 }
 
-/// All that the host will write and discard, from the first write of the drive on.
+/// The writes and TRIMs of the host, from the first write of the drive on.
 pub trait Future: State + Send {
     /// Replaces `events` by the next ones; leaves it empty at the end.
     fn next(&mut self, events: &mut Vec<Event>);

@@ -34,8 +34,8 @@ use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
 use flashgc_base::value;
 
-/// A class of data. Every class has an open block of its own, and a block keeps the class for which
-/// it was opened; the first contents of a drive are of class 0.
+/// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
+/// opened; the first contents of a drive belong to class 0.
 pub type Class = u8;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
@@ -56,7 +56,7 @@ impl Value for Now {
 pub struct Collected {
     /// The class for which it was opened.
     pub class: Class,
-    /// When that was.
+    /// The clocks at the moment it was opened.
     pub opened: Now,
     /// Its pages with current data.
     pub valid: u32,
@@ -70,18 +70,18 @@ pub struct Collected {
 /// programs a page; what happened it tells through the other methods. A rule that asks for more than
 /// the clock and the page's own state may not change its answers while a block is copied.
 pub trait Placement: State + Send {
-    /// How many classes there are: 1 or more.
+    /// The number of classes: 1 or more.
     fn classes(&self) -> usize;
 
-    /// Whether copies may go to `class`.
+    /// Returns `true` if copies may go to `class`.
     fn takes_copies(&self, class: Class) -> bool;
 
-    /// How many classes copies may go to: 1 or more.
+    /// The number of classes that copies may go to: 1 or more.
     fn copy_classes(&self) -> usize {
         (0..self.classes()).filter(|&class| self.takes_copies(class as Class)).count()
     }
 
-    /// Whether it asks which pages are zombies; they are kept only then.
+    /// Returns `true` if it asks which pages are zombies; they are kept only then.
     fn asks_for_zombies(&self) -> bool {
         false
     }
@@ -131,8 +131,8 @@ pub trait Placement: State + Send {
         let _ = (block, now);
     }
 
-    /// Whether the drive may go on with it: a rule from outside may have failed. Its answers are then of
-    /// no meaning, but classes that there are.
+    /// Checks that the drive may go on with the rule: one from outside may have failed. Its answers then mean
+    /// nothing, but each is a class that exists.
     ///
     /// # Errors
     /// Why it failed.
@@ -149,9 +149,9 @@ pub struct PlacementInfo {
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    /// Whether it must know what the host will write.
+    /// `true` if it must know what the host will write.
     pub needs_future: bool,
-    /// Whether it must know the streams of writes.
+    /// `true` if it must know the streams of writes.
     pub needs_streams: bool,
     /// Bytes that it keeps on a drive of this shape.
     bytes: fn(&Params, Shape) -> u64,
@@ -162,7 +162,7 @@ pub struct PlacementInfo {
 
 type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;
 
-/// What a placement needs to know of its drive.
+/// The size of a drive, as far as a placement must know it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
     /// Logical pages: a table with an entry a page has so many.
@@ -235,11 +235,11 @@ pub struct PlacementSpec {
     info: &'static PlacementInfo,
     params: Params,
     future: Waiting,
-    /// In place of the registered one, which is then the default.
+    /// The placement from outside, in place of the registered one, which is then the default.
     external: Option<ExternalPlacement>,
 }
 
-/// What a placement needs of a drive.
+/// The requirements of a placement on its drive.
 struct Needs {
     classes: u32,
     copy_classes: u32,
@@ -268,22 +268,22 @@ impl PlacementSpec {
         Self { external: Some(external), ..Self::default() }
     }
 
-    /// Whether it comes from outside and must stay on the calling thread.
+    /// Returns `true` if it comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
         self.external.is_some()
     }
 
-    /// Whether it leaves all to the frontier, as a drive does if nobody says otherwise.
+    /// Returns `true` if it leaves all to the frontier, as a drive does by default.
     pub fn is_none(&self) -> bool {
         self.external.is_none() && self.info.make.is_none()
     }
 
-    /// Whether it must know what the host will write: [`PlacementSpec::with_future`] tells it.
+    /// Returns `true` if it must know what the host will write: [`PlacementSpec::with_future`] tells it.
     pub fn needs_future(&self) -> bool {
         self.info.needs_future
     }
 
-    /// Whether a drive can have it that does not know what the host will write.
+    /// Checks that a drive can have it that does not know what the host will write.
     ///
     /// # Errors
     /// It needs to know that.
@@ -300,12 +300,12 @@ impl PlacementSpec {
         ))
     }
 
-    /// The same, for the one drive to which the host will write this.
+    /// Returns the placement for the one drive to which the host will write `future`.
     pub fn with_future(self, future: Box<dyn Future>) -> Self {
         Self { future: Waiting::new(future), ..self }
     }
 
-    /// Whether a drive with this frontier, and this way to level wear, can have it.
+    /// Checks that a drive with this frontier, and this way to level wear, can have it.
     pub(crate) fn check(
         &self,
         frontier: Frontier,
@@ -332,7 +332,7 @@ impl PlacementSpec {
         ))
     }
 
-    /// Whether it asks which pages are zombies.
+    /// Returns `true` if it asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
         self.needs().is_some_and(|needs| needs.asks_for_zombies)
     }
@@ -342,7 +342,7 @@ impl PlacementSpec {
         (self.info.name == fdp::INFO.name).then(|| fdp::handles(&self.params))
     }
 
-    /// Whether it must know the streams of writes.
+    /// Returns `true` if it must know the streams of writes.
     pub fn needs_streams(&self) -> bool {
         self.info.needs_streams
     }
@@ -365,7 +365,7 @@ impl PlacementSpec {
         Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
     }
 
-    /// What it needs; `None` if it leaves all to the frontier.
+    /// Returns its requirements; `None` if it leaves all to the frontier.
     fn needs(&self) -> Option<Needs> {
         if let Some(external) = &self.external {
             return Some(external.needs());

@@ -62,9 +62,9 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     make: Some(|params, shape, future| Box::new(Oracle::new(params, shape, future))),
 };
 
-/// The newest event of a page that is in sight is its first contents, or none.
+/// Stands for a page whose newest event in sight is its first contents, or none.
 const NOTHING: u64 = u64::MAX;
-/// It is a TRIM.
+/// Stands for a page whose newest event in sight is a TRIM.
 const DISCARDED: u64 = u64::MAX - 1;
 /// The newest write of a page is fetched this many events ahead, and its life when half are left.
 const AHEAD: usize = 16;
@@ -125,12 +125,12 @@ struct Oracle {
     now: u64,
     /// Writes that are in sight.
     horizon: u64,
-    /// Of each write in sight, at its number modulo the length of the table, a power of two: how many writes later its page dies; 0
-    /// if that is not in sight.
+    /// The number of writes from each write in sight to the death of its page; 0 if the death is not in sight.
+    /// The entry of a write is at its number modulo the length of the table, a power of two.
     lives: Table<u32>,
     /// The newest write of each page that is in sight.
     newest: Table<u64>,
-    /// When the data that each page has now will die.
+    /// The write at which the data that each page has now will die.
     death: Table<u64>,
     /// With errors: the last write of each page, and when its data are predicted to die.
     written: Table<u64>,
@@ -180,7 +180,7 @@ impl Oracle {
         oracle
     }
 
-    /// Whether the events that are left are events of this drive.
+    /// Checks that the events that are left are events of this drive.
     fn check(&self) -> Result<(), Fault> {
         let pages = self.newest.len();
         if self.done <= self.events.len()

@@ -78,7 +78,8 @@ impl Quantiles {
         self.bounds.iter().filter(|&&bound| bound <= estimate).count() as Class
     }
 
-    /// Whether the bounds are to be computed anew, after the write that `now` counts as the last.
+    /// Returns `true` if the bounds must be computed anew, after the write that `now` counts as the
+    /// last.
     #[inline]
     pub(super) fn is_due(&self, now: Now) -> bool {
         now.host.is_multiple_of(self.window)

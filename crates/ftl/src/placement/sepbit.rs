@@ -86,7 +86,8 @@ impl SepBit {
         Self { classes, lifetime: f64::INFINITY, sum: 0, count: 0, written, first: 0, valid: 0 }
     }
 
-    /// How many pages the host has written since it wrote `page`, that write among them.
+    /// Returns the number of pages that the host has written since it wrote `page`, that write among
+    /// them; infinite if it never did.
     #[inline]
     fn age(&self, page: u32, now: Now) -> f64 {
         match self.written[page as usize] {

@@ -5,7 +5,7 @@
 //! page that was never written or was discarded is infinitely hot. A host write counts after it was
 //! sorted.
 //!
-//! A segment is what comes to a class from when it opens a block until it opens the next: a block, on a
+//! A segment is all that a class takes from when it opens a block until it opens the next: a block, on a
 //! drive of one plane. First contents are segments of b pages in their order. The hotness of a segment is
 //! the writes of the pages that have their data there, divided by the sum of the times since the last
 //! ones. With several planes there may be more segments than a drive of one plane can have. Then a class
@@ -76,7 +76,7 @@ fn first_segments(shape: Shape) -> usize {
     shape.pages.div_ceil(shape.pages_per_block.max(1) as usize)
 }
 
-/// As many segments as a drive of one plane can have.
+/// Returns the largest number of segments on a drive of one plane.
 fn segments(params: &Params, shape: Shape) -> usize {
     params.integer("classes") as usize + first_segments(shape) + shape.blocks as usize
 }
@@ -86,7 +86,7 @@ fn segments(params: &Params, shape: Shape) -> usize {
 struct Segment {
     valid: u64,
     writes: u64,
-    /// Of the stamps of their last writes.
+    /// The sum of the stamps of their last writes.
     lasts: u64,
 }
 
@@ -101,13 +101,13 @@ struct Sfs {
     /// Host writes from one computation of the centres to the next.
     window: u64,
     pages_per_block: u32,
-    /// Of each page its segment, its writes, and the stamp of the last one.
+    /// The segment of each page. The two tables below have its writes and the stamp of the last one.
     segment_of: Vec<u32>,
     writes: Vec<u32>,
     lasts: Vec<u64>,
     /// The segment that each class fills.
     open: Vec<u32>,
-    /// From hot to cold; infinite before the first computation.
+    /// The centres from hot to cold; infinite before the first computation.
     centres: Vec<f64>,
     segments: Vec<Segment>,
     /// The numbers of segments without valid pages that no class fills are the first `frees` of these.

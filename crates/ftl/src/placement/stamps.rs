@@ -22,7 +22,7 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Stamps {
     /// Logical pages.
     pages: u64,
-    /// [`KEPT`] a page, the newest first; [`NEVER`] in place of those that there are not.
+    /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing one.
     stamps: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ impl Stamps {
         self.push(page, self.clock(now) - 1);
     }
 
-    /// Nothing is known of `page` any more.
+    /// Forgets the stamps of `page`.
     pub(super) fn trimmed(&mut self, page: u32) {
         self.stamps[KEPT * page as usize..][..KEPT].fill(NEVER);
     }

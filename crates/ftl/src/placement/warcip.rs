@@ -74,7 +74,7 @@ impl Value for Cluster {
 
 /// See the module's text.
 struct Warcip {
-    /// One a class of host writes.
+    /// The clusters, one for each class of host writes.
     clusters: Vec<Cluster>,
     /// Writes that are left of this window.
     left: u64,

@@ -37,9 +37,9 @@ pub struct Victim {
 pub struct Room {
     /// Pages left in the open block that it goes to; at 0 it takes an erased block.
     pub pages: u32,
-    /// The write may go: the room that it needs is not kept for copies.
+    /// `true` if the write may go: the room that it needs is not kept for copies.
     pub is_open: bool,
-    /// It waits until a block of the SLC region is folded.
+    /// `true` if it waits until a block of the SLC region is folded.
     pub folds: bool,
 }
 
@@ -81,21 +81,23 @@ pub trait Stepwise: State + Send {
     /// The plane of a ppn.
     fn plane_of(&self, ppn: u32) -> PlaneId;
 
-    /// Where a logical page is, as a ppn; `None` if it has no data. The page is below the number
-    /// of logical pages.
+    /// Returns the ppn of a logical page; `None` if it has no data. The page is below the number of logical
+    /// pages.
     fn locate(&self, page: u32) -> Option<u32>;
 
     /// Asks the processor to load the map entry of `page`, soon to be used. Any number is fine.
     fn prefetch(&self, page: u32);
 
-    /// The same for the data that a write of `page` needs beside the map entry, which is read.
+    /// Asks the processor to load the data that a write of `page` needs beside the map entry. It reads that
+    /// entry.
     fn prefetch_old(&self, page: u32);
 
     /// Erased blocks of `plane`.
     fn free_blocks(&self, plane: PlaneId) -> u32;
 
-    /// The same, and one more where copies have opened the block that [`Stepwise::close_full`] said
-    /// the host waits for: it takes none then.
+    /// Erased blocks of `plane` for the host: those of [`Stepwise::free_blocks`], and one more where copies
+    /// have opened the block that [`Stepwise::close_full`] said the host waits for, since the host takes none
+    /// then.
     fn blocks_for_host(&self, plane: PlaneId) -> u32;
 
     /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
@@ -113,7 +115,7 @@ pub trait Stepwise: State + Send {
     fn entries(&mut self) -> &mut [u32];
 
     /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
-    /// After an error it is of no use.
+    /// After an error the map must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.
@@ -122,7 +124,7 @@ pub trait Stepwise: State + Send {
     /// The room that a write of `page` finds in `plane`.
     fn host_room(&self, page: u32, plane: PlaneId) -> Room;
 
-    /// Whether the next collection of `plane` makes a full host frontier a candidate first: never
+    /// Returns `true` if the next collection of `plane` makes a full host frontier a candidate first: never
     /// with a placement, where only [`Stepwise::close_full`] does.
     fn closes_frontier(&self, plane: PlaneId) -> bool;
 
@@ -141,7 +143,7 @@ pub trait Stepwise: State + Send {
     /// collections there.
     fn reclaimable_pages(&self, plane: PlaneId) -> u64;
 
-    /// Whether a [`Stepwise::write`] of `page` finds room in `plane`.
+    /// Returns `true` if a [`Stepwise::write`] of `page` finds room in `plane`.
     fn can_write(&self, page: u32, plane: PlaneId) -> bool {
         self.host_room(page, plane).is_open
     }
@@ -160,50 +162,51 @@ pub trait Stepwise: State + Send {
     /// A page that the drive does not have.
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError>;
 
-    /// How many pages of the map a flash page holds, and whether those that wait are protected.
+    /// The number of pages of the map in a flash page, and the protection of those that wait.
     fn buffer(&self) -> PageBuffer;
 
     /// The number of the page at `ppn` among those of its flash page.
     fn unit_in_page(&self, ppn: u32) -> u32;
 
-    /// Whether the page at `ppn` waits in the page buffer: its flash page is not programmed.
+    /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not programmed.
     fn is_buffered(&self, ppn: u32) -> bool;
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns the
     /// ppn of its first unit; `None` if there was none.
     fn program_host_data(&mut self, plane: PlaneId) -> Option<u32>;
 
-    /// The same for one in which copies wait. Called before the erase of a block whose copies would be
-    /// lost with the power.
+    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of its first
+    /// unit; `None` if there was none. Called before the erase of a block whose copies would be lost with the
+    /// power.
     fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
     /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
     fn packing(&self) -> Option<Packing>;
 
-    /// How the map is told the streams of writes; `None` where writes name none.
+    /// Returns the map as a taker of streams; `None` where writes name none.
     fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
 
     /// The counts of streams; `None` where none are kept.
     fn stream_totals(&self) -> Option<&StreamTotals>;
 
-    /// How the map takes hints; `None` where neither policy nor placement has a use for them.
+    /// Returns the map as a taker of hints; `None` where neither policy nor placement has a use for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
     /// Counts of zombies; `None` where they are not kept.
     fn zombies(&self) -> Option<ZombieCounts>;
 
-    /// How worn the blocks are; `None` where they bear any number of erases.
+    /// The wear of the blocks; `None` where they bear any number of erases.
     fn wear(&self) -> Option<&Wear>;
 
     /// The cost of wear levelling so far; the counters include it. `None` without it.
     fn levelled(&self) -> Option<Levelled>;
 
-    /// Whether the drive's life is over: it is read-only, with all its data. No write finds room.
+    /// Returns `true` if the drive's life is over: it is read-only, with all its data. No write finds room.
     fn has_ended(&self) -> bool {
         self.wear().is_some_and(Wear::has_ended)
     }
 
-    /// From now on every change of where a page lies is noted.
+    /// Notes every change of where a page lies from now on.
     fn follow_changes(&mut self);
 
     /// Puts the changes since the last call behind `changes`, in order.
@@ -218,25 +221,25 @@ pub trait Stepwise: State + Send {
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
-    /// From now on the host writes into the SLC regions, if there are any: what was written before lies
-    /// in normal blocks.
+    /// Makes the host write into the SLC regions from now on, if there are any. Pages written before lie in
+    /// normal blocks.
     fn use_slc(&mut self);
 
-    /// Whether the page at `ppn` lies in an SLC block.
+    /// Returns `true` if the page at `ppn` lies in an SLC block.
     fn is_slc(&self, ppn: u32) -> bool;
 
-    /// Whether the SLC blocks of the region are lent by the pool.
+    /// Returns `true` if the pool lends the SLC blocks of the region.
     fn lends_slc(&self) -> bool;
 
-    /// Whether writes to `plane` wait until a block of its region is folded.
+    /// Returns `true` if writes to `plane` wait until a block of its region is folded.
     fn waits_for_fold(&self, plane: PlaneId) -> bool;
 
-    /// Whether an SLC block of `plane` is full and waits to be folded.
+    /// Returns `true` if an SLC block of `plane` is full and waits to be folded.
     fn has_full_slc(&self, plane: PlaneId) -> bool;
 
-    /// Whether a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
-    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for
-    /// the pool: for them one other erased block is enough.
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
+    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
+    /// for them one other erased block is enough.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
     /// Begins to fold the oldest SLC block of `plane`, which [`Stepwise::can_fold`]. From here on the
@@ -273,15 +276,15 @@ pub trait Stepwise: State + Send {
         Ok(())
     }
 
-    /// Whether the copies of a plane mean nothing to the others, and to nobody else: they may be made
-    /// later than those of another plane that come after them.
+    /// Returns `true` if the copies of a plane mean nothing to the other planes, and to nobody else: they may
+    /// be made later than those of another plane that come after them.
     fn copies_on_its_own(&self) -> bool {
         false
     }
 
-    /// As [`Stepwise::copy`], but programs new data of that page from the host. This counts as a
-    /// host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the
-    /// new ppn.
+    /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it. This counts
+    /// as a host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the new
+    /// ppn.
     ///
     /// # Errors
     /// Those of [`Stepwise::copy`].

@@ -60,7 +60,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
-    /// Whether the host finds a page of `class` in `plane`.
+    /// Returns `true` if the host finds room for a page of `class` in `plane`.
     #[inline]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
         let plane_state = self.plane(plane);
@@ -100,7 +100,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
         ppn
     }
 
-    /// Whether a collection of `plane` begins by closing the host frontier, which is full.
+    /// Returns `true` if a collection of `plane` begins by closing the host frontier, which is
+    /// full.
     fn closes_host(&self, plane: PlaneId) -> bool {
         !self.store.sorting.has_rule() && self.plane(plane).room(HOST) == 0
     }

@@ -17,7 +17,7 @@ impl<P: VictimPolicy> PageStore<P> {
         self.audit_zombies()
     }
 
-    /// Every mapped page is live exactly once, where the map says.
+    /// Checks that every mapped page is live exactly once, where the map says.
     fn audit_map(&self) -> Result<(), String> {
         let tables = &self.tables;
         let geometry = &tables.geometry;
@@ -133,7 +133,7 @@ fn audit_plane<P: VictimPolicy>(
     plane.tracker.audit(&plane.blocks)
 }
 
-/// No block is open twice, and none has live pages beyond the programmed ones.
+/// Checks that no block is open twice, and that none has live pages beyond the programmed ones.
 fn audit_open<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), String> {
     let b = tables.geometry.pages_per_block();
     let mut open: Vec<Active> =

@@ -16,7 +16,7 @@ use crate::victim::VictimPolicy;
 pub(crate) struct Gathering {
     pub(crate) units_per_page: u32,
     pub(crate) counts: Packing,
-    /// Of every class of every plane, where data of the host and copies end in its open block.
+    /// The ends of the data of the host and of copies in the open block of each class of each plane.
     ends: Vec<Ends>,
     classes: usize,
 }
@@ -79,7 +79,8 @@ impl Tables {
         pages
     }
 
-    /// The same for any number of units.
+    /// Counts flash pages with a live unit as [`Tables::pages_with_live`] does, for any number of
+    /// units.
     fn pages_with_live_one_by_one(&self, block: BlockId, units: u32) -> u64 {
         let (mut pages, mut offset) = (0, 0);
         while let Some(found) = self.next_live(block, offset) {
@@ -98,7 +99,7 @@ impl<P: VictimPolicy> PageStore<P> {
         self.gathering.as_ref().map_or(0, |it| offset % it.units_per_page)
     }
 
-    /// Whether the unit at `ppn` waits in the page buffer: its flash page is not programmed.
+    /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not programmed.
     pub(crate) fn is_buffered(&self, ppn: u32) -> bool {
         let (block, offset) = self.tables.place_of(ppn);
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
@@ -121,7 +122,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
-    /// The same for one in which copies wait.
+    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of its
+    /// first unit; `None` if there was none.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }
@@ -150,7 +152,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// The same for copies.
+    /// Notes that the copies at `class` of `plane` end with the page that was programmed last.
     #[inline]
     pub(super) fn copies_end(&mut self, plane: PlaneId, class: Class) {
         if let Some(gathering) = &mut self.gathering {

@@ -24,7 +24,7 @@ pub struct OpenBlock {
     pub next: u32,
 }
 
-/// What a drive of one plane holds. Every block is open, closed or erased.
+/// The contents of a drive of one plane. Every block is open, closed or erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// For each logical page its ppn, or [`UNMAPPED`]; `None` where the entries of the new store were
@@ -40,11 +40,11 @@ pub struct Contents<'a> {
     pub closed: &'a [BlockId],
     /// Erased blocks, the one erased first in front; those at the limit of their endurance are bad.
     pub erased: &'a [BlockId],
-    /// What was counted so far; erases are those of the blocks.
+    /// The counts so far; erases are those of the blocks.
     pub counters: Counters,
 }
 
-/// What a block is in [`Contents`].
+/// The state of a block in [`Contents`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,
@@ -86,7 +86,7 @@ impl Contents<'_> {
         Ok(states)
     }
 
-    /// Whether lengths, classes and erases are those of a drive.
+    /// Checks that lengths, classes and erases are those of a drive.
     fn check(&self, tables: &Tables, classes: usize) -> Result<(), Fault> {
         let blocks = tables.geometry.blocks() as usize;
         let pages = tables.geometry.logical_pages() as usize;
@@ -108,7 +108,7 @@ impl Contents<'_> {
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Takes over `contents`. The store is new, has one plane, and was made without data. After an
-    /// error it is of no use.
+    /// error the store must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.

@@ -22,7 +22,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// All pages in order, a block at a time.
+    /// Puts all pages on flash in order, a block at a time.
     fn fill_sequential(&mut self, planes: &PlaneLayout) {
         let b = self.tables.geometry.pages_per_block() as usize;
         let pages = self.tables.geometry.logical_pages();
@@ -51,7 +51,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Every page on a place drawn at random; the other places are dead.
+    /// Puts every page on a place drawn at random; the other places are dead.
     fn fill_random(&mut self, planes: &PlaneLayout) {
         let b = self.tables.geometry.pages_per_block() as usize;
         let blocks_per_plane = self.tables.blocks_per_plane;

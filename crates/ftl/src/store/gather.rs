@@ -1,4 +1,4 @@
-//! Which of up to 64 pages are live, put side by side: 16 at a time where the processor can.
+//! Gathers the live pages among up to 64, side by side: 16 at a time where the processor can.
 
 /// Entries that may be written behind the last one that is gathered.
 pub(super) const SLACK: usize = 16;
@@ -19,7 +19,7 @@ pub(super) fn gather_word(from: &[u32; 64], live: u64, to: &mut [u32], count: us
     one_by_one(from, live, to, count)
 }
 
-/// The same, one page at a time.
+/// Gathers a word as [`gather_word`] does, one page at a time.
 #[inline]
 fn one_by_one(from: &[u32; 64], live: u64, to: &mut [u32], mut count: usize) -> usize {
     let mut bits = live;

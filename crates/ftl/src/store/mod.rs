@@ -62,7 +62,7 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) buffer: PageBuffer,
     /// The page buffer; `None` where a page is a flash page.
     pub(crate) gathering: Option<Gathering>,
-    /// How worn the blocks are; `None` where they bear any number of erases.
+    /// The wear of the blocks; `None` where they bear any number of erases.
     pub(crate) wear: Option<Wear>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
@@ -97,7 +97,8 @@ pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
         + plane_bytes(layout, geometry.blocks(), geometry.logical_pages())
 }
 
-/// Whether the tracker of a policy would mistake pages of an SLC block for those of a candidate to be.
+/// Returns `true` if the tracker of a policy would mistake pages of an SLC block for those of a
+/// candidate to be.
 fn follows_single_pages<P: VictimPolicy>() -> bool {
     P::Tracker::FOLLOWS_PROGRAMS || P::Tracker::FOLLOWS_ORIGINS || P::Tracker::FOLLOWS_ZOMBIES
 }
@@ -185,12 +186,12 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(store)
     }
 
-    /// Whether every one of `pages` is one of the drive.
+    /// Checks that every one of `pages` is a logical page of the drive.
     pub(crate) fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
         check_range(&self.tables.geometry, pages)
     }
 
-    /// Where `page` lies, as a ppn; `None` if it has no data, or the drive has no such page.
+    /// Returns the ppn of `page`; `None` if it has no data, or the drive has no such page.
     #[inline]
     pub(crate) fn locate(&self, page: u32) -> Option<u32> {
         let ppn = self.ppn_of(*self.tables.map.get(page as usize)?);
@@ -293,7 +294,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.decisions_behind(None).unwrap_or_default()
     }
 
-    /// The same of these planes behind others of the drive, whose digest is `before`.
+    /// Returns the digest of the decisions of these planes, behind other planes of the drive whose
+    /// digest is `before`.
     pub(crate) fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
         let planes = self.planes.iter().map(|plane| plane.decisions);
         before.into_iter().chain(planes).reduce(digest)
@@ -305,7 +307,7 @@ impl<P: VictimPolicy> PageStore<P> {
         planes.map(|leveller| leveller.levelled).reduce(|sum, levelled| sum.plus(&levelled))
     }
 
-    /// Whether the drive's life is over: it is read-only, with all its data.
+    /// Returns `true` if the drive's life is over: it is read-only, with all its data.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
         self.wear.as_ref().is_some_and(Wear::has_ended)

@@ -21,7 +21,7 @@ impl Value for Active {
 impl Active {
     pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
 
-    /// No block yet: full, so that the first write makes room.
+    /// The state without a block: full, so that the first write makes room.
     pub(crate) fn none(pages_per_block: u32) -> Self {
         Self { block: Self::NO_BLOCK, next: pages_per_block }
     }
@@ -30,7 +30,7 @@ impl Active {
         Self { block, next: 0 }
     }
 
-    /// Whether there is a block.
+    /// Returns `true` if there is a block.
     pub(crate) fn is_some(self) -> bool {
         self.block != Self::NO_BLOCK
     }

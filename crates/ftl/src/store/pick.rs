@@ -1,4 +1,4 @@
-//! Which block is collected next, and whether collecting gets anywhere.
+//! The choice of the block that is collected next, and the check that collections get anywhere.
 
 use super::plane::Plane;
 use crate::blocks::{BlockId, BlockTable};

@@ -45,26 +45,26 @@ pub(crate) struct Plane<P: VictimPolicy> {
 pub(crate) struct UnderWay {
     /// The victim, numbered in its plane.
     pub(crate) block: BlockId,
-    /// It was taken to level wear, not by the policy.
+    /// `true` if it was taken to level wear, not by the policy.
     pub(crate) levels: bool,
-    /// It is an SLC block.
+    /// `true` if it is an SLC block.
     pub(crate) folds: bool,
     /// Pages copied from it.
     pub(crate) copied: u32,
-    /// How far its pages have been moved one by one.
+    /// The progress of moving its pages one by one.
     pub(crate) steps: Steps,
 }
 
-/// How far a collection is that moves its pages one by one.
+/// The progress of a collection that moves its pages one by one.
 #[derive(Default)]
 pub(crate) struct Steps {
-    /// Every valid page below this offset has been moved, except one on the move.
+    /// The offset below which every valid page has been moved, except one on the move.
     pub(crate) next: u32,
     /// The ppn of the page to move next, out of order.
     pub(crate) preferred: Option<u32>,
     /// The page that is being moved.
     pub(crate) moving: Option<Move>,
-    /// The map entries of valid pages below this offset have been asked for.
+    /// The offset below which the map entries of valid pages have been fetched.
     pub(crate) fetched: u32,
     /// The first ppn of the flash page that was read last.
     pub(crate) read: Option<u32>,
@@ -75,7 +75,7 @@ pub(crate) struct Steps {
 pub struct Move {
     /// The logical page.
     pub page: u32,
-    /// Where it lies, as a ppn of the drive.
+    /// Its place, as a ppn of the drive.
     pub from: u32,
     /// Its flash page was read for the page moved before: it need not be read again.
     pub is_at_hand: bool,

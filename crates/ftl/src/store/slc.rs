@@ -29,7 +29,7 @@ pub(crate) struct Region {
     /// The clock has started. What is written before it goes to normal blocks: the region starts
     /// empty.
     is_used: bool,
-    /// Whether each block of the plane is in SLC mode.
+    /// For each block of the plane, `true` if it is in SLC mode.
     in_slc: Vec<bool>,
     /// Full SLC blocks, the oldest first.
     full: VecDeque<BlockId>,
@@ -46,14 +46,14 @@ impl State for Region {
     }
 }
 
-/// What a host write finds in the region.
+/// The room that a host write finds in the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlcRoom {
-    /// So many pages.
+    /// The region has room for so many pages.
     Pages(u32),
-    /// None, and the write waits for a fold.
+    /// The region has no room, and the write waits for a fold.
     Waits,
-    /// None, or there is no region: the write goes to a normal block.
+    /// The region has no room, or there is no region: the write goes to a normal block.
     Direct,
 }
 
@@ -76,12 +76,12 @@ impl Region {
         bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
     }
 
-    /// Whether blocks are lent.
+    /// Returns `true` if the pool lends its blocks to the region.
     pub(crate) fn lends(&self) -> bool {
         matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
     }
 
-    /// Whether `block` waits in the region, full or erased.
+    /// Returns `true` if `block` waits in the region, full or erased.
     pub(super) fn holds(&self, block: BlockId) -> bool {
         self.full.contains(&block) || self.erased.contains(&block)
     }
@@ -96,7 +96,7 @@ impl Region {
 }
 
 impl<P: VictimPolicy> Plane<P> {
-    /// What a host write finds in the region.
+    /// Returns the room that a host write finds in the region.
     #[inline]
     pub(crate) fn slc_room(&self) -> SlcRoom {
         let Some(region) = &self.region else { return SlcRoom::Direct };
@@ -114,7 +114,7 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// Whether an erased block may be opened in SLC mode.
+    /// Returns `true` if an erased block may be opened in SLC mode.
     fn has_slc_block(&self, region: &Region) -> bool {
         match region.rule.blocks {
             SlcBlocks::Static(_) => !region.erased.is_empty(),
@@ -125,18 +125,18 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// Whether a fold is under way.
+    /// Returns `true` if a fold is under way.
     pub(crate) fn folds(&self) -> bool {
         self.under_way.as_ref().is_some_and(|under_way| under_way.folds)
     }
 
-    /// Whether a block waits to be folded.
+    /// Returns `true` if a block waits to be folded.
     pub(crate) fn has_full_slc(&self) -> bool {
         self.region.as_ref().is_some_and(|region| !region.full.is_empty())
     }
 
-    /// Whether a fold can begin: a block waits for it, and its pages find room, if need be in an
-    /// erased block beyond `low`.
+    /// Returns `true` if a fold can begin: a block waits for it, and its pages find room, if need be in
+    /// an erased block beyond `low`.
     pub(crate) fn can_fold(&self, low: u32) -> bool {
         let Some(region) = &self.region else { return false };
         let Some(&oldest) = region.full.front() else { return false };
@@ -187,13 +187,13 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// From now on the host writes into the SLC regions, if there are any.
+    /// Makes the host write into the SLC regions from now on, if there are any.
     pub(crate) fn use_slc(&mut self) {
         let regions = self.planes.iter_mut().filter_map(|plane| plane.region.as_mut());
         regions.for_each(|region| region.is_used = true);
     }
 
-    /// Whether the page at `ppn` lies in an SLC block.
+    /// Returns `true` if the page at `ppn` lies in an SLC block.
     pub(crate) fn is_slc(&self, ppn: u32) -> bool {
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
         let block = (self.tables.place_of(ppn).0 - plane.first_block) as usize;

@@ -41,7 +41,7 @@ impl Value for Move {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Whether every block, class and page that the planes name is one.
+    /// Checks that every block, class and page that the planes name exists.
     fn check(&self) -> Result<(), Fault> {
         let geometry = &self.tables.geometry;
         for plane in &self.planes {

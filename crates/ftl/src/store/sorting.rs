@@ -28,15 +28,15 @@ pub const RESERVED_BLOCKS: u32 = 1;
 /// block. Without a placement there is one class for host writes and one for copies, or one for both.
 pub(crate) struct Sorting {
     rule: Option<Box<dyn Placement>>,
-    /// With a rule the class of each block of the drive, kept until it is opened again.
+    /// The class of each block of the drive, kept until it is opened again; empty without a rule.
     class_of: Vec<Class>,
     /// The class of copies, without a rule.
     copies: Class,
-    /// There is an SLC region: folded pages and those in the region are of classes behind that.
+    /// `true` with an SLC region: folded pages and those in the region have the classes behind that.
     has_slc: bool,
     /// The class of copies that are made to level wear; beyond all others.
     levelled: Option<Class>,
-    /// With a rule the time at which each block was opened for its class.
+    /// The time at which each block was opened for its class; empty without a rule.
     opened: Vec<Now>,
     /// The time on all planes.
     now: Now,
@@ -92,14 +92,14 @@ impl Sorting {
         self.rule.as_ref().is_some_and(|rule| rule.asks_for_zombies())
     }
 
-    /// Whether a placement decides.
+    /// Returns `true` if a placement decides.
     #[inline]
     pub(crate) fn has_rule(&self) -> bool {
         self.rule.is_some()
     }
 
-    /// Whether the rule can go on. To be asked between its answer and what is done by it, and before
-    /// anybody is told that all went well.
+    /// Checks that the rule can go on. The store asks between the rule's answer and what it does by
+    /// it, and before anybody hears that all went well.
     ///
     /// # Errors
     /// Why it cannot.
@@ -108,13 +108,13 @@ impl Sorting {
         self.rule.as_ref().map_or(Ok(()), |rule| rule.check())
     }
 
-    /// Whether each host write is to be told, one by one.
+    /// Returns `true` if the rule or the streams must see each host write, one by one.
     #[inline]
     pub(crate) fn follows_writes(&self) -> bool {
         self.rule.is_some() || self.streams.is_some()
     }
 
-    /// Whether every class is one.
+    /// Checks that every block's class exists.
     fn check(&self) -> Result<(), Fault> {
         let classes = self.classes();
         if self.class_of.iter().all(|&class| usize::from(class) < classes) {
@@ -171,7 +171,8 @@ impl Sorting {
         Some(self.levelled.filter(|_| levelled).unwrap_or(self.copies))
     }
 
-    /// Whether the blocks of `class` are the most erased ones of the pool: they take cold data.
+    /// Returns `true` if the blocks of `class` are the most erased ones of the pool: they take cold
+    /// data.
     pub(super) fn takes_cold_data(&self, class: Class) -> bool {
         self.levelled == Some(class)
     }
@@ -183,7 +184,7 @@ impl Sorting {
         }
     }
 
-    /// The time is that of a drive with these counts, and blocks are of these classes.
+    /// Sets the time to that of a drive with these counts, and the classes of its blocks.
     pub(super) fn hold(&mut self, counters: &Counters, classes: &[Class]) {
         self.now = Now { programs: counters.programs(), host: counters.host_pages };
         if self.has_rule() {
@@ -256,7 +257,8 @@ impl Sorting {
         }
     }
 
-    /// Whether the host may program a page of `class`, whose open block in `plane` has room.
+    /// Returns `true` if the host may program a page of `class`, whose open block in `plane` has
+    /// room.
     ///
     /// Copies share open blocks with the host. Let there be room for T pages in the pool and in the
     /// open blocks of the C classes of copies. A victim of b pages finds room if T >= C b before: a

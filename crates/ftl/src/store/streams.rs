@@ -32,7 +32,7 @@ impl State for Streams {
 }
 
 impl Streams {
-    /// Of a drive with so many logical pages, whose first contents are of no stream.
+    /// The streams of a drive with so many logical pages, whose first contents have none.
     pub(super) fn new(pages: u32) -> Self {
         let none = vec![NO_STREAM; pages as usize];
         Self { of: none.clone(), next: none, totals: StreamTotals::default() }
@@ -84,7 +84,7 @@ impl Streams {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// How the store is told streams; `None` where none are kept.
+    /// Returns the store as a taker of streams; `None` where none are kept.
     pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
         if self.sorting.streams.is_some() { Some(self) } else { None }
     }

@@ -1,4 +1,5 @@
-//! Where every page is: the map, the reverse map and the live bits, over all planes of the drive.
+//! The place of every page: the map, the reverse map and the live bits, over all planes of the
+//! drive.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::state;
@@ -9,12 +10,12 @@ use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use crate::table::{Table, for_words, prefetch, set_bits};
 
-/// How far ahead of a write its map entry is fetched, in pages.
+/// Pages from the write that is being done to the one whose map entry is fetched.
 pub(crate) const MAP_AHEAD: usize = 48;
-/// How far ahead of a write the old page's live bit is fetched, in pages.
+/// Pages from the write that is being done to the one whose old page's live bit is fetched.
 pub(crate) const LIVE_AHEAD: usize = 24;
 
-/// Where every page is: tables over all pages and blocks of the drive.
+/// The place of every page: tables over all pages and blocks of the drive.
 pub(crate) struct Tables {
     pub(crate) geometry: Geometry,
     pub(crate) blocks_per_plane: u32,
@@ -37,7 +38,8 @@ impl State for Tables {
 }
 
 impl Tables {
-    /// Those of a drive of this shape, without data; `None` where the system has not the memory.
+    /// The tables of a drive of this shape, without data; `None` where the system has not the
+    /// memory.
     pub(crate) fn new(geometry: Geometry, blocks_per_plane: u32) -> Option<Self> {
         Some(Self {
             geometry,
@@ -110,7 +112,7 @@ impl Tables {
         self.live[(ppn >> 6) as usize] >> (ppn & 63) & 1 == 1
     }
 
-    /// Which of the pages from `ppn` on are live, a bit each.
+    /// Returns a bit for each of the 32 pages from `ppn` on, set if the page is live.
     #[inline]
     pub(crate) fn live_from(&self, ppn: u32) -> u32 {
         let (word, bit) = (ppn as usize / 64, ppn % 64);

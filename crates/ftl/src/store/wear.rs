@@ -12,7 +12,7 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::Packing;
 use crate::table::bytes_of;
 
-/// Why a drive could not go on.
+/// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// More blocks were bad than the drive has beyond those that it promises and keeps.
@@ -130,7 +130,7 @@ impl Wear {
         &self.limits
     }
 
-    /// Whether `block` is worn out.
+    /// Returns `true` if `block` is worn out.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.bad[block as usize]
     }
@@ -151,23 +151,23 @@ impl Wear {
         &self.failures
     }
 
-    /// When the first block wore out.
+    /// The moment at which the first block wore out.
     pub fn first_failure(&self) -> Option<Moment> {
         self.first_failure
     }
 
-    /// When the drive could not go on, and why.
+    /// The moment at which the drive could not go on, and the cause.
     pub fn system_failure(&self) -> Option<(Moment, Cause)> {
         self.system_failure
     }
 
-    /// Whether the drive's life is over: it is read-only.
+    /// Returns `true` if the drive's life is over: it is read-only.
     pub fn has_ended(&self) -> bool {
         let first = self.ends_at == EndOfLife::FirstFailure && self.first_failure.is_some();
         first || self.system_failure.is_some()
     }
 
-    /// Whether an erase of `block`, the `erases`-th, was its last.
+    /// Returns `true` if an erase of `block`, the `erases`-th, was its last.
     #[inline]
     pub(crate) fn is_last(&self, block: BlockId, erases: u32) -> bool {
         erases >= self.limits[block as usize]
@@ -200,8 +200,8 @@ impl Wear {
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
 
-    /// Whether the planes, of `blocks` blocks each, count their bad ones, and none has lost more than
-    /// its reserve without a failure.
+    /// Checks that the planes, of `blocks` blocks each, count their bad ones, and that none has lost
+    /// more than its reserve without a failure.
     pub(crate) fn audit(&self, blocks: u32) -> Result<(), String> {
         let parts = self.bad.chunks(blocks as usize);
         for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {

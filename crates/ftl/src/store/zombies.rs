@@ -30,11 +30,11 @@ pub(crate) enum Fate {
     Overwritten,
     /// The host discarded it.
     Trimmed,
-    /// It is alive at another place.
+    /// A copy of it is alive at another place.
     Copied,
 }
 
-/// Whether `geometry` leaves a bit of a map entry for the mark.
+/// Checks that `geometry` leaves a bit of a map entry for the mark.
 pub(super) fn check(geometry: &Geometry) -> Result<(), SpecError> {
     let most = (ZOMBIE - 1) >> geometry.offset_bits();
     if geometry.blocks() <= most {
@@ -55,7 +55,7 @@ pub(super) fn bytes(geometry: &Geometry) -> u64 {
     bytes_of::<u16>(geometry.blocks() as usize)
 }
 
-/// Whether a map entry, where zombies are kept, is that of one.
+/// Returns `true` if a map entry, where zombies are kept, is that of a zombie.
 #[inline(always)]
 pub(crate) fn is_marked(entry: u32) -> bool {
     entry >= ZOMBIE && entry != UNMAPPED
@@ -102,7 +102,8 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// How the store takes hints; `None` where neither policy nor placement has a use for them.
+    /// Returns the store as a taker of hints; `None` where neither policy nor placement has a use
+    /// for them.
     pub(crate) fn hints(&mut self) -> Option<&mut dyn TakesHints> {
         if self.zombies.is_some() { Some(self) } else { None }
     }
@@ -131,13 +132,13 @@ impl<P: VictimPolicy> TakesHints for PageStore<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Where the page with this map entry lies, or [`UNMAPPED`].
+    /// Returns the ppn that a map entry names, or [`UNMAPPED`].
     #[inline(always)]
     pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
         if self.zombies.is_some() { unmarked(entry) } else { entry }
     }
 
-    /// Whether `page` is a zombie.
+    /// Returns `true` if `page` is a zombie.
     #[inline]
     pub(crate) fn is_zombie(&self, page: u32) -> bool {
         self.zombies.is_some() && is_marked(self.tables.map[page as usize])
@@ -207,7 +208,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Whether the counts say how many zombies there are.
+    /// Checks that the counts of zombies agree with the marks in the map.
     pub(super) fn audit_zombies(&self) -> Result<(), String> {
         let Some(counts) = &self.zombies else { return Ok(()) };
         let mut counted = vec![0u16; self.tables.geometry.blocks() as usize];

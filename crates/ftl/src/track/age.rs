@@ -1,4 +1,4 @@
-//! How old a block is: since when, on the clock of pages programmed.
+//! The age of a block, on the clock of pages programmed, and the event from which it counts.
 
 use crate::blocks::BlockId;
 use crate::table::bytes_of;
@@ -6,14 +6,14 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
 
-/// From which event a block's age counts.
+/// The event from which a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeBasis {
     /// Since it was closed, full of writes.
     LastWrite,
     /// Since one of its pages last became invalid.
     LastInvalidate,
-    /// The same, but at most since the last collection.
+    /// Since one of its pages last became invalid, but at most since the last collection.
     LastCollection,
 }
 
@@ -105,7 +105,7 @@ impl Ages {
         self.basis == AgeBasis::LastCollection && former != self.from
     }
 
-    /// Whether losing a page makes a block younger.
+    /// Returns `true` if losing a page makes a block younger.
     #[inline(always)]
     pub fn restart(&self) -> bool {
         self.basis != AgeBasis::LastWrite

@@ -32,8 +32,8 @@ const ROUNDING: f64 = 4e-15;
 pub struct Course {
     /// The score that picks compare.
     value: f64,
-    /// The same, the age not raised to 1: the polynomial is right for the future of a block whose
-    /// age is 1 or more, and not below it for any.
+    /// The score with the age not raised to 1: the polynomial is right for the future of a block
+    /// whose age is 1 or more, and not below it for any.
     floor: f64,
     slope: f64,
     curve: f64,
@@ -111,11 +111,11 @@ impl Course {
 
 /// A policy's data about the blocks, and its score made from them. The largest score is picked.
 pub trait Score: State + Send {
-    /// Whether [`Score::programmed`] is to be called.
+    /// `true` if the tree must call [`Score::programmed`].
     const FOLLOWS_PROGRAMS: bool = false;
 
-    /// Whether the score depends on zombies. A page that becomes one must not raise it, nor how it
-    /// grows.
+    /// `true` if the score depends on zombies. A page that becomes one must raise neither the score
+    /// nor its growth.
     const FOLLOWS_ZOMBIES: bool = false;
     /// Bytes that [`Score::start`] makes room for on a drive of this shape.
     fn bytes(&self, shape: &Geometry) -> u64 {
@@ -123,16 +123,16 @@ pub trait Score: State + Send {
         0
     }
 
-    /// Whether [`Score::heritage`] and [`Score::inherited`] are to be called.
+    /// `true` if the tree must call [`Score::heritage`] and [`Score::inherited`].
     const FOLLOWS_ORIGINS: bool = false;
 
-    /// As [`Tracker::heritage`].
+    /// Returns the heritage of a page, as [`Tracker::heritage`] does.
     fn heritage(&self, block: BlockId, copied: bool, time: u64) -> u64 {
         let _ = (block, copied, time);
         0
     }
 
-    /// As [`Tracker::inherited`]; the block is open.
+    /// Takes over a heritage, as [`Tracker::inherited`] does. The block is open.
     fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {
         let _ = (block, heritage, copied, time);
     }
@@ -159,13 +159,13 @@ pub trait Score: State + Send {
         let _ = (blocks, block, offset, time);
     }
 
-    /// The course of a block will be asked for soon: fetch its data. Any number may come.
+    /// Fetches the data of a block whose course will soon be asked for. Any number may come.
     #[inline(always)]
     fn fetch(&self, block: usize) {
         let _ = block;
     }
 
-    /// Whether a dead page may lower its block's score, or how it grows.
+    /// Returns `true` if a dead page may lower its block's score or its growth.
     #[inline(always)]
     fn falls(&self) -> bool {
         false
@@ -207,7 +207,7 @@ pub trait Score: State + Send {
 pub struct Kinetic<S> {
     score: S,
     closed: Vec<u64>,
-    /// From groups of blocks up to the root.
+    /// The levels of the tree, from groups of blocks up to the root.
     levels: Vec<Vec<Node>>,
     offset_bits: u32,
 }
@@ -239,8 +239,9 @@ impl Node {
         Self { winner, until, slope: course.slope, base }
     }
 
-    /// Whether a block on this course stays behind the winner as long as the node holds: a look at
-    /// the node alone. Courses only rise, and their slopes, but where a dead page outdates the node.
+    /// Returns `true` if a block on this course stays behind the winner as long as the node holds, by
+    /// a look at the node alone. Courses only rise, and their slopes, but where a dead page outdates
+    /// the node.
     #[inline(always)]
     fn leaves_behind(&self, course: &Course, now: u64) -> bool {
         let line = |clock: f64| self.slope * clock * (1.0 - ROUNDING) + self.base;
@@ -284,7 +285,7 @@ impl<S: Score> Kinetic<S> {
         (root.winner != NONE).then_some(root.winner)
     }
 
-    /// The same by a look at every block: the tree must agree with it.
+    /// Finds the best candidate by a look at every block: the tree must agree with it.
     pub fn scan(&self, blocks: &BlockTable) -> Option<BlockId> {
         let best = self.best_of(blocks, 0..blocks.len(), blocks.clock());
         best.map(|(block, _)| block)
@@ -295,7 +296,7 @@ impl<S: Score> Kinetic<S> {
         self.score.course(blocks, block, self.closed[block as usize], now)
     }
 
-    /// Whether block `a` goes before `b`, with these scores.
+    /// Returns `true` if block `a` goes before `b`, with these scores.
     #[inline(always)]
     fn before(&self, blocks: &BlockTable, a: (BlockId, f64), b: (BlockId, f64)) -> bool {
         let key = |block: BlockId| {

@@ -11,8 +11,8 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::state;
 
-/// Which of several candidates with equally few valid pages is first. It matters: with 1% of the
-/// pages taking 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
+/// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
+/// 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The one that lost a page last, as a list of blocks a count gives that pushes and pops at
@@ -48,7 +48,7 @@ pub trait Rank: Send + 'static {
     /// Low bits of a rank that the tree's bound ignores: fewer distinct ranks are cheaper.
     const FINE_BITS: u32 = 0;
 
-    /// Whether the rank depends on zombies.
+    /// `true` if the rank depends on zombies.
     const FOLLOWS_ZOMBIES: bool = false;
 
     /// The rank of a block of `pages_per_block` pages of which so many are valid, and so many of
@@ -118,8 +118,8 @@ pub struct Least<R = Valid> {
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     leaves: Vec<u64>,
-    /// Each level the least of every `FAN` keys of the one below; the last, which may be the first,
-    /// has one node in use.
+    /// The levels above: each has the least of every `FAN` keys of the one below. The last, which
+    /// may be the first, has one node in use.
     upper: Vec<Vec<u64>>,
     rank: PhantomData<R>,
 }
@@ -139,7 +139,8 @@ impl<R: Rank> Least<R> {
         Self { bound: 0, renew_in: Some(blocks.len() as usize), ..Self::unbounded(blocks, ties) }
     }
 
-    /// The same with every block that takes part in the tree: for small parts of the drive.
+    /// The tree without a bound, for small parts of the drive: every block that takes part is in
+    /// it.
     pub(super) fn unbounded(blocks: &BlockTable, ties: Ties) -> Self {
         let mut levels = Self::levels(blocks.len()).map(|size| vec![u64::MAX; size]);
         let leaves = levels.next().unwrap_or_default();
@@ -186,7 +187,7 @@ impl<R: Rank> Least<R> {
         found.map(|(block, _)| block as BlockId)
     }
 
-    /// Whether `block` takes part.
+    /// Returns `true` if `block` takes part.
     #[inline(always)]
     pub(super) fn holds(&self, block: BlockId) -> bool {
         self.tie[block as usize] != ABSENT
@@ -210,7 +211,8 @@ impl<R: Rank> Least<R> {
         }
     }
 
-    /// Those of `lost` that take part have lost a page each. `ALL`: every candidate takes part.
+    /// Counts a lost page of each block of `lost` that takes part. `ALL`: every candidate takes
+    /// part.
     pub(super) fn decrement_members<const ALL: bool>(
         &mut self,
         blocks: &BlockTable,
@@ -360,7 +362,7 @@ impl<R: Rank> Least<R> {
         })
     }
 
-    /// Whether every node is the least of its children, and the tree not empty without reason.
+    /// Checks that every node is the least of its children, and the tree not empty without reason.
     pub(super) fn audit_nodes(&self, blocks: &BlockTable) -> Result<(), String> {
         if self.is_empty() && (0..blocks.len()).any(|block| self.holds(block)) {
             return Err("the tree is empty though blocks take part".to_string());

@@ -24,7 +24,7 @@ use crate::blocks::{BlockId, BlockTable};
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 pub trait Tracker: State + Send {
-    /// Whether [`Tracker::pages_lost`] is to be called: the hot path costs nothing otherwise.
+    /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 
     /// Pages died in these blocks, in this order, a block once for every page. The table holds
@@ -33,7 +33,7 @@ pub trait Tracker: State + Send {
         let _ = (blocks, lost);
     }
 
-    /// Whether [`Tracker::pages_died`] is to be called.
+    /// `true` if the engine must call [`Tracker::pages_died`].
     const FOLLOWS_DEATHS: bool = false;
 
     /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
@@ -43,7 +43,7 @@ pub trait Tracker: State + Send {
         let _ = (blocks, old, since);
     }
 
-    /// Whether [`Tracker::pages_programmed`] is to be called.
+    /// `true` if the engine must call [`Tracker::pages_programmed`].
     const FOLLOWS_PROGRAMS: bool = false;
 
     /// `count` pages of one block were programmed, from ppn `first` on; the last of them now.
@@ -51,11 +51,11 @@ pub trait Tracker: State + Send {
         let _ = (blocks, first, count);
     }
 
-    /// Whether [`Tracker::heritage`] is asked for and [`Tracker::inherited`] called.
+    /// `true` if the engine must ask for [`Tracker::heritage`] and call [`Tracker::inherited`].
     const FOLLOWS_ORIGINS: bool = false;
 
-    /// What the page at `ppn` hands on when the clock is `time` to the page that takes its place: a
-    /// copy of it if `copied`, new data of the host otherwise.
+    /// Returns the heritage that the page at `ppn` leaves, when the clock is `time`, to the page that
+    /// takes its place: a copy of it if `copied`, new data of the host otherwise.
     fn heritage(&self, ppn: u32, copied: bool, time: u64) -> u64 {
         let _ = (ppn, copied, time);
         0
@@ -68,8 +68,8 @@ pub trait Tracker: State + Send {
         let _ = (ppn, heritage, copied, time);
     }
 
-    /// Whether [`Tracker::zombie_marked`] and [`Tracker::zombie_revived`] are to be called, and
-    /// zombies kept at all.
+    /// `true` if the engine must keep zombies, and call [`Tracker::zombie_marked`] and
+    /// [`Tracker::zombie_revived`].
     const FOLLOWS_ZOMBIES: bool = false;
 
     /// A page of a candidate has become a zombie; the table counts it.
@@ -98,7 +98,7 @@ pub trait Tracker: State + Send {
         let _ = (blocks, block);
     }
 
-    /// Whether the kept data agree with the table; the text names a difference.
+    /// Checks that the kept data agree with the table; the text names a difference.
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let _ = blocks;
         Ok(())

@@ -38,7 +38,7 @@ impl Order {
         bytes_of::<(BlockId, BlockId)>(blocks as usize)
     }
 
-    /// Whether every block that it names is one.
+    /// Checks that every block that the order names exists.
     fn check(&self) -> Result<(), Fault> {
         let blocks = self.links.len();
         let is_block = |block: BlockId| block == NONE || (block as usize) < blocks;
@@ -90,7 +90,7 @@ impl Order {
 
     /// The blocks from the first to the last.
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
-        // No more steps than there are blocks, so that an audit of a broken list comes to an end.
+        // No more steps than there are blocks, so that an audit of a broken list ends.
         std::iter::successors(self.first(), |&block| self.after(block)).take(self.links.len())
     }
 }

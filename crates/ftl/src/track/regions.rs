@@ -8,7 +8,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
 
-/// Whether it is the cold one.
+/// The region of a block: `true` for the cold one.
 pub type Region = bool;
 
 /// A block is cold if the page programmed last on it is a copy.
@@ -16,7 +16,7 @@ pub type Region = bool;
 pub struct Regions {
     normal: Least,
     cold: Least,
-    /// Whether the page programmed last on each block is a copy.
+    /// For each block, `true` if the page programmed last on it is a copy.
     copied: Vec<bool>,
     offset_bits: u32,
 }

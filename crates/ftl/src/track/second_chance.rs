@@ -56,7 +56,7 @@ impl SecondChance {
         Order::bytes(shape.blocks())
     }
 
-    /// Whether every block that it names is in the order.
+    /// Checks that the block at the hand and the victim found are in the order.
     fn check(&self) -> Result<(), Fault> {
         let mut names = self.hand.into_iter().chain(self.found);
         if names.all(|block| self.order.iter().any(|queued| queued == block)) {

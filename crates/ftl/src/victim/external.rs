@@ -14,8 +14,8 @@ use flashgc_base::spec::{Param, Params, SpecError};
 /// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
 pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;
 
-/// Makes the function of one plane, whose block table it is told of: it stays where it is for as long
-/// as the plane lives, and [`BlockTable::lend`] keeps it longer.
+/// Makes the function of one plane from its block table. The table stays where it is for as long as
+/// the plane lives, and [`BlockTable::lend`] keeps it longer.
 pub type MakePick = Arc<dyn Fn(&mut BlockTable) -> Result<ExternalPick, FtlError> + Send + Sync>;
 
 /// See the module's text.
@@ -44,7 +44,7 @@ impl VictimPolicy for External {
     type Tracker = ();
     const NAME: &'static str = "external";
     const PARAMS: &'static [Param] = &[];
-    /// What a function from outside does is not known.
+    /// Nobody knows what a function from outside does, so it counts as one that draws.
     const DRAWS: bool = true;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

@@ -71,7 +71,7 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The parameters it takes.
     const PARAMS: &'static [Param];
 
-    /// Whether it draws random numbers. If not, it decides the same for every seed.
+    /// `true` if it draws random numbers. If not, it decides alike for every seed.
     const DRAWS: bool;
 
     /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.

@@ -19,12 +19,12 @@ pub struct NaiveDftl {
     stored: BTreeMap<u32, (usize, usize)>,
     /// Pages as collections copy them.
     heard: Rc<RefCell<Vec<u32>>>,
-    /// Those of them that are not cached and not yet in the map on flash.
+    /// The heard pages that are not cached and not yet in the map on flash.
     moved: Vec<u32>,
 }
 
 impl NaiveDftl {
-    /// On a drive that holds `pages` pages and their map.
+    /// A map over `flash`, a drive that holds `pages` pages and their map.
     pub fn new(mut flash: Reference, pages: u32, per_page: u32, capacity: usize) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let copies = heard.clone();
@@ -139,8 +139,8 @@ impl NaiveDftl {
         self.settle(pick);
     }
 
-    /// Where a controller that has lost nothing finds `page`: in memory if its entry is there and
-    /// was changed, else by the map on flash.
+    /// The place where a controller that has lost nothing finds `page`: in memory if its entry is
+    /// there and was changed, else by the map on flash.
     pub fn found(&mut self, page: u32) -> Option<(usize, usize)> {
         match self.entry(page) {
             Some((_, true)) => self.flash.map.get(&page).copied(),

@@ -3,7 +3,7 @@
 
 use flashgc_ftl::{FtlError, TakesHints};
 
-/// What `hints()` of a layer or a map returns, taken as a host takes it.
+/// The result of `hints()` of a layer or a map, taken as a host takes it.
 pub trait Hinting {
     fn hint(self, pages: &[u32]) -> Result<(), FtlError>;
     fn cancel(self, pages: &[u32]) -> Result<(), FtlError>;

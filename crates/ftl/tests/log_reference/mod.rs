@@ -20,7 +20,7 @@ pub struct Naive {
     pub by_use: bool,
     pub log_only: bool,
     pub strict: bool,
-    /// Of the blocks in the pool the least worn one is taken, and of those the one that came first.
+    /// `true` if the pool gives the least worn block, and of several the one that came first.
     pub by_wear: bool,
     pub scheme: String,
     pub window: usize,
@@ -29,14 +29,14 @@ pub struct Naive {
     most: usize,
     blocks: Vec<Vec<Slot>>,
     pool: VecDeque<usize>,
-    /// How often each block was erased.
+    /// The number of erases of each block.
     worn: Vec<u32>,
     data: BTreeMap<u32, usize>,
     /// Log blocks, the first to merge first: FAST's random ones, or BAST's.
     logs: Vec<usize>,
     /// FAST's sequential log block and its logical block.
     one: Option<(usize, u32)>,
-    /// Where the current copy of each page is.
+    /// The place of the current copy of each page.
     pub places: BTreeMap<u32, (usize, usize)>,
     pub erases: u64,
     pub copies: u64,

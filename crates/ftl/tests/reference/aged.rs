@@ -11,17 +11,16 @@ struct Past {
     closed: u64,
     erases: u64,
     erased: u64,
-    /// Of the present contents: when each page was programmed; 0 for the first contents.
+    /// The time at which each page of the present contents was programmed; 0 for the first contents.
     programmed: Vec<u64>,
-    /// Of the present contents: the pages that became invalid, and when.
+    /// The pages of the present contents that became invalid, and the times.
     lost: Vec<(usize, u64)>,
     last_lost: u64,
     /// The clock at the last collection of any block.
     last_collection: u64,
     /// At every erase: the clock, and the valid pages.
     history: Vec<(u64, usize)>,
-    /// Of the present contents: when each page was written the last time but one, as far as that is
-    /// known.
+    /// The time of the last write but one of each page of the present contents, as far as it is known.
     up2: Vec<u64>,
     /// The mean of those of the contents before.
     left: u64,

@@ -24,7 +24,7 @@ pub enum Frontier {
     Double,
     Compact,
     Pool(usize),
-    /// As a pool, but copies go where the host writes.
+    /// A pool, but copies go where the host writes.
     Mixed(usize),
 }
 
@@ -53,7 +53,7 @@ pub struct Reference {
     pub frontier: Frontier,
     pub programs: u64,
     pub victims: Vec<(usize, usize)>,
-    /// When each block last lost a page or was closed, in events.
+    /// The event at which each block last lost a page or was closed.
     pub touched: Vec<u64>,
     pub events: u64,
     /// The events of blocks, each with the number of programs since the first contents.
@@ -79,7 +79,7 @@ pub enum Event {
     Erased(usize, usize),
 }
 
-/// What a programmed page takes the place of.
+/// The page or data that a programmed page replaces.
 #[derive(Clone, Copy)]
 pub enum Origin {
     /// Data of the same page on a block, which the host writes anew; nothing if it had none.
@@ -107,7 +107,7 @@ pub struct Levelling {
     pub interval: u32,
     /// Erases of the policy's victims since the last look.
     pub since: u32,
-    /// Where cold data go.
+    /// The block that cold data go to.
     pub block: Option<usize>,
     pub collections: u64,
     pub copies: u64,
@@ -115,7 +115,7 @@ pub struct Levelling {
 
 /// The view of a pick.
 pub struct View<'a> {
-    /// In closing order.
+    /// The candidates in closing order.
     pub candidates: Vec<usize>,
     /// Valid pages of every block.
     pub counts: Vec<usize>,
@@ -188,7 +188,7 @@ impl Reference {
         self.write_in(page, None, pick);
     }
 
-    /// The same, as data of a stream.
+    /// Writes `page` as data of a stream.
     pub fn write_in(&mut self, page: u32, stream: Option<u8>, pick: Pick) {
         self.write_page(page, stream, pick);
         if !self.life.over {
@@ -349,7 +349,7 @@ impl Reference {
         levelling.copies += copies;
     }
 
-    /// Whether `victim` has just been erased for the last time.
+    /// Retires `victim` if its last erase has just been done. Returns `true` if so.
     fn wears_out(&mut self, victim: usize) -> bool {
         let life = &mut self.life;
         let worn = life.limits.get(victim).is_some_and(|&limit| self.erases[victim] == limit);

@@ -1,4 +1,4 @@
-//! What first-in, first-out cleaning does to data, by the age at which a block is cleaned.
+//! The effect of first-in, first-out cleaning on data, by the age at which a block is cleaned.
 //!
 //! A page of which a write hits one in v, on average, between its writing and its cleaning, is
 //! still valid with the chance exp(-v). The functions here are written so that they lose no digits

@@ -122,7 +122,7 @@ impl Classes {
         Ok(Self(classes.map(|(&pages, sum)| Class { pages, writes: sum / total }).collect()))
     }
 
-    /// Whether all pages are written equally often.
+    /// Returns `true` if all pages are written equally often.
     pub fn is_uniform(&self) -> bool {
         self.0.iter().all(|class| (class.rate() - 1.0).abs() < 1e-12)
     }

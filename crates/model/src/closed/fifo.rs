@@ -23,12 +23,12 @@ use super::classes::{Class, Classes};
 use super::levels;
 use crate::{Drive, ModelError};
 
-/// What a closed form says.
+/// The answer of a closed form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
     /// Page programs a host write.
     pub write_amplification: f64,
-    /// What is left of the model's equation, relative.
+    /// The relative residual of the model's equation.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b; where the model says.
     pub valid: Option<Vec<f64>>,
@@ -103,7 +103,7 @@ pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelErro
 /// Far from the root a step halves the distance at least.
 const MOST_STEPS: u32 = 2000;
 
-/// What is left of the equation for v, relative to alpha - 1.
+/// Returns the residual of the equation for v, relative to alpha - 1.
 pub(crate) fn residual(classes: &[Class], excess: f64, v: f64) -> f64 {
     let sum: f64 = classes.iter().map(|class| class.pages * psi(class.rate() * v)).sum();
     (sum / excess - 1.0).abs()

@@ -35,7 +35,7 @@ pub struct Greedy {
 }
 
 impl Greedy {
-    /// For `pages_per_block` pages a block, at least 1.
+    /// The tables of greedy for `pages_per_block` pages a block, at least 1.
     pub fn new(pages_per_block: u32) -> Self {
         let b = pages_per_block as usize;
         let (mut harmonic, mut lost) = (vec![0.0; b + 1], vec![0.0; b + 1]);

@@ -51,7 +51,7 @@ pub struct Pool {
 pub struct Separation {
     /// Page programs a host write, of all classes together.
     pub write_amplification: f64,
-    /// What is left of sum f_k alpha_k = alpha, relative to alpha - 1.
+    /// The residual of sum f_k alpha_k = alpha, relative to alpha - 1.
     pub residual: f64,
     /// The pools, in the order of the classes.
     pub pools: Vec<Pool>,
@@ -115,10 +115,10 @@ impl Pools {
         self.classes.iter().zip(excesses).map(|((class, _), excess)| class.pages * excess).sum()
     }
 
-    /// For greedy, whose gain falls in steps. A unit of alpha has a price, what it must gain, at
-    /// which every class takes as many whole steps as gain it. Prices are halved between one at
-    /// which too much is taken and one at which too little, until one step is left, of which a part
-    /// is taken.
+    /// Divides the spare space for greedy, whose gain falls in steps. A unit of alpha has a price,
+    /// what it must gain, at which every class takes as many whole steps as gain it. Prices are
+    /// halved between one at which too much is taken and one at which too little, until one step is
+    /// left, of which a part is taken.
     fn divide_in_steps(&self, total: f64) -> Vec<f64> {
         let taken = |log_price: f64| -> Vec<usize> {
             let level = |(class, log_rate): &(Class, f64)| {
@@ -159,7 +159,8 @@ impl Pools {
         little
     }
 
-    /// For a cleaner whose gain falls smoothly: the price at which all spare space is taken.
+    /// Divides the spare space for a cleaner whose gain falls smoothly, by the price at which all of
+    /// it is taken.
     fn divide_smoothly(&self, total: f64) -> Result<Vec<f64>, ModelError> {
         let (k, more) = match self.cleaner {
             // The slope of FIFO(k alpha) / k at alpha is FIFO's at k alpha.
@@ -214,7 +215,7 @@ impl Pools {
 
 /// The logarithm of a gain that is none.
 const LOWEST_PRICE: f64 = -700.0;
-/// What is left of all spare space by rounding alone.
+/// The share of all spare space that rounding alone may leave over.
 const ROUNDING: f64 = 1e-12;
 
 /// The v at which first-in, first-out cleaning gains exp(`gain`) a unit of alpha.

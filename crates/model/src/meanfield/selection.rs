@@ -1,4 +1,4 @@
-//! Which block a collection takes, as the mean field sees it: by its count of valid pages alone.
+//! The choice of a collection's block, as the mean field sees it: by the count of valid pages alone.
 //!
 //! Let q be the share of blocks with at most i valid pages. The chance that a collection takes one
 //! of them is a function H of q and of nothing else:
@@ -21,7 +21,7 @@ pub const MOST_CHOICES: u32 = 10_000;
 /// Most blocks that the memory stores.
 pub const MOST_STORED: u32 = 1_000;
 
-/// Among blocks that greedy could take, which one it takes.
+/// The choice of greedy among the blocks that it could take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// Any of them: what d choices become for d to infinity.
@@ -42,7 +42,7 @@ pub enum Selection {
     },
     /// A block with the fewest valid pages.
     Greedy {
-        /// Which of them. Where all pages are alike it makes no difference.
+        /// The choice among equals. Where all pages are alike it makes no difference.
         ties: Ties,
     },
 }

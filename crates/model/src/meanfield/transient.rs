@@ -1,4 +1,4 @@
-//! How write amplification goes from an initial state to the steady one, under uniform random
+//! The course of write amplification from an initial state to the steady one, under uniform random
 //! writes and d choices with memory.
 //!
 //! The drift of [`drift`](super::drift) is integrated over drive writes h (host writes over logical
@@ -30,7 +30,7 @@ pub enum Initial {
     Shares(Vec<f64>),
 }
 
-/// Where a drive is after so many writes.
+/// The state of a drive after some number of host writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// Host writes so far over logical pages.

@@ -54,8 +54,8 @@ pub(super) fn two_classes(
     Ok(hot_cold::solve(&query.drive()?, selection, query.frontier, &data)?.into())
 }
 
-/// How a drive gets from the state `initial` to the steady one: `points` + 1 moments of
-/// `drive_writes`.
+/// Returns the course of a drive from the state `initial` to the steady one: `points` + 1 moments
+/// over `drive_writes`.
 ///
 /// # Errors
 /// Another workload than uniform writes, and those of [`transient::evolve`].

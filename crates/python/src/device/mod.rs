@@ -99,7 +99,7 @@ fn describe(settings: &Settings) -> PyResult<String> {
     }))
 }
 
-/// What decides: the options of a run with the same decisions, by their keys.
+/// Returns the options of a run with the same decisions, by their keys.
 fn policies(settings: &Settings) -> Value {
     let layout = &settings.layout;
     json!({
@@ -139,8 +139,8 @@ pub(crate) fn device_repeat(
     py.detach(repeat).map_err(|error| failed(&path, &error))
 }
 
-/// What the file at `path` says it was made from, as JSON: the configuration, and the names of the
-/// policies in Python that opening it takes. It may be open elsewhere; `held` is open here.
+/// Returns the configuration that the file at `path` was made from, and the names of the policies in Python
+/// that opening it takes, as JSON. The file may be open elsewhere; `held` is open here.
 #[pyfunction]
 #[pyo3(signature = (path, held=None))]
 pub(crate) fn device_configuration(

@@ -38,7 +38,7 @@ pub(crate) struct StoredDrive {
     open: Mutex<Option<Open>>,
 }
 
-/// The policies of a drive that are written in Python; what they raise comes to `raised`.
+/// The policies of a drive that are written in Python; their exceptions go to `raised`.
 pub(super) fn outside(written: Option<Written<'_>>, raised: &Raised) -> PyResult<Outside> {
     let loaded = written.map(|written| loaded(written, raised)).transpose()?.unwrap_or_default();
     let victim = loaded.victim.map(|(_, make)| make);
@@ -149,7 +149,7 @@ impl StoredDrive {
         lock(&self.shown.serving).push(words);
     }
 
-    /// Whether somebody asked for the end through the control socket.
+    /// `True` if somebody asked for the end through the control socket.
     #[getter]
     fn stopping(&self) -> bool {
         self.shown.stopping.load(Ordering::SeqCst)
@@ -173,7 +173,7 @@ impl StoredDrive {
         self.call(py, Command::Trim { at, bytes, fua: false }).map(drop)
     }
 
-    /// All that was completed before is durable when this returns.
+    /// Makes all that was completed before durable, and returns then.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Command::Flush).map(drop)
     }
@@ -457,7 +457,7 @@ impl StoredDrive {
         if open.is_some() { Ok(open) } else { Err(closed()) }
     }
 
-    /// What went wrong: what a policy raised comes first.
+    /// Returns the exception of a failure: the one that a policy raised, if there is one.
     fn raise(&self, failure: Failure) -> PyErr {
         lock(&self.raised).take().unwrap_or_else(|| match failure {
             Failure::Stopped => closed(),

@@ -17,12 +17,12 @@ use super::shown::latency;
 use crate::errors;
 use crate::policy::lock;
 
-/// The clock as it was asked for.
+/// The clock of a drive that answers at simulated times, and its first state.
 pub(super) struct Clock {
     config: RunConfig,
-    /// How much slower than the clock of the wall.
+    /// The factor by which it is slower than the wall clock.
     pub(super) slower: f64,
-    /// How often the data are written anew before it starts.
+    /// The number of times that the data are written anew before it starts.
     aged: f64,
 }
 
@@ -77,9 +77,9 @@ pub(super) type Slowest = Arc<Mutex<Vec<Worst>>>;
 pub(super) struct Timed {
     live: Live,
     done: Vec<Done>,
-    /// For others to read, while the drive goes on.
+    /// The slowest requests, for others to read while the drive goes on.
     slowest: Slowest,
-    /// How often one of them had changed when they were put there.
+    /// The number of changes of the slowest requests when they were put there.
     changes: u64,
 }
 
@@ -125,7 +125,7 @@ impl Simulated for Timed {
     }
 }
 
-/// The same request with the latest operations of its die alone: the drive's state is asked for often, and
+/// Returns `worst` with the latest operations of its die alone: the drive's state is asked for often, and
 /// answers wait while this is done.
 fn cut(worst: &Worst) -> Worst {
     let many = worst.operations.len().saturating_sub(MOST_SHOWN);

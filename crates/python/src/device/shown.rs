@@ -1,4 +1,5 @@
-//! What is seen of a drive: its state with the names of the standards, its blocks, its recordings.
+//! The parts of a drive that others see: its state with the names of the standards, its blocks, its
+//! recordings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::pace;
 use crate::policy::lock;
 
-/// What can be seen of a drive, from this process and through its control socket.
+/// The parts of a drive that can be seen, from this process and through its control socket.
 pub(super) struct Shown {
     pub(super) path: PathBuf,
     pub(super) queue: Queue,
@@ -32,7 +33,7 @@ pub(super) struct Shown {
     pub(super) clock: Value,
     /// The slowest requests of that drive.
     pub(super) slowest: pace::Slowest,
-    /// Somebody asked for the end.
+    /// `true` if somebody asked for the end.
     pub(super) stopping: AtomicBool,
 }
 

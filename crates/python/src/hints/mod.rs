@@ -1,4 +1,4 @@
-//! What living software will soon overwrite, from Python.
+//! Hints of living software on what it will soon overwrite, from Python.
 
 mod page_cache;
 mod postgres;

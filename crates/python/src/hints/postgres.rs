@@ -18,7 +18,7 @@ type Block = (u32, u32, u32, u32, u32);
 /// Pages: runs of first and count.
 type Runs = Vec<(u64, u64)>;
 
-/// What a PostgreSQL server will soon write, from its log.
+/// The pages that a PostgreSQL server will soon write, from its log.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct PostgresFollower {
     follower: Mutex<Follower>,
@@ -39,7 +39,7 @@ impl PostgresFollower {
         lock(&self.follower).restart(start);
     }
 
-    /// Where the next bytes of the log must come from.
+    /// The place in the log that the next bytes must come from.
     fn next(&self) -> u64 {
         lock(&self.follower).next()
     }
@@ -50,7 +50,7 @@ impl PostgresFollower {
         fed.map_err(|error| DriveError::new_err(error.to_string()))
     }
 
-    /// These blocks are dirty in the server's memory.
+    /// Notes that these blocks are dirty in the server's memory.
     fn dirty(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<()> {
         let blocks = parsed(&blocks)?;
         py.detach(|| {
@@ -68,7 +68,8 @@ impl PostgresFollower {
         (changes.dirtied, changes.cancelled)
     }
 
-    /// Of each block, its pages (none: it has no place on the device) and whether it is known as dirty.
+    /// Returns the pages of each block, none if it has no place on the device, and whether it is known
+    /// as dirty.
     fn knows(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<Vec<(Runs, bool)>> {
         let blocks = parsed(&blocks)?;
         let known = py.detach(|| {
@@ -83,7 +84,7 @@ impl PostgresFollower {
         Ok(known)
     }
 
-    /// What was met so far, as JSON.
+    /// The counts so far, as JSON.
     fn counts(&self) -> String {
         let follower = lock(&self.follower);
         let Counts {

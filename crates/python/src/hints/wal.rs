@@ -68,7 +68,7 @@ fn reference(block: &BlockReference) -> (u32, u32, u32, &'static str, u32, bool,
     (tablespace, database, number, fork.name(), block, will_init, image)
 }
 
-/// What a record says beside its blocks: a word, and what belongs to it.
+/// Returns the meaning of a record beside its blocks: a word, and the values that belong to it.
 fn said<'py>(py: Python<'py>, what: What<'_>) -> PyResult<Bound<'py, PyAny>> {
     let numbers = |one: Relation| (one.tablespace, one.database, one.number);
     match what {

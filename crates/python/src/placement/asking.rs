@@ -1,4 +1,5 @@
-//! How a placement in Python is asked for the class of a page, and what is said of answers that are none.
+//! Questions to a placement in Python for the class of a page, and the errors of answers that are no
+//! class.
 
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Now};
@@ -11,7 +12,7 @@ use super::verbs::{Verb, call};
 use super::{place, shown};
 use crate::errors::PolicyError;
 
-/// How the class of a page is found.
+/// The source of the class of a page.
 pub(super) enum Question {
     Verb(Verb),
     Table(Table),
@@ -101,7 +102,7 @@ impl Rule {
             first()
         })
     }
-    /// What `verb` answers when it is asked about `page`, and whether that may be.
+    /// Asks `verb` for the class of `page`, and checks the answer by `may_be`.
     #[inline]
     fn class<const N: usize>(
         &self,
@@ -123,7 +124,7 @@ impl Rule {
         }
     }
 
-    /// What is said of an answer that is no class.
+    /// Makes the error of an answer that is no class.
     #[cold]
     fn wrong(&self, verb: &Verb, page: u32, answer: &Bound<'_, PyAny>) -> PyErr {
         let py = answer.py();
@@ -133,7 +134,7 @@ impl Rule {
         self.no_class(&asked, &shown(answer), answer.extract().ok())
     }
 
-    /// What is said of `found`, the answer of what was `asked`, where it is no class or may not be.
+    /// Makes the error of `found`, the answer to what was `asked`, where it is no class or may not be.
     fn no_class(&self, asked: &str, found: &str, number: Option<usize>) -> PyErr {
         let last = self.takes_copies.len() - 1;
         PolicyError::new_err(match number {

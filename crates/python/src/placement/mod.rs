@@ -19,8 +19,8 @@ use crate::errors::PolicyError;
 use crate::policy::{Raised, own, store};
 use rule::Rule;
 
-/// What is known of the placement `rule` before there is a drive; every drive gets a copy of it, or an
-/// object of its own if it is a class. `raised` keeps what it raises.
+/// Returns the placement `rule`, as far as it is known before there is a drive. Every drive gets a
+/// copy of it, or an object of its own if it is a class. `raised` keeps what it raises.
 ///
 /// # Errors
 /// What it raises; no classes, or none that takes copies.
@@ -55,7 +55,7 @@ pub(crate) fn external(
     Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, make: Arc::new(make) })
 }
 
-/// Of each class of the placement, whether it takes copies.
+/// Returns for each class of the placement `true` if it takes copies.
 fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
     let py = object.py();
     let most = ExternalPlacement::MOST_CLASSES;
@@ -85,7 +85,8 @@ fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
     }
 }
 
-/// Where `thing`, a method or an object, is defined, with a colon; empty where nobody knows.
+/// Returns the place where `thing`, a method or an object, is defined, with a colon; empty where
+/// nobody knows.
 fn place(thing: &Bound<'_, PyAny>) -> String {
     let found = || {
         let faults = thing.py().import("flashgc._faults")?;

@@ -31,7 +31,7 @@ pub(super) struct Rule {
     pub(super) copied: Option<Verb>,
     pub(super) opened: Option<Verb>,
     pub(super) collected: Option<Verb>,
-    /// What is told of many pages at once; `None` if every page is told of at once.
+    /// The events that wait until many pages are told at once; `None` if every page is told at once.
     pub(super) untold: Option<RefCell<Untold>>,
     pub(super) takes_copies: Vec<bool>,
     pub(super) asks_for_zombies: bool,
@@ -41,7 +41,7 @@ pub(super) struct Rule {
     /// The page of the last question on a host write and its answer, until something happens: a question
     /// that is asked twice has one answer.
     pub(super) asked: Cell<Option<(u32, Class)>>,
-    /// What it raised first; from then on it is not called.
+    /// The first exception that it raised, in words. From then on it is not called.
     pub(super) failed: OnceCell<String>,
     pub(super) raised: Raised,
 }

@@ -82,7 +82,7 @@ impl Table {
         unsafe { AtomicU8::from_ptr(start.offset(offset)).load(Ordering::Relaxed) }
     }
 
-    /// Whether it is what `owner` still has.
+    /// Checks that `owner` still has the array that is read.
     ///
     /// # Errors
     /// It has something else.

@@ -1,4 +1,4 @@
-//! How a placement in Python is told what happened: of each page at once, or of many later.
+//! Reports to a placement in Python of what happened: of each page at once, or of many later.
 
 use flashgc_ftl::placement::{Class, Now};
 use pyo3::ffi;
@@ -9,8 +9,8 @@ use super::untold::What;
 use super::verbs::{Verb, call};
 
 impl Rule {
-    /// Notes what happened to `page` if it is told later, and tells of all where it is due. Whether it
-    /// is told later.
+    /// Notes what happened to `page` if it is told later, and tells of all where it is due. Returns
+    /// `true` if it is told later.
     #[inline]
     pub(super) fn waits(
         &mut self,
@@ -76,7 +76,7 @@ impl Rule {
         });
     }
 
-    /// Whether the arrays that are read are still those that it has.
+    /// Checks that the arrays that are read are still those of the object.
     #[inline]
     fn has_its_arrays(&self, py: Python<'_>) -> PyResult<()> {
         for table in [self.host.table(), self.copy.table()].into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! What a placement in Python is told of many pages at once: what has happened waits here until so many
-//! host writes are full.
+//! Events that a placement in Python hears of many pages at once: they wait here until so many host
+//! writes are full.
 
 use flashgc_ftl::placement::{Class, Now};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::errors::PolicyError;
 /// Stands for no class in arrays: there are fewer classes.
 const NO_CLASS: Class = Class::MAX;
 
-/// What happened to pages, by the verb that tells it.
+/// The kind of an event of a page, by the verb that tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Holds,
@@ -21,7 +21,7 @@ pub(super) enum What {
     Copied,
 }
 
-/// The same thing that happened to one page after another.
+/// Events of one kind, of one page after another.
 pub(super) struct Run {
     pub(super) what: What,
     /// The numbers of the pages, 4 bytes each.
@@ -32,7 +32,7 @@ pub(super) struct Run {
     pub(super) now: Now,
 }
 
-/// What has happened and was not told yet, in its order.
+/// The events that the placement has not heard of yet, in their order.
 pub(super) struct Untold {
     /// Host writes from one telling to the next.
     every: u64,
@@ -45,7 +45,8 @@ impl Untold {
     /// Most host writes that wait: their numbers fill 100 MB.
     const MOST: u64 = 1 << 24;
 
-    /// As `owner` says in `every`; `None` if it wants to be told at once.
+    /// Reads from `owner.every` how many host writes wait; `None` if `owner` wants to be told at
+    /// once.
     ///
     /// # Errors
     /// A number that there cannot be.
@@ -88,7 +89,7 @@ impl Untold {
         }
     }
 
-    /// Whether the host write at `now` fills the number of them.
+    /// Returns `true` if the host write at `now` is the one at which all that waits is told.
     #[inline]
     pub(super) fn is_full(&mut self, now: Now) -> bool {
         let every = self.every;
@@ -99,13 +100,13 @@ impl Untold {
         now.host >= next
     }
 
-    /// Whether the first contents of the drive are still to be told.
+    /// Returns `true` if the first contents of the drive are still to be told.
     #[inline]
     pub(super) fn begins(&self) -> bool {
         self.runs.first().is_some_and(|run| run.what == What::Holds)
     }
 
-    /// All that waits, which is told then.
+    /// Takes all that waits, to be told now.
     pub(super) fn take(&mut self) -> Vec<Run> {
         std::mem::take(&mut self.runs)
     }

@@ -64,7 +64,7 @@ pub(super) fn call<'py, const N: usize>(
 
 #[cfg(not(windows))]
 unsafe extern "C" {
-    /// Of the stable ABI from 3.12 on, and in 3.11 with the same signature.
+    /// Calls `callable`. In the stable ABI from 3.12 on, and in 3.11 with the same signature.
     fn PyObject_Vectorcall(
         callable: *mut ffi::PyObject,
         arguments: *const *mut ffi::PyObject,
@@ -92,7 +92,7 @@ unsafe fn vectorcall(
     }
 }
 
-/// The same through a tuple: the library of the stable ABI has no other call in 3.11.
+/// Calls `callable` through a tuple: the library of the stable ABI has no other call in 3.11.
 ///
 /// # Safety
 /// All are alive, and the interpreter is attached.

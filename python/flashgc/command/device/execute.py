@@ -139,7 +139,7 @@ def execute(
 
 
 def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], None]:
-    """What refuses code that ``experiment`` names, unless ``--allow-python`` was given.
+    """Return the check that refuses code named by ``experiment`` without ``--allow-python``.
 
     The policy serves the drive, which takes root. One that is typed needs no permission.
     """

@@ -162,7 +162,8 @@ def clock_of(
     return None if found is None else found(configuration(file))
 
 
-#: How hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have too.
+#: The ways in which hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have
+#: too.
 def serving_options(command: F) -> F:
     """Adds ``--nbd``, ``--http``, ``--listen-anywhere`` and ``--record``."""
     options: list[Callable[[F], F]] = [

@@ -150,7 +150,7 @@ def down(file: Path, force: bool, quiet: bool) -> int:
 
 
 def _realtime(file: Path) -> dict[str, Any] | None:
-    """What a drive with a clock says of itself; ``None`` of one without, or not served."""
+    """Return the state of a drive with a clock; ``None`` of one without, or not served."""
     from flashgc._core import DriveError
     from flashgc.device.control import Client
 

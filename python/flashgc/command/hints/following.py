@@ -1,4 +1,4 @@
-"""What the followers of a host have in common on the command line."""
+"""Parts that the followers of a host have in common on the command line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document a
 
 
 class End:
-    """Whether it is time to end: after so many seconds, or when a signal asks for it."""
+    """The end of a follower: after so many seconds, or when a signal asks for it."""
 
     def __init__(self, length: float | None) -> None:
         from flashgc._core import Control
@@ -81,7 +81,7 @@ class End:
             yield
 
     def __call__(self) -> bool:
-        """Whether it is time."""
+        """True if it is time."""
         return self._control.cancelled or self._is_over
 
     @property
@@ -118,7 +118,7 @@ def summary(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
-    """What was sent to the drive in so many seconds, and what it cost."""
+    """Return the hints that were sent to the drive in so many seconds, and their cost."""
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     pages = f"{format_count(sent.pages)} pages hinted"

@@ -25,7 +25,7 @@ from flashgc.pace import Pace
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}
 
-#: What checks each file system without a change, once its own journal has been replayed.
+#: The checker of each file system, which changes nothing, once its own journal has been replayed.
 CHECKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("e2fsck", "-fn"),
     "xfs": ("xfs_repair", "-n", "-f"),
@@ -179,7 +179,7 @@ def _look(
 
 
 def check(file: Path) -> None:
-    """Whether the two maps of a closed drive agree, and every page can be read."""
+    """Check that the two maps of a closed drive agree, and that every page can be read."""
     found = json.loads(_core.device_check(file, False))
     if found["damaged"] or found["disagree"]:
         raise BrokenPromiseError(

@@ -36,7 +36,7 @@ class Change:
     after: bytes | None
 
     def may_be(self, found: bytes | None) -> bool:
-        """Whether the name may have this content while the change is under way."""
+        """True if the name may have this content while the change is under way."""
         if found in (self.before, self.after):
             return True
         if found is None or self.before is None or self.after is None:

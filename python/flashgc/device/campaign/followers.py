@@ -1,4 +1,4 @@
-"""What hints a drive in the campaign: followers as processes of their own, and one that lies."""
+"""Hints to a drive in the campaign: followers as processes of their own, and one that lies."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Follower:
         return self._before + (sent or 0)
 
     def _last(self) -> dict[str, Any] | None:
-        """What it said last; a line that is not complete does not count."""
+        """Return its last report; a line that is not complete does not count."""
         with contextlib.suppress(OSError):
             lines = self._out.read_text().split("\n")[:-1]
             if lines:
@@ -127,7 +127,7 @@ class Follower:
 
 
 class Lies:
-    """What a follower says that knows nothing: any pages, any moment."""
+    """A follower that knows nothing: it hints any pages at any moment."""
 
     def __init__(self, file: Path, draw: random.Random) -> None:
         """Lies to the drive in ``file``."""

@@ -32,7 +32,7 @@ from flashgc.postgres.tpcc.running import mix
 #: Seconds between two kills, on average.
 ROUND = 10.0
 
-#: What is killed in a round.
+#: The victims of a round's kill.
 KINDS = ("follower", "database", "drive", "everything")
 
 #: One round in so many has a follower that lies.
@@ -49,12 +49,12 @@ CLIENTS = 4
 #: The tables are made anew behind so many new orders, which keeps the drive from filling up.
 ORDERS = 10_000
 
-#: Of the server. Its log is small, so that the drive can be.
+#: Options of the server. Its log is small, so that the drive can be.
 OPTIONS = {**postgres.OPTIONS, "max_wal_size": "48MB"}
 
 
 def lacks() -> str | None:
-    """What this machine lacks to follow a database and the page cache."""
+    """Return what this machine lacks to follow a database and the page cache, or ``None``."""
     try:
         psycopg()
         check_tracepoints()

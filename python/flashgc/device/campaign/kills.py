@@ -44,7 +44,7 @@ def stamped(page: int, generation: int) -> bytes:
 
 @dataclass
 class Known:
-    """What is known of a page: generations, of which those that were discards read as zeros."""
+    """The generations that a page may have, of which those that were discards read as zeros."""
 
     #: The last generation that is durable, and those sent since.
     durable: tuple[int, bool] = (0, True)

@@ -28,7 +28,7 @@ LEVELS = {
     "hints": "PostgreSQL, its drive and the followers that hint it, killed in any mixture",
 }
 
-#: What the folder in which they work is named for.
+#: The purpose in the name of the folder in which they work.
 PURPOSE = "crash-test"
 
 #: Those that run in memory.
@@ -37,7 +37,7 @@ IN_MEMORY = ("images", "fuzz")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much each level does."""
+    """The amount of work of each level."""
 
     images: int = 100_000
     operations: int = 200_000
@@ -85,7 +85,7 @@ def campaign(
 
 
 def _lacks(name: str, filesystems: Sequence[str]) -> str | None:
-    """What this machine lacks for a level."""
+    """Return what this machine lacks for a level, or ``None``."""
     try:
         if name in ("files", "databases", "postgres", "hints"):
             for filesystem in filesystems if name == "files" else ("ext4",):

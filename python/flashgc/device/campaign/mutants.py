@@ -24,7 +24,7 @@ class Mutant:
     """A way in which a drive can be wrong."""
 
     name: str
-    #: What is wrong, as a sentence.
+    #: The fault, as a sentence.
     what: str
     #: Why no level can find it; ``None`` where nobody has said so.
     justified: str | None
@@ -32,7 +32,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Hunt:
-    """What the levels said of a mutant."""
+    """The verdict of the levels on a mutant."""
 
     mutant: Mutant
     seconds: float

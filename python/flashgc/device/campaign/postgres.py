@@ -31,7 +31,7 @@ ROUND = 30.0
 #: Clients that count their commits, beside those of pgbench.
 COUNTING = 2
 
-#: Of the server. Checkpoints come often, and every commit is synced.
+#: Options of the server. Checkpoints come often, and every commit is synced.
 OPTIONS = {
     "fsync": "on",
     "synchronous_commit": "on",

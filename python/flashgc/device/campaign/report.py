@@ -1,4 +1,4 @@
-"""What a level of the campaign came to."""
+"""Outcomes of the levels of the campaign."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Broken:
 
 @dataclass
 class Level:
-    """What a level came to."""
+    """Outcome of one level of the campaign."""
 
     name: str
-    #: What was done, by its names.
+    #: The counts of the work, by their names.
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None

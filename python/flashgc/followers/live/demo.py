@@ -48,7 +48,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What was sampled, and when the drive began to hear hints."""
+    """The samples, and the time at which the drive began to hear hints."""
 
     samples: tuple[Sample, ...]
     switched_on: float
@@ -95,7 +95,7 @@ class Demonstration:
 
 
 def check() -> None:
-    """Whether this machine can show it; :class:`flashgc.DriveError` says what it lacks."""
+    """Check that this machine can show it; :class:`flashgc.DriveError` says what it lacks."""
     mounts.check("flashgc hints demo", "ext4")
     session.find_fio()
     check_tracepoints()
@@ -212,7 +212,7 @@ def draw(shown: Demonstration) -> Figure:
 
 
 def describe(shown: Demonstration) -> list[tuple[str, str]]:
-    """What happened, in rows of a name and a fact."""
+    """Return the events of the demonstration, in rows of a name and a fact."""
     pages = PLAN.capacity // 4096
     before, after = shown.before, shown.after
     if before is None or after is None:

@@ -41,11 +41,11 @@ class Image:
 
     @property
     def log(self) -> Path:
-        """Where the database's log is, if it is not on the drive."""
+        """The folder of the database's log, if it is not on the drive."""
         return self.folder / LOG
 
     def is_complete(self, plan: Plan) -> bool:
-        """Whether all of it is there."""
+        """True if all of it is there."""
         return all(self.drive(name).exists() for name in plan.collectors)
 
 

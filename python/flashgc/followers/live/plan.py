@@ -1,4 +1,4 @@
-"""What is run, and how large."""
+"""The plan of live runs: their loads, collectors and sizes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Plan:
     #: Bytes of the page cache that may be dirty: the paper's database does without one.
     database_dirty: int = 8 * MIB
     full_page_writes: bool = True
-    #: Whether the log is on the drive. Elsewhere, as in the paper, it is on the host's disk.
+    #: True if the log is on the drive. Elsewhere, as in the paper, it is on the host's disk.
     log_on_drive: bool = False
 
     #: The micro-benchmark: percents of the space that get the rest of the writes.

@@ -31,7 +31,7 @@ EVERY, OFTEN = 2.0, 0.25
 
 
 def find_fio() -> None:
-    """Whether fio is there; :class:`DriveError` where it is not."""
+    """Check that fio is there; :class:`DriveError` where it is not."""
     if programs.find("fio") is None:
         raise DriveError("fio is not installed; hint: apt-get install fio")
 
@@ -95,7 +95,7 @@ def run(
 
 
 def replayed(trace: Path, file: Path) -> dict[str, int]:
-    """What the counting drive with the configuration of ``file`` makes of a trace."""
+    """Return the counts of the counting drive with the configuration of ``file`` on a trace."""
     from flashgc.device.replaying import options_of
     from flashgc.simulation import run as simulated
 

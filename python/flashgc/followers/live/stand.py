@@ -20,7 +20,7 @@ from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
 EXACT = ("host_pages_written", "copied_pages", "erases")
 
 
-#: What the kernel lets one change for each device: how much of the page cache it may make dirty.
+#: The settings of the kernel for each device: how much of the page cache it may make dirty.
 BDI = Path("/sys/class/bdi")
 
 
@@ -50,7 +50,7 @@ class Mounted:
     disk: Path
 
     def stat(self) -> dict[str, Any]:
-        """What the drive says of itself now."""
+        """Return the state of the drive now."""
         with Client(self.file) as client:
             return client.stat()
 

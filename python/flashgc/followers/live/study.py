@@ -37,7 +37,7 @@ class Session:
 
 
 def check() -> None:
-    """Whether this machine can run a study; an error says in one line what is missing."""
+    """Check that this machine can run a study; an error says in one line what is missing."""
     mounts.check("flashgc reproduce zombie.live", "ext4")
     programs()
     load()
@@ -102,6 +102,6 @@ def _kept(path: Path) -> dict[str, Any] | None:
 
 
 def _digest(plan: Plan) -> str:
-    """Of all that the results depend on."""
+    """Return the digest of all that the results depend on."""
     text = json.dumps([plan.to_dict(), _core.version()], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Whether a database is consistent, as the standard's clause 3.3.2 has it."""
+"""The consistency of a database, as the standard's clause 3.3.2 has it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Condition:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing violates it."""
+        """True if nothing violates it."""
         return self.violations == 0
 
 

@@ -26,13 +26,13 @@ from flashgc.postgres.tpcc.target import Target, database, made, silent
 #: The types of transactions, and how many of 100 are of each.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
-#: What pgbench says of all transactions together.
+#: The line of pgbench on all transactions together.
 _TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a run did of one type of transaction. Latencies are in milliseconds."""
+    """The work of a run on one type of transaction. Latencies are in milliseconds."""
 
     name: str
     #: Those that ended, rolled back new orders among them, and those that failed.
@@ -47,7 +47,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did. It is no result of TPC-C, which has to be audited."""
+    """The outcome of a run. It is no result of TPC-C, which has to be audited."""
 
     size: Size
     clients: int
@@ -60,7 +60,7 @@ class Result:
     #: New orders that were rolled back as they should: about one of 100.
     rolled_back: int
     kinds: tuple[Kind, ...]
-    #: What :func:`check` found behind the run.
+    #: The findings of :func:`check` behind the run.
     conditions: tuple[Condition, ...]
 
     @property
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether all conditions hold."""
+        """True if all conditions hold."""
         return all(condition.holds for condition in self.conditions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Length:
-    """How long a run is: so many seconds, or so many transactions of each client."""
+    """The length of a run: so many seconds, or so many transactions of each client."""
 
     seconds: int
     each: int | None

@@ -1,4 +1,4 @@
-"""How large the tables are, and the constants of NURand."""
+"""The size of the tables, and the constants of NURand."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ DISTRICTS = 10
 #: Items, and customers of a district, as the standard has them (clause 4.3.3.1).
 ITEMS, CUSTOMERS = 100_000, 3_000
 
-#: How far the constant for last names of a run is from that of its load (clause 2.1.6.1).
+#: Distances of the constant for last names of a run from that of its load (clause 2.1.6.1).
 DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the tables are (clause 4.3.3.1); a full warehouse takes some 100 MB.
+    """The size of the tables (clause 4.3.3.1); a full warehouse takes some 100 MB.
 
     With fewer ``items`` or ``customers`` than the standard's the load is for tests and quick looks.
     """
@@ -54,7 +54,7 @@ class Size:
         }
 
     def reduced(self) -> list[str]:
-        """Which of the standard's figures this size reduces, in words; empty if none."""
+        """Return the standard's figures that this size reduces, in words; empty if none."""
         said = []
         if self.items < ITEMS:
             said.append(f"items, and stock of a warehouse: {self.items} instead of {ITEMS}")

@@ -1,4 +1,4 @@
-"""What is loaded, run on and checked: a cluster of ours or any database, and the SQL for it."""
+"""The database to load, run on and check: a cluster of ours or any other, and the SQL for it."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ pub struct Dac {
     pub regions: usize,
     pub threshold: u64,
     pub zombie_block: bool,
-    /// When the host last wrote each page.
+    /// The time of the host's last write of each page.
     pub written: BTreeMap<u32, u64>,
 }
 

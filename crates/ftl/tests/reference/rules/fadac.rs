@@ -9,7 +9,7 @@ pub struct Fadac {
     pub classes: usize,
     pub average: f64,
     pub with_data: BTreeSet<u32>,
-    /// Of each page that was written, all that changed its count.
+    /// For each page that was written, all that changed its count.
     pub changes: BTreeMap<u32, Vec<i64>>,
 }
 

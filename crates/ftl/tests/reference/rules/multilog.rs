@@ -11,7 +11,7 @@ pub struct MultiLog {
     /// The level of each page with data.
     level: BTreeMap<u32, usize>,
     written: BTreeMap<u32, u64>,
-    /// Of each level, the valid pages of the blocks that were collected.
+    /// For each level, the valid pages of the blocks that were collected.
     kept: Vec<Vec<usize>>,
 }
 

@@ -10,7 +10,7 @@ pub struct Oracle {
     /// Writes that are in sight.
     pub horizon: u64,
     pub sigma: f64,
-    /// Whether the pages of a request share their error.
+    /// `true` if the pages of a request share their error.
     pub by_request: bool,
     /// All writes and TRIMs.
     pub events: Vec<(u32, bool)>,

@@ -10,7 +10,7 @@ pub struct SepBit {
     lifetimes: Vec<u64>,
     /// The pages written last, in order.
     queue: VecDeque<(u32, u64)>,
-    /// When the host last wrote each page.
+    /// The time of the host's last write of each page.
     written: BTreeMap<u32, u64>,
     with_data: BTreeSet<u32>,
 }

@@ -10,7 +10,7 @@ pub struct Sfr {
 }
 
 impl Sfr {
-    /// Where the requests of these writes begin.
+    /// The first writes of the requests among these writes, by their indices.
     fn beginnings(writes: &[u32]) -> Vec<usize> {
         let begins = |&at: &usize| at == 0 || writes[at - 1] + 1 != writes[at];
         (0..writes.len()).filter(begins).collect()

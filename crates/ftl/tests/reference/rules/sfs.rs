@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{NaiveRule, Time};
 
-/// What was written first, by its number; what came to a class since it opened so many blocks.
+/// A segment: first contents by their number, or the pages of a class since it opened so many
+/// blocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     First(u32),
@@ -20,7 +21,7 @@ pub struct Sfs {
     pub window: u64,
     /// The times of all writes of each page with data, and its segment.
     pub held: BTreeMap<u32, (Vec<u64>, Segment)>,
-    /// How many blocks each class has opened.
+    /// The number of blocks that each class has opened.
     pub opened: BTreeMap<usize, usize>,
     /// The centres, from hot to cold.
     pub centres: Vec<f64>,

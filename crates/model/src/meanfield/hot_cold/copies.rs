@@ -1,4 +1,4 @@
-//! How many hot pages a block of copies has.
+//! The number of hot pages in a block of copies.
 //!
 //! The internal frontier takes the valid pages of one victim after the other, in their order, until
 //! b pages are there; the victim that does not fit is cut. A block of copies is therefore b

@@ -23,7 +23,7 @@ pub(super) fn at(i: usize, h: usize) -> usize {
 /// Shares of the collections below which a level is taken as never reached.
 const NEGLIGIBLE: f64 = 1e-18;
 
-/// How blocks leave a level other than downwards.
+/// The way in which blocks leave a level other than downwards.
 #[derive(Clone, Copy, Debug)]
 enum Leave {
     /// With this hazard, a collection a block.
@@ -87,8 +87,8 @@ impl Levels {
         Ok(())
     }
 
-    /// How blocks leave level `i`, of which and of those below there is the share `q`, and from which
-    /// the share `below` of the collections takes its block.
+    /// Finds the way in which blocks leave level `i`. Blocks at or below it are the share `q` of all,
+    /// and the share `below` of the collections takes its block from these.
     fn leave_level(
         &mut self,
         i: usize,

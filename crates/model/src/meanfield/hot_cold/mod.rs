@@ -31,12 +31,12 @@ use super::binomial;
 use super::selection::Selection;
 use crate::{Drive, HotCold, ModelError, fixed_point};
 
-/// Where host writes and copies go.
+/// The blocks that host writes and copies go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frontier {
-    /// To the same block.
+    /// One block takes both.
     Single,
-    /// To a block each.
+    /// Each has a block of its own.
     Double,
 }
 
@@ -65,7 +65,7 @@ pub struct HotColdPoint {
 
 /// The largest imbalance that a fixed point may have.
 pub const LARGEST_RESIDUAL: f64 = 1e-10;
-/// What the iteration aims at.
+/// The residual at which the iteration ends.
 const TOLERANCE: f64 = 1e-13;
 
 /// The fixed point for `drive` under `selection` with `frontier` and data as `data` says.

@@ -1,4 +1,4 @@
-//! Which level the next victim has after a victim of level i.
+//! The level of the next victim after a victim of level i.
 //!
 //! Without memory victims are independent. With memory they are not: a draw that turns up several
 //! good blocks leaves some of them to the next collections. Let v and v' be the levels of successive
@@ -33,7 +33,7 @@ pub(super) struct Succession {
     pub(super) levels: Vec<usize>,
     /// Chance of each of them.
     pub(super) chance: Vec<f64>,
-    /// With memory: how the next depends on the last.
+    /// The dependence of the next level on the last; only with memory.
     pub(super) dependence: Option<Dependence>,
 }
 
@@ -78,11 +78,11 @@ impl Succession {
 /// Chances of the next level given the last, over levels that matter (at 1 and on) and empty victims
 /// (at 0), which add nothing to what is copied and are passed over.
 pub(super) struct Dependence {
-    /// Of a level below the last one.
+    /// The chance of a level below the last one.
     drawn: Vec<f64>,
-    /// Of the same level.
+    /// The chance of the same level.
     same: Vec<f64>,
-    /// Of a level above: factors of the last level and of the next one, two of each.
+    /// The chance of a level above: factors of the last level and of the next one, two of each.
     from: [Vec<f64>; 2],
     to: [Vec<f64>; 2],
 }
@@ -133,7 +133,7 @@ impl Dependence {
         }
     }
 
-    /// As [`Succession::step`], but for what goes to levels that do not matter.
+    /// Adds a step as [`Succession::step`] does, but for the steps to levels that do not matter.
     fn step(&self, last: &[f64], next: &mut [f64]) {
         let total: f64 = last.iter().sum();
         let (mut at_or_below, mut first, mut second) = (0.0, 0.0, 0.0);
