@@ -35,22 +35,22 @@ use flashgc_base::rng::Stream;
 
 use schedule::Schedule;
 
-/// What a campaign came to.
+/// The counts of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Series of commands.
     pub schedules: u64,
     /// Images from which a drive was opened and compared.
     pub images: u64,
-    /// Of these, those that a crash of a recovery left.
+    /// Images, among these, that a crash of a recovery left.
     pub of_recoveries: u64,
-    /// Of these, those that a recovered drive left, which went on to work.
+    /// Images, among these, that a recovered drive left, which went on to work.
     pub of_recovered: u64,
-    /// Of these, those with a damaged checkpoint that were opened from the one before.
+    /// Images, among these, with a damaged checkpoint, opened from the one before.
     pub of_fallbacks: u64,
-    /// Of these, those with a lost write or swapped pages.
+    /// Images, among these, with a lost write or swapped pages.
     pub of_lies: u64,
-    /// Of these, those of a drive that had said that its life is over.
+    /// Images, among these, of a drive that had said that its life is over.
     pub of_ended: u64,
     /// Images that a drive was not opened from: what they hold is not promised, or a bit was flipped.
     pub refused: u64,
@@ -66,7 +66,7 @@ pub struct Tally {
     pub compared: u64,
 }
 
-/// How far a campaign is, for who looks from another thread, and whether it should stop.
+/// The progress of a campaign, for another thread, which can also stop it.
 #[derive(Debug, Default)]
 pub struct Pace {
     done: AtomicU64,
@@ -75,7 +75,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// That of a campaign which ends at this moment.
+    /// Returns the pace of a campaign that ends at this moment.
     pub fn until(moment: Instant) -> Self {
         Self { until: Some(moment), ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl Pace {
 pub struct Broken {
     /// The seed of the schedule or script: a campaign from there on meets it first.
     pub seed: u64,
-    /// Where the work was cut off, and what was not as it should be.
+    /// The place where the work was cut off, and the promise as it was found broken.
     pub what: String,
     /// The fewest steps that break it, as far as was tried; of fuzzing only.
     pub script: Vec<String>,
@@ -118,10 +118,10 @@ impl fmt::Display for Broken {
     }
 }
 
-/// What a campaign came to, up to the first promise that was broken.
+/// The result of a campaign, up to the first promise that was broken.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
-    /// What was done.
+    /// The counts.
     pub tally: T,
     /// The first promise that was broken.
     pub broken: Option<Broken>,

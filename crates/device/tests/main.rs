@@ -18,6 +18,7 @@ mod fuse;
 mod fuse_hints;
 mod hints;
 mod killed;
+mod large_blocks;
 mod machine;
 mod mutants;
 mod nbd_commands;

@@ -23,7 +23,7 @@ use super::{Broken, Outcome, Pace};
 use machine::Machine;
 use script::Script;
 
-/// What fuzzing came to.
+/// The counts of a fuzzing campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Scripts.

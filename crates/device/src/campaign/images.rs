@@ -1,4 +1,4 @@
-//! What a crash may leave of the operations since the last sync.
+//! The images that a crash may leave of the operations since the last sync.
 
 use flashgc_base::rng::Stream;
 

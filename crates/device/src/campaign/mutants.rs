@@ -12,10 +12,10 @@ const STEPS: u64 = 10_000;
 /// Each round is so many times as long as the one before.
 const GROWTH: u64 = 2;
 
-/// What a hunt for a mutant came to.
+/// The result of a hunt for a mutant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunt {
-    /// What found it; `None` if nothing did.
+    /// The first promise that was broken; `None` if none was.
     pub found: Option<Find>,
     /// Images that were looked at.
     pub images: u64,
@@ -30,7 +30,7 @@ pub struct Find {
     pub level: &'static str,
     /// The seed of the schedule or script.
     pub seed: u64,
-    /// What was not as it should be.
+    /// The promise as it was found broken, in words.
     pub what: String,
 }
 

@@ -78,7 +78,7 @@ impl Contents {
 pub(super) enum Effect {
     /// It wrote or discarded pages.
     Changes,
-    /// The same, durably.
+    /// It wrote or discarded pages, durably.
     Fua,
     /// All before is durable.
     Flush,
@@ -86,7 +86,7 @@ pub(super) enum Effect {
     Proves,
 }
 
-/// Where a command began and ended among the operations of the medium.
+/// A command, with its first and its last operation on the medium.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     effect: Effect,

@@ -26,7 +26,7 @@ use lossy::Lossy;
 /// Pages and commands behind a cut that may be there, about.
 const AHEAD: usize = 512;
 
-/// What a cut left.
+/// The counts of one cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Pages and discards behind the flush that were done.

@@ -19,7 +19,7 @@ use crate::settings::{Durability, Settings};
 pub(super) struct Schedule<'a> {
     pace: &'a Pace,
     settings: Settings,
-    /// What the drive survives that is opened next.
+    /// The durability of the drive that is opened next.
     durability: Durability,
     often: Often,
     /// The version written last.
@@ -49,7 +49,7 @@ struct Work {
     base: State,
     ops: Vec<Op>,
     oracle: Oracle,
-    /// What the drive survived at first, and behind each opening, with the operations at which that began and ended.
+    /// The durability at first and behind each opening, with the operations at which that began and ended.
     durabilities: Vec<(usize, usize, Durability)>,
     /// Operations between which no checkpoint was begun or under way: the one before the present one must do.
     fallbacks: Vec<(usize, usize)>,

@@ -22,7 +22,7 @@ pub(super) struct Life {
     pub(super) cannot_read: bool,
 }
 
-/// What a drive is opened with.
+/// The parts that every opening of a script's drive has in common.
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,

@@ -19,7 +19,7 @@ use crate::served::{DeviceError, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
 
-/// What a script did: its effect on the drive.
+/// The effect of a command on the drive.
 enum Change {
     Wrote(Version, bool),
     Trimmed,
@@ -27,7 +27,7 @@ enum Change {
     Vouched,
 }
 
-/// What a crash may leave of a drive, the strictest first.
+/// The promise that holds behind a crash, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promise {
     /// All that the host was told.
@@ -71,7 +71,7 @@ impl Promise {
     }
 }
 
-/// How a drive came to its end.
+/// The end of a drive's life in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Closed,

@@ -19,11 +19,11 @@ impl Held {
 
 #[derive(Clone, Debug)]
 struct Page {
-    /// What the running drive may return: one version, or two after a command that failed.
+    /// The versions that the running drive may return: one, or two after a command that failed.
     live: Vec<Held>,
-    /// What a crash may leave: the durable version and all since.
+    /// The versions that a crash may leave: the durable one and all since.
     kept: Vec<Held>,
-    /// What a crash of a damaged medium may leave: the version of which the medium has proof, and all since.
+    /// The versions that a crash of a damaged medium may leave: the one of which it has proof, and all since.
     proved: Vec<Held>,
     /// Every version that it was given.
     ever: Vec<Version>,
@@ -81,13 +81,13 @@ impl Pages {
         }
     }
 
-    /// What was completed is durable.
+    /// Notes that all completed commands are durable.
     pub(super) fn flushed(&mut self) {
         self.prove_kept();
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
 
-    /// What was completed is durable, and the medium says so.
+    /// Notes that all completed commands are durable, and that the medium says so.
     pub(super) fn vouched(&mut self) {
         for page in &mut self.pages {
             page.kept.clone_from(&page.live);
@@ -112,22 +112,22 @@ impl Pages {
         }
     }
 
-    /// Whether the running drive may return this for `page`; `None` is a media error.
+    /// Checks that the running drive may return this for `page`; `None` is a media error.
     pub(super) fn judge(&self, page: u32, found: Option<Version>) -> Result<(), String> {
         may(&self.pages[page as usize].live, page, found)
     }
 
-    /// Whether `page` may have this version after a crash.
+    /// Checks that `page` may have this version after a crash.
     pub(super) fn kept(&self, page: u32, version: Version) -> Result<(), String> {
         may(&self.pages[page as usize].kept, page, Some(version))
     }
 
-    /// Whether `page` may have this version after a crash of a damaged medium.
+    /// Checks that `page` may have this version after a crash of a damaged medium.
     pub(super) fn proved(&self, page: u32, version: Version) -> Result<(), String> {
         may(&self.pages[page as usize].proved, page, Some(version))
     }
 
-    /// The same after a crash, or a media error. It is what the page holds from now on.
+    /// Checks that `page` may be this after a crash, or a media error. It is the page's version from now on.
     pub(super) fn judge_after_crash(
         &mut self,
         page: u32,
@@ -157,7 +157,7 @@ impl Pages {
         self.has_written = false;
     }
 
-    /// Whether `page` ever had this version.
+    /// Checks that `page` ever had this version.
     pub(super) fn knows(&self, page: u32, version: Version) -> Result<(), String> {
         match self.pages[page as usize].ever.contains(&version) {
             true => Ok(()),

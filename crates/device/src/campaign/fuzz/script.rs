@@ -15,7 +15,7 @@ use crate::settings::{Durability, Settings};
 /// Steps of a script.
 const STEPS: u32 = 300;
 
-/// How the medium fails.
+/// A fault of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failing {
     /// From the n-th write on: EIO.
@@ -30,7 +30,7 @@ pub(super) enum Failing {
     Short(Short),
 }
 
-/// What happens to the recovery after a crash.
+/// The fate of the recovery behind a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
     /// Nothing.
@@ -141,7 +141,7 @@ pub(super) struct Script {
     pub(super) steps: Vec<Step>,
 }
 
-/// How often each kind of step comes; 0 where the seed switched it off.
+/// The weight of each kind of step; 0 where the seed switched it off.
 struct Swarm {
     part: u32,
     trim: u32,
@@ -155,7 +155,7 @@ struct Swarm {
     flip: u32,
     fail: u32,
     lie: u32,
-    /// Which faults of the medium there are, a bit each.
+    /// The faults of the medium that may come, a bit each.
     faults: u32,
     /// Recoveries fail as well.
     again: bool,

@@ -13,7 +13,7 @@ pub(super) struct Short {
     pub(super) eighths: u32,
 }
 
-/// What a medium will do, and how often it did.
+/// The fault that a medium waits to show, and the number of those that it showed.
 #[derive(Debug, Default)]
 struct Plan {
     next: Option<Short>,
@@ -41,7 +41,7 @@ impl Shorts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).done
     }
 
-    /// How much of a write of `len` bytes is done before it fails; `None` where it does not.
+    /// Returns the bytes of a write of `len` bytes that are done before it fails; `None` where it does not fail.
     fn cut(&self, len: usize) -> Option<usize> {
         let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let next = plan.next.as_mut()?;

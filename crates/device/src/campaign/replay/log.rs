@@ -167,7 +167,7 @@ fn no_log(position: u64) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Where the flushes of the log at `path` end.
+/// Returns the places behind the flushes of the log at `path`.
 ///
 /// # Errors
 /// Those of the file.

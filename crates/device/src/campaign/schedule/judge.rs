@@ -30,16 +30,16 @@ struct Image {
     state: State,
     /// The power was lost, and not only the process.
     is_power: bool,
-    /// What was drawn.
+    /// The name of the draw.
     kind: &'static str,
 }
 
-/// What an image must hold.
+/// The promise that an image must hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Promise {
     /// All that the host was told.
     Kept,
-    /// What the medium has proof of, or an error in its place.
+    /// Versions that the medium has proof of, or an error in their place.
     Proved,
     /// Any version that the page had, or an error in its place.
     Known,
