@@ -7,7 +7,8 @@ use std::sync::Once;
 use super::{Outcome, Pace, fuzz, sweep};
 use crate::mutants::{Mutant, choose};
 
-/// Steps of the first round of fuzzing. A round of the sweep is as many images, but at least a schedule.
+/// Steps of the first round of fuzzing. A round of the sweep takes about as long: it has an eighth as many images, but
+/// at least a schedule.
 const STEPS: u64 = 10_000;
 /// Each round is so many times as long as the one before.
 const GROWTH: u64 = 2;
@@ -41,7 +42,7 @@ pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
     let (mut hunt, mut schedules, mut scripts, mut length) = (Hunt::default(), 0, 0, STEPS);
     for round in 0..rounds {
         // A schedule is some thousand images: the first round is the shortest that there is.
-        let images = if round == 0 { 1 } else { length };
+        let images = if round == 0 { 1 } else { length / 8 };
         let swept = within(seed + schedules, || sweep(seed + schedules, images, pace));
         let broken = match swept {
             Ok(Outcome { tally, broken }) => {
