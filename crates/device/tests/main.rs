@@ -25,6 +25,7 @@ mod nbd_commands;
 mod nbd_connections;
 mod nbd_negotiation;
 mod nbd_tools;
+mod opening;
 mod pace;
 mod queue;
 mod recordings;

@@ -1,0 +1,128 @@
+//! The operations of an opening, in order: what it goes on from is written again and synced before anything
+//! else, whatever a crash of it would leave.
+
+use crate::common::{new_medium, page_of, plain};
+use flashgc_device::media::{CrashMedia, Op};
+use flashgc_device::{Drive, PAGE, Served, Settings};
+use flashgc_ftl::{EndOfLife, Endurance, Layout, Lifespan};
+
+/// The first byte behind the four copies of the superblock.
+const BEHIND: u64 = 4 * PAGE as u64;
+
+fn opened(media: &CrashMedia, settings: &Settings) -> Drive {
+    Drive::open(Box::new(media.clone()), settings).unwrap()
+}
+
+/// Returns a drive that ended as its process did: pages of which no later journal block says that they are
+/// durable. Beside it, their number.
+fn crashed(settings: &Settings) -> (CrashMedia, usize) {
+    let media = CrashMedia::of(new_medium(settings).image());
+    let mut drive = opened(&media, settings);
+    for number in 0..300 {
+        drive.write(number % 100, &page_of(number), false).unwrap();
+    }
+    (0..2).for_each(|_| drive.rest());
+    for number in 0..40 {
+        drive.write(number, &page_of(1000 + number), false).unwrap();
+    }
+    // Half of the pages are written again: of these the older one needs no care.
+    for number in 0..20 {
+        drive.write(number, &page_of(2000 + number), false).unwrap();
+    }
+    drive.flush().unwrap();
+    (media, 40)
+}
+
+/// Splits the operations of an opening behind each sync. Each write comes with the bytes that were there.
+fn rounds(media: &CrashMedia, settings: &Settings) -> Vec<Vec<(u64, Vec<u8>, Vec<u8>)>> {
+    let mut image = media.image();
+    media.take_history();
+    let _drive = opened(media, settings);
+    let mut rounds = vec![Vec::new()];
+    for op in media.take_history() {
+        match &op {
+            Op::Write(at, bytes) => {
+                let before = image[*at as usize..][..bytes.len()].to_vec();
+                rounds.last_mut().unwrap().push((*at, before, bytes.to_vec()));
+            }
+            Op::Sync => rounds.push(Vec::new()),
+            _ => {}
+        }
+        op.apply(&mut image);
+    }
+    rounds
+}
+
+#[test]
+fn an_opening_writes_again_what_it_goes_on_from_and_syncs_before_anything_else() {
+    let settings = plain();
+    let (media, live) = crashed(&settings);
+    let generation = |bytes: &[u8]| u64::from_le_bytes(*bytes[68..].first_chunk().unwrap());
+    let newest = media.image()[..BEHIND as usize].chunks(PAGE).map(generation).max().unwrap();
+    let rounds = rounds(&media, &settings);
+
+    // Both copies of the newest superblock, and nothing else.
+    let [superblocks, renewed, rest @ ..] = &rounds[..] else { panic!("two syncs at least") };
+    assert_eq!(superblocks.len(), 2);
+    for (at, before, bytes) in superblocks {
+        assert!(*at < BEHIND && before == bytes, "a copy is written as it was read");
+        assert_eq!(generation(bytes), newest);
+    }
+
+    // The journal's end, its live pages and their records, each as it was.
+    assert!(renewed.iter().all(|(at, before, bytes)| *at >= BEHIND && before == bytes));
+    let is_journal = |bytes: &[u8]| bytes.starts_with(b"FGJ1");
+    let journal = renewed.iter().filter(|(.., bytes)| is_journal(bytes)).count();
+    let pages = renewed.iter().filter(|(.., bytes)| bytes.len() == PAGE && !is_journal(bytes));
+    let records = renewed.iter().filter(|(.., bytes)| bytes.len() == 32).count();
+    assert_eq!((journal, pages.clone().count(), records), (1, live, live));
+    for number in 0..live as u64 {
+        let held = page_of(if number < 20 { 2000 + number } else { 1000 + number });
+        assert!(pages.clone().any(|(.., bytes)| *bytes == held), "page {number}");
+    }
+
+    // Only then anything changes, and the superblock last of all.
+    let changes = rest.iter().flatten().filter(|(_, before, bytes)| before != bytes);
+    assert!(changes.count() > 0);
+    let named = rest.iter().position(|round| round.iter().any(|(at, ..)| *at < BEHIND));
+    assert!(named.is_some_and(|named| named > 0), "the checkpoint is synced before it is named");
+}
+
+#[test]
+fn an_opening_whose_first_sync_fails_writes_nothing_more() {
+    let settings = plain();
+    let (media, _) = crashed(&settings);
+    media.take_history();
+    media.fail_sync(0, 7);
+    let mut drive = opened(&media, &settings);
+    assert!(drive.stat().read_only.is_some());
+    assert!(drive.write(0, &page_of(1), false).is_err());
+    let ops = media.take_history();
+    let [Op::Write(..), Op::Write(..), Op::Settled { .. }] = &ops[..] else {
+        panic!("the superblock's copies and a failed sync: {} operations", ops.len())
+    };
+}
+
+#[test]
+fn the_end_of_life_is_durable_when_the_host_hears_of_it() {
+    let lifespan =
+        Lifespan { endurance: Endurance::Fixed { limit: 3 }, ends_at: EndOfLife::FirstFailure };
+    let plain = plain();
+    let layout = Layout { lifespan: Some(lifespan), ..plain.layout.clone() };
+    let settings = Settings { layout, ..plain };
+    let media = CrashMedia::of(new_medium(&settings).image());
+    let mut drive = opened(&media, &settings);
+    let pages = drive.pages();
+    let refused = (0..100_000).find(|number| {
+        media.take_history();
+        drive.write(number * 7 % pages, &page_of(*number), false).is_err()
+    });
+    assert!(refused.is_some());
+    assert!(drive.stat().read_only.is_some());
+    let ops = media.take_history();
+    let named = ops.iter().rposition(|op| matches!(op, Op::Write(at, _) if *at < BEHIND));
+    assert!(named.is_some_and(|at| ops[at..].contains(&Op::Sync)), "the superblock is synced");
+    // Only what is on the disk for certain: it takes no writes.
+    let image = media.state().durable;
+    assert!(opened(&CrashMedia::of(image), &settings).stat().read_only.is_some());
+}
