@@ -126,6 +126,12 @@ impl Drive {
         self.failed.clone()
     }
 
+    /// Returns `true` if there are as many erased blocks as one collection may need.
+    pub(crate) fn can_collect(&self) -> bool {
+        let erased = self.blocks().filter(|block| block.state == BlockState::Erased).count();
+        erased >= self.map.reserved_blocks() as usize
+    }
+
     /// Returns `true` while a checkpoint is being written.
     pub(crate) fn is_checkpointing(&self) -> bool {
         self.under_way.is_some()

@@ -184,6 +184,11 @@ impl Schedule<'_> {
         {
             return Err(format!("a drive on a medium that works takes no writes: {why}"));
         }
+        // With an endurance, too few blocks may be left.
+        let is_worn = self.settings.layout.lifespan.is_some();
+        if promise == Promise::Kept && !is_worn && !drive.drive().can_collect() {
+            return Err("a recovered drive has no room for a collection".to_string());
+        }
         if crashes {
             let ops = media.take_history();
             self.crash_recovery(&before, &ops, &work.oracle.at(position), rng, tally)?;
