@@ -566,7 +566,7 @@ def test_a_trace_that_workers_lack_is_sent_once(
 
 
 def test_a_worker_with_another_version_gives_no_result() -> None:
-    from flashgc.sweeps.shipping import simulate_there
+    from flashgc.studies.shipping import simulate_there
 
     came = simulate_there({}, None, None, "9.9.9")
     assert came is not None
@@ -579,7 +579,7 @@ def test_a_worker_with_another_version_gives_no_result() -> None:
 def test_a_trace_that_is_too_large_to_send_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashgc.sweeps import shipping
+    from flashgc.studies import shipping
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shipping, "LARGEST", 1000)
@@ -646,7 +646,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
 ) -> None:
     (tmp_path / "g.toml").write_text("[run]\nseed = [1, 2]\n")
     # A scheduler may be about to start, so the command asks for 10 s.
-    sooner = "from flashgc.sweeps import execution; execution._CONNECT = 0.5; "
+    sooner = "from flashgc.studies import executing; executing._CONNECT = 0.5; "
     done = subprocess.run(
         [sys.executable, "-c", sooner + COMMAND[-1], "sweep", "g.toml", "--on", address],
         cwd=tmp_path, env=environment(), text=True, capture_output=True, timeout=60,

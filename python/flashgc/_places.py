@@ -48,6 +48,16 @@ def flags(places: Places) -> bool:
     return any(place.startswith("--") for place in places.values())
 
 
+def option(places: Places, path: str) -> str:
+    """How a person who wrote the other values calls an option that has no place yet.
+
+    >>> option({"gc.victim": "--victim"}, "hold_back"), option({}, "gc.victim")
+    ('--hold-back', 'victim')
+    """
+    key = path.rsplit(".", maxsplit=1)[-1]
+    return f"--{key.replace('_', '-')}" if flags(places) else key
+
+
 def element(places: Places, path: str, index: int) -> str:
     """The path of an element of a list, where its place is known."""
     longer = f"{path}.{index}"

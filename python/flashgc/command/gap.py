@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 
 from flashgc import _early
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -105,9 +105,9 @@ def gap(
     Clairvoyance is what a drive with this knowledge reaches, and no lower bound.
     """
     from flashgc import plot
+    from flashgc.command.ended import code_of
     from flashgc.command.foreseen import show_gap
     from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.foresight.gap import compared
 
@@ -130,9 +130,8 @@ def gap(
     if not as_json:
         show_gap(found)
     deliver(found.to_json(), as_json=as_json, out=out)
-    if found.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+    code = code_of(found.interrupted, quiet=quiet)
     output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
     if unkept is not None:
         raise unkept
-    return INTERRUPTED if found.interrupted else OK
+    return code

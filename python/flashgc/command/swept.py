@@ -10,7 +10,7 @@ from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show,
 from flashgc.command.tuned import wrapped
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
-from flashgc.sweeps.execution import cores
+from flashgc.studies.executing import cores
 from flashgc.sweeps.outcome import Sweep, Swept
 from flashgc.sweeps.sweep import Plan
 from flashgc.units import format_duration

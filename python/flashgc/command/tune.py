@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from flashgc import _early
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -110,6 +110,7 @@ def tune(
     search has not seen.
     """
     from flashgc import plot
+    from flashgc.command.ended import code_of
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
@@ -135,8 +136,7 @@ def tune(
     if not as_json:
         show_tuned(tuned)
     deliver(tuned.to_json(), as_json=as_json, out=out)
-    if tuned.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+    code = code_of(tuned.interrupted, quiet=quiet)
     found = bool(tuned.ranking)
     if save is not None and found:
         save_winner(tuned, save)
@@ -147,4 +147,4 @@ def tune(
     output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
     if unkept is not None:
         raise unkept
-    return INTERRUPTED if tuned.interrupted else OK
+    return code

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from flashgc import _core, _engine, _notebook
+from flashgc import _core, _notebook
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -22,10 +22,8 @@ from flashgc.policy_files import Policies
 from flashgc.results import Result
 from flashgc.results.figures import figures_of
 from flashgc.simulation import given_values
+from flashgc.studies.study import Progress, Study, without_unit
 from flashgc.traces import Trace
-
-#: Called with the share that is done, what is being done, and how many values are complete.
-Progress = Callable[[float, str, int], None]
 
 #: The mean of a figure, and the worse and the better end of its interval.
 MEAN, WORSE, BETTER = 0, -1, 1
@@ -95,9 +93,9 @@ def searched(
     control: Control | None = None,
 ) -> Found:
     """The value of ``sought``; ``values`` are those of the experiment, by section."""
-    control = control or Control()
-    search = Search(sought, conditions, values, places, python or {}, results, progress, control)
-    with _engine.interruptible(control), _engine.terminable(control):
+    study = Study(without_unit(progress), control)
+    search = Search(sought, conditions, values, places, python or {}, results, study)
+    with study.stoppable():
         try:
             return search.found()
         except _Stopped:
@@ -128,13 +126,11 @@ class Search:
         places: Places,
         python: Policies,
         results: File | None,
-        progress: Progress | None,
-        control: Control,
+        study: Study,
     ) -> None:
         self._sought, self._conditions = sought, conditions
         self._values, self._places, self._python = values, places, python
-        self._results, self._progress = results, progress
-        self._control = control
+        self._results, self._study = results, study
         self._done: dict[int, _Evaluated] = {}
         self._expected = 2 + 3 * math.ceil(math.log2(max(len(sought.values), 2)))
 
@@ -198,15 +194,14 @@ class Search:
         return self._done[index]
 
     def _evaluated(self, index: int) -> _Evaluated:
-        if self._control.cancelled:
+        if self._study.control.cancelled:
             raise _Stopped
         value = self._sought.values[index]
         places = {**self._places, self._sought.path: f"{self._sought.name} {value}"}
 
         def look(control: Control) -> None:
-            if self._progress is not None:
-                share = (len(self._done) + min(control.done / COMPARED_RUNS, 1)) / self._expected
-                self._progress(min(share, 1.0), f"simulating {value}", len(self._done))
+            share = (len(self._done) + min(control.done / COMPARED_RUNS, 1)) / self._expected
+            self._study.show(share, f"simulating {value}", len(self._done), "values")
 
         try:
             asked = experiment(self._sought.lay(self._values, value), places)
@@ -216,7 +211,7 @@ class Search:
                 places=places,
                 default_runs=COMPARED_RUNS,
                 progress=look,
-                control=self._control,
+                control=self._study.control,
                 keeping=keeping_in(self._results, "find"),
             )
         except ConfigError as error:

@@ -13,8 +13,9 @@ from flashgc.fleets.outcome import FleetCell, FleetWarning, cell_of, kind_of
 from flashgc.fleets.volumes import Volume, Volumes
 from flashgc.kept import Kept, Store, key_of
 from flashgc.pace import Show
-from flashgc.sweeps.execution import Execution, Threads
-from flashgc.sweeps.work import simulate_cell
+from flashgc.studies.cell import simulate_cell
+from flashgc.studies.cells import Cell, Cells
+from flashgc.studies.executing import Threads
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Policy:
     config: dict[str, Any]
 
 
-class Work:
+class Work(Cells):
     """The cells of a fleet: those that are kept, and those that are to run."""
 
     def __init__(
@@ -35,19 +36,20 @@ class Work:
         store: Store,
         *,
         retry: bool,
-        show: Show,
+        show: Show | None,
+        control: Control,
     ) -> None:
-        self._volumes, self._policies, self._store, self._show = volumes, policies, store, show
+        super().__init__(store, "fleet", retry=retry, show=show, control=control)
+        self._volumes, self._policies = volumes, policies
         self.cells: list[FleetCell] = []
         self._warned: Counter[str] = Counter()
         #: A volume and the text of one warning of each kind.
         self._examples: dict[str, tuple[int | str, str]] = {}
-        self.ran = self.found = 0
-        #: Keys of the cells that are to run, by their place among all.
-        self._missing: dict[int, str] = {}
-        self._look_up(retry=retry)
+        #: Those that are to run.
+        self._missing: list[Cell] = []
+        self._look_up()
 
-    def _look_up(self, *, retry: bool) -> None:
+    def _look_up(self) -> None:
         """Finds what is kept, and makes a cell for everything."""
         for at, volume in enumerate(self._volumes):
             if not volume.writes:
@@ -62,17 +64,15 @@ class Work:
                 key_of(self._volumes.config(at, policy.config), contents)
                 for policy in self._policies
             ]
-            known = self._store.statuses(keys)
+            known = self.known(keys)
             for policy, key in zip(self._policies, keys, strict=True):
-                status = known.get(key)
-                to_run = status is None or (retry and status == "failed")
-                kept = None if to_run else self._store.load(key)
+                kept = self.store.load(key) if key in known else None
                 if kept is None:
-                    self._missing[len(self.cells)] = key
+                    self._missing.append(Cell(key, len(self.cells), volume.writes))
                 self.found += kept is not None
                 self.cells.append(self._cell(volume, policy, kept))
             if at % 100 == 0:
-                self._show(at / len(self._volumes), "looking up what is kept", at, "volumes")
+                self.show(at / len(self._volumes), "looking up what is kept", at, "volumes")
 
     @property
     def warnings(self) -> tuple[FleetWarning, ...]:
@@ -87,35 +87,20 @@ class Work:
             self._examples.setdefault(kind_of(text), (volume.name, text))
         return cell_of(volume, policy.name, kept)
 
-    def run(self, jobs: int, control: Control) -> bool:
-        """Runs what is missing, large volumes first; whether all of it was run."""
+    def perform(self, jobs: int) -> None:
+        """Runs what is missing."""
         count = len(self._policies)
-        costs = {at: self._volumes[at // count].writes for at in self._missing}
-        order = sorted(self._missing, key=lambda at: -costs[at])
-        total = sum(costs.values()) or 1
-        done = 0
 
-        def complete(index: int, kept: Kept) -> None:
-            nonlocal done
-            at = order[index]
-            self._store.put(self._missing[at], dataclasses.replace(kept, place=at), "fleet")
-            volume, policy = self._volumes[at // count], self._policies[at % count]
-            self.cells[at] = self._cell(volume, policy, kept)
-            self.ran += 1
-            done += costs[at]
+        def told(cell: Cell, kept: Kept) -> None:
+            volume, policy = self._volumes[cell.place // count], self._policies[cell.place % count]
+            self.cells[cell.place] = self._cell(volume, policy, kept)
 
-        def look(running: float) -> None:
-            share = (done + running * total / max(len(order), 1)) / total
-            self._show(min(share, 1.0), "simulating", self.ran, "cells")
+        def config(cell: Cell) -> dict[str, Any]:
+            policy = self._policies[cell.place % count]
+            return self._volumes.config(cell.place // count, policy.config)
 
         with Threads(jobs) as threads:
-            execution = Execution(threads, control, self._simulate)
-            return execution.run(_Configs(self, order), complete, look)
-
-    def config(self, at: int) -> dict[str, Any]:
-        """The configuration of a cell, by its place among all."""
-        count = len(self._policies)
-        return self._volumes.config(at // count, self._policies[at % count].config)
+            self.run(self._missing, config, threads, work=self._simulate, told=told)
 
     def _simulate(self, config: dict[str, Any], control: Control | None) -> Kept | None:
         at = self._volumes.index(config)
@@ -128,16 +113,3 @@ class Work:
             return None
         name = f"volume {self._volumes[at].name}"
         return dataclasses.replace(kept, reason=kept.reason.replace(str(file), name))
-
-
-class _Configs(Sequence[dict[str, Any]]):
-    """The configurations of cells, each made when it is asked for."""
-
-    def __init__(self, work: Work, order: Sequence[int]) -> None:
-        self._work, self._order = work, order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._work.config(self._order[index])

@@ -9,22 +9,22 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core, _files, _notebook, _places, _varied
+from flashgc import _core, _files, _notebook, _varied
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
-from flashgc.execution import parse_jobs
 from flashgc.experiment import experiment
 from flashgc.fleets.cells import Policy, Work
 from flashgc.fleets.outcome import Fleet, fleet_of, policies_of, rounded
 from flashgc.fleets.volumes import BY, Volumes, source_of, split
 from flashgc.kept import Store
 from flashgc.keywords import CompareKeywords
-from flashgc.options import OPTIONS, find
+from flashgc.options import OPTIONS, Option
 from flashgc.pace import Show
 from flashgc.policy_files import load_policies
 from flashgc.simulation import given_values
+from flashgc.studies.asked import jobs_of, refuse
 
 #: The file of results if nobody says otherwise.
 RESULTS = "fleet.results"
@@ -120,18 +120,17 @@ def fleet_with(
     policies = _policies(traces, values, places, by)
     option = places.get("results", "results")
     _check_results(Path(results), option)
-    jobs = parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
-    show = progress or (lambda *_: None)
+    jobs = jobs_of(values, places)
     trace = policies[0].config["trace"]
 
     def reading(share: float) -> None:
-        show(share, "splitting the trace", 0, "volumes")
+        if progress is not None:
+            progress(share, "splitting the trace", 0, "volumes")
 
     with split(traces, by, trace, control, reading) as volumes:
         with Store(Path(results), option) as store:
-            work = Work(volumes, policies, store, retry=retry, show=show)
-            whole = work.run(jobs, control)
-            cells = work.cells
+            work = Work(volumes, policies, store, retry=retry, show=progress, control=control)
+            work.perform(jobs)
         facts = {
             "workload": source_of(traces),
             "by": by,
@@ -139,17 +138,17 @@ def fleet_with(
             "never_written": sum(not volume.writes for volume in volumes),
             "ran": work.ran,
             "found": work.found,
-            "interrupted": not whole,
+            "interrupted": work.interrupted,
             "results": os.fspath(results),
             "spool_bytes": volumes.spool_bytes,
             "notes": tuple(_notes(volumes)),
         }
     spares = {policy.name: policy.config["spare"] for policy in policies}
     return fleet_of(
-        policies=policies_of([policy.name for policy in policies], cells),
-        cells=cells,
+        policies=policies_of([policy.name for policy in policies], work.cells),
+        cells=work.cells,
         warnings=work.warnings,
-        rounded=rounded(cells, spares),
+        rounded=rounded(work.cells, spares),
         **facts,
     )
 
@@ -166,13 +165,7 @@ def _policies(
     for trace, count in Counter(traces).items():
         if count > 1:
             raise ConfigError(f"{trace} is given {count} times, expected once")
-    for option in map(find, UNUSED):
-        if option.key != "source" and option.key in values.get(option.section, {}):
-            hint = "each drive has the size of its volume" if option.section == "drive" else ""
-            raise ConfigError(
-                f"{_places.subject(places, option.path)} cannot be given to a fleet; hint: leave "
-                f"it out{': ' if hint else ''}{hint}"
-            )
+    refuse(UNUSED, values, places, "cannot be given to a fleet", _hint)
     source = source_of(traces)
     if not _core.is_trace(source):
         source = os.path.join(os.curdir, source)
@@ -181,6 +174,10 @@ def _policies(
     python = load_policies(values.get("gc"), places)
     configs = configurations(asked, places, python=python)
     return [Policy(_varied.name(config, configs), config) for config in configs]
+
+
+def _hint(option: Option) -> str:
+    return "leave it out" + ": each drive has the size of its volume" * (option.section == "drive")
 
 
 def _check_results(path: Path, option: str) -> None:

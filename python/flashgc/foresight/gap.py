@@ -7,21 +7,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, Unpack
 
 from flashgc import _core, _notebook, _places
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
-from flashgc.execution import parse_jobs
 from flashgc.foresight import task
 from flashgc.foresight.outcome import MODEL, Gap, Row, bound, equals, ordered
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
 from flashgc.simulation import given_values
+from flashgc.studies.asked import jobs_of
+from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
+from flashgc.studies.study import Progress, without_unit
 from flashgc.traces import Trace
-from flashgc.tuning.simulations import Outcome, Progress, Simulations, Wanted, folder_of
 
 #: How much longer a run takes that looks ahead.
 _AHEAD = 2.0
@@ -103,7 +103,7 @@ def compared(
 
     The second value is why finished simulations are no longer kept, if they are not.
     """
-    jobs = parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
+    jobs = jobs_of(values, places)
     asked = task.checked(
         values,
         places,
@@ -113,22 +113,20 @@ def compared(
         sigma=sigma,
         errors=errors,
     )
-    simulations = Simulations(
-        None if folder is None else folder_of(Path(folder), task.place(places, "cache"), "gap"),
-        resume=resume,
-        jobs=jobs,
-        progress=progress,
+    study = Rounds(
+        folder_of(folder, _places.option(places, "cache"), "gap"),
+        show=without_unit(progress),
         control=control,
+        jobs=jobs,
+        resume=resume,
     )
     rows, drive = asked.rows(), None
     ran, found = 0, 0
-    try:
-        drive = _fits(asked, simulations, places)
-        ran, found = simulations.ran, simulations.found
+    with study.ending():
+        drive = _fits(asked, study, places)
+        ran, found = study.ran, study.found
         if drive is not None:
-            rows = _run(asked, rows, simulations)
-    except KeyboardInterrupt:
-        simulations.interrupted = True
+            rows = _run(asked, rows, study)
     if drive is not None:
         rows = [*rows, _separated(asked, drive)]
     shown = ordered([_told(one) for one in (*rows, bound(rows))])
@@ -145,39 +143,37 @@ def compared(
             horizon=asked.foresight.horizon,
             rows=shown,
             equal=equals(shown),
-            simulations=simulations.ran - ran,
-            found=simulations.found - found,
-            interrupted=simulations.interrupted,
+            simulations=study.ran - ran,
+            found=study.found - found,
+            interrupted=study.interrupted,
             seed=int(asked.config["seed"]),
             version=_core.version(),
         ),
-        simulations.unkept,
+        study.unkept,
     )
 
 
-def _fits(asked: task.Task, simulations: Simulations, places: Mapping[str, str]) -> Result | None:
+def _fits(asked: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:
     """A run of one page with greedy; ``None`` if stopped.
 
     Raises :class:`flashgc.ConfigError` where the drive has no room for greedy or clairvoyance.
     """
     greedy = asked.short("greedy", "none")
-    simulations.sure = greedy
+    study.sure = greedy
     # With an error, for it takes the most memory.
     ahead = [
         asked.short(task.VICTIM, asked.foresight.placement(1, errors))
         for errors in asked.foresight.errors
     ]
     wanted = [Wanted(one, 0.0) for one in (greedy, *ahead)]
-    raw, *others = simulations.run(wanted, "looking at the drive", possible=False)
+    raw, *others = study.run(wanted, "looking at the drive", possible=False)
     for one in (raw, *others):
         if isinstance(one, str):
-            raise ConfigError(one if one is raw else _too_small(one, asked, simulations, places))
+            raise ConfigError(one if one is raw else _too_small(one, asked, study, places))
     return Result.from_dict(raw) if isinstance(raw, dict) and all(others) else None
 
 
-def _too_small(
-    reason: str, asked: task.Task, simulations: Simulations, places: Mapping[str, str]
-) -> str:
+def _too_small(reason: str, asked: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
     """Why clairvoyance cannot be run, with the classes or the blocks that can be."""
     needed = re.search(r"keeps (\d+) blocks of", reason)
     if needed is None:
@@ -189,7 +185,7 @@ def _too_small(
     fitting = [
         classes
         for classes, one in enumerate(
-            simulations.run(wanted, "looking at the drive", possible=False), start=1
+            study.run(wanted, "looking at the drive", possible=False), start=1
         )
         if isinstance(one, dict)
     ]
@@ -204,11 +200,11 @@ def _too_small(
     return f"{fault}; hint: {', or '.join(hints)}"
 
 
-def _run(asked: task.Task, rows: Sequence[Row], simulations: Simulations) -> list[Row]:
+def _run(asked: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
     """The rows with their figures, or the reasons why they have none."""
     wanted = [Wanted(asked.of(row), 1.0 if row.sigma is None else _AHEAD) for row in rows]
-    simulations.total = sum(one.cost for one in wanted)
-    outcomes = simulations.run(wanted, "schemes, and what looks ahead", possible=False)
+    study.total = sum(one.cost for one in wanted)
+    outcomes = study.run(wanted, "schemes, and what looks ahead", possible=False)
     return [_measured(row, raw) for row, raw in zip(rows, outcomes, strict=True)]
 
 

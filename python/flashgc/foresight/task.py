@@ -6,23 +6,24 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flashgc import _core, _kinds, _places
 from flashgc._core import ConfigError
+from flashgc._places import option
 from flashgc.configuration import configurations
-from flashgc.experiment import Experiment, experiment
+from flashgc.experiment import experiment
 from flashgc.foresight.couples import USUAL, Couple, couples
 from flashgc.foresight.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.options import OPTIONS, find
 from flashgc.registry import placements, request_generators
+from flashgc.studies.asked import check_again, refuse
 
 #: What rows differ in, and what a comparison with foresight has no use for.
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
     *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
-    *(option.key for option in OPTIONS if option.drives == "timed"),
+    *(one.key for one in OPTIONS if one.drives == "timed"),
 )  # fmt: skip
 #: Errors of predictors, if nobody says otherwise.
 SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -106,18 +107,16 @@ def checked(
 ) -> Task:
     """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
     sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
-    for option in map(find, UNUSED):
-        if option.key == "source" or option.key not in sections.get(option.section, {}):
-            continue
-        hint = "leave it out"
-        if option.key in OWN:
-            hint = f"{place(places, 'couples')} names schemes, all with the pool frontier"
-        raise ConfigError(
-            f"{_places.subject(places, option.path)} cannot be given to a comparison with "
-            f"foresight; hint: {hint}"
-        )
+    named = f"{option(places, 'couples')} names schemes, all with the pool frontier"
+    refuse(
+        UNUSED,
+        sections,
+        places,
+        "cannot be given to a comparison with foresight",
+        lambda one: named if one.key in OWN else "leave it out",
+    )
     _check_drive(sections, places)
-    chosen = couples(USUAL if names is None else list(names), place(places, "couples"))
+    chosen = couples(USUAL if names is None else list(names), option(places, "couples"))
     sections["gc"] = {**sections.get("gc", {}), "frontier": "pool", "victim": "greedy"}
     asked = experiment(sections, places)
     trace = _core.is_trace(asked["workload.source"])
@@ -128,19 +127,14 @@ def checked(
         _errors(errors, trace, places),
     )
     if trace:
-        _check_trace(asked)
+        check_again(asked["workload.source"], "foresight")
     configs = configurations(asked, places, default_runs=int(find("runs").case("compare")))
     if len(configs) != 1:
         raise ConfigError(
             f"{len(configs)} configurations, expected one: only "
-            f"{place(places, 'couples')} may be several; hint: flashgc compare"
+            f"{option(places, 'couples')} may be several; hint: flashgc compare"
         )
     return Task(configs[0], chosen, ahead)
-
-
-def place(places: Mapping[str, str], key: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
-    return f"--{key.replace('_', '-')}" if _places.flags(places) else key
 
 
 def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None:
@@ -162,15 +156,6 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
                 f"{_places.subject(places, 'gc.mapping')}: found {mapping}, expected page: "
                 "foresight separates the pages of a page map; hint: leave it out"
             )
-
-
-def _check_trace(asked: Experiment) -> None:
-    file = Path(asked["workload.source"])
-    if file.is_fifo() or file.is_char_device():
-        raise ConfigError(
-            f"{file} can be read once, and foresight reads its trace several times; "
-            "hint: write it to a file first"
-        )
 
 
 def _classes(given: int | str | None, places: Mapping[str, str]) -> int:
@@ -201,7 +186,7 @@ def _oracle(key: str, given: float | str, hint: str, places: Mapping[str, str]) 
         entry = next(one for one in placements() if one.name == "oracle")
         values = next(one.values for one in entry.params if one.name == key)
         raise ConfigError(
-            f"{place(places, key)}: found '{given}', expected {values}; hint: {hint}"
+            f"{option(places, key)}: found '{given}', expected {values}; hint: {hint}"
         ) from None
     return value
 
@@ -219,7 +204,7 @@ def _sigmas(
         _oracle("sigma", one.strip() if isinstance(one, str) else one, hint, places)
         for one in listed
     ]
-    at = place(places, "sigma")
+    at = option(places, "sigma")
     if not found:
         raise ConfigError(f"{at}: found none, expected an error; hint: {hint}")
     if 0 in found:
@@ -236,5 +221,5 @@ def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[
         return ("write", "request") if trace else ("write",)
     if given not in ERRORS:
         hint = _core.suggest(given, list(ERRORS))
-        raise ConfigError(f"{place(places, 'errors')}: unknown kind '{given}'; hint: {hint}")
+        raise ConfigError(f"{option(places, 'errors')}: unknown kind '{given}'; hint: {hint}")
     return ("write", "request") if given == "both" else (given,)

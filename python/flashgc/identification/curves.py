@@ -5,24 +5,21 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flashgc import _engine
-from flashgc._core import Control
 from flashgc.described import Simulation
 from flashgc.identification.schemes import Scheme
 from flashgc.identification.workloads import Condition
 from flashgc.kept.cache import Cache
+from flashgc.pace import Show
+from flashgc.studies.rounds import Rounds, Wanted
 
 Numbers = NDArray[np.float64]
-
-#: Called with the share that is done, what is done, how many, and of what.
-Show = Callable[[float, str, int, str], None]
 
 #: Relative standard error of a simulated value, by chance and by the size of the simulated drive.
 #: docs/identify.md says how it was measured.
@@ -104,32 +101,20 @@ class Curves:
         self, size: Size, *, cache: Cache | None = None, jobs: int = 0, show: Show | None = None
     ) -> None:
         self.size = size
-        self._cache = cache
-        self._jobs = jobs
-        self._show = show or (lambda *_: None)
+        #: What was found, run and stopped.
+        self.study = Rounds(
+            cache, show=show, jobs=jobs, only=("write_amplification",), by_round=True, strict=True
+        )
         self._known: dict[Ask, float] = {}
-        #: Whether Ctrl-C stopped it.
-        self.interrupted = False
-        #: Simulations that were run and that an earlier call had kept.
-        self.simulated = self.found = 0
-        #: Why finished simulations are no longer kept.
-        self.unkept: OSError | None = None
 
     def simulate(self, asks: Iterable[Ask], what: str) -> None:
         """Runs those that are not known yet; ``what`` is shown meanwhile."""
-        missing: dict[Ask, dict[str, Any]] = {}
-        for ask in dict.fromkeys(asks):
-            if ask in self._known:
-                continue
-            config = self._config(ask)
-            kept = None if self._cache is None else self._cache.load(config)
-            if kept is not None:
-                self.found += 1
-                self._known[ask] = kept["write_amplification"]
-            else:
-                missing[ask] = config
-        if missing and not self.interrupted:
-            self._run(missing, what)
+        missing = [ask for ask in dict.fromkeys(asks) if ask not in self._known]
+        wanted = [Wanted(self._config(ask)) for ask in missing]
+        outcomes = self.study.run(wanted, what, possible=False)
+        for ask, outcome in zip(missing, outcomes, strict=True):
+            if isinstance(outcome, dict):
+                self._known[ask] = outcome["write_amplification"]
 
     def curve(
         self, scheme: Scheme, conditions: Sequence[Condition], spares: Iterable[float]
@@ -164,29 +149,3 @@ class Curves:
                 **ask.scheme.options(blocks),
             }
         ).config()
-
-    def _run(self, missing: dict[Ask, dict[str, Any]], what: str) -> None:
-        asks = list(missing)
-
-        def keep(index: int, result: dict[str, Any]) -> None:
-            ask = asks[index]
-            kept = {"write_amplification": result["write_amplification"]}
-            self.simulated += 1
-            self._known[ask] = kept["write_amplification"]
-            if self._cache is not None and self.unkept is None:
-                try:
-                    self._cache.store(missing[ask], kept)
-                except OSError as error:  # What is worked out is worth more than its copy.
-                    self.unkept = error
-
-        def show(control: Control) -> None:
-            self._show(control.done / len(asks), what, int(control.done), "runs")
-
-        simulated = _engine.simulate(
-            list(missing.values()),
-            jobs=self._jobs,
-            progress=show,
-            on_result=keep,
-            leave_out=True,
-        )
-        self.interrupted = any(result["interrupted"] for result in simulated.results)

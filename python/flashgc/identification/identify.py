@@ -9,13 +9,14 @@ from flashgc import _notebook
 from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.identification import questions
-from flashgc.identification.curves import SIMULATION_ERROR, Curves, Show, Size
+from flashgc.identification.curves import SIMULATION_ERROR, Curves, Size
 from flashgc.identification.fit import TOLD_APART, distance, is_explained
 from flashgc.identification.found import Identification, Identified, Ranked
 from flashgc.identification.measurements import ERROR, Drive, chosen, read
 from flashgc.identification.schemes import parse, schemes
 from flashgc.identification.search import Search
 from flashgc.kept.cache import Cache
+from flashgc.pace import Show
 
 #: The simulated drive of ``quick``.
 QUICK = Size(256, 64)
@@ -79,12 +80,12 @@ def identify(
         found = []
         for group in groups:
             one = ranked(search, group)
-            if one.ranking and not curves.interrupted:
+            if one.ranking and not curves.study.interrupted:
                 one = questions.asked(one, search, changes, hold_out=hold_out)
             found.append(one)
     raw: dict[str, Json] = {
         "version": version(),
-        "interrupted": curves.interrupted,
+        "interrupted": curves.study.interrupted,
         "relative": relative,
         "same_hardware": same_hardware,
         "schemes": [one.name for one in tried],
@@ -93,13 +94,13 @@ def identify(
         "told_apart_beyond": TOLD_APART,
         "identified": [one.to_dict() for one in found],
     }
-    unkept = None if curves.unkept is None else str(curves.unkept)
+    unkept = None if curves.study.unkept is None else str(curves.study.unkept)
     return Identification(
         tuple(found),
         relative,
-        curves.simulated,
-        curves.found,
-        curves.interrupted,
+        curves.study.ran,
+        curves.study.found,
+        curves.study.interrupted,
         unkept,
         raw,
     )

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flashgc import _engine, _notebook
+from flashgc import _notebook
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
-from flashgc.kept import Contents, Kept, Store, check_unchanged
+from flashgc.kept import Contents, Kept, Store
+from flashgc.studies.cells import Cell, Cells
+from flashgc.studies.executing import Threads
+from flashgc.studies.study import Progress, without_unit
 from flashgc.sweeps.cost import USUAL, drive_of, seconds_of, writes_of
-from flashgc.sweeps.execution import Execution, Threads
 from flashgc.sweeps.grid import grid as grid_of
 from flashgc.sweeps.outcome import Sweep, sweep_of, swept
 from flashgc.sweeps.plan import Planned, plan
-
-#: Called with the share that is done, what is being done, and how many cells are complete.
-Progress = Callable[[float, str, int], None]
 
 #: What ends the name of a file of results.
 ENDING = ".results"
@@ -83,7 +81,6 @@ def sweep(
     (('spare', 'victim'), 4, 4)
     """
     path = _results(grid, results)
-    control = control or Control()
     planned = _planned(grid, path, _shard(shard))
     with Store(path, "results") as store, _notebook.shown(progress) as show:
         if executor is not None:
@@ -110,7 +107,8 @@ def sweep_plan(
     missing = {
         one.key: one.config
         for one in planned
-        if one.config is not None and _to_run(known.get(one.key), retry=retry)
+        if one.config is not None
+        and (one.key not in known or (retry and known[one.key] == "failed"))
     }
     return Plan(
         cells=len(planned),
@@ -164,52 +162,24 @@ def _planned(
     return planned[number - 1 :: count]
 
 
-def _to_run(status: str | None, *, retry: bool) -> bool:
-    return status is None or (retry and status == "failed")
-
-
 def _run(
     planned: list[Planned],
     store: Store,
     executor: Executor,
     retry: bool,
     progress: Progress | None,
-    control: Control,
+    control: Control | None,
 ) -> Sweep:
-    known = store.statuses([one.key for one in planned if one.config is not None])
-    missing: dict[str, dict[str, Any]] = {}
-    asked: dict[str, Mapping[str, Any]] = {}
-    places: dict[str, int] = {}
+    study = Cells(store, "sweep", retry=retry, show=without_unit(progress), control=control)
+    known = study.known([one.key for one in planned if one.config is not None])
+    configs: dict[str, dict[str, Any]] = {}
+    missing: list[Cell] = []
     for one in planned:
-        if one.config is not None and _to_run(known.get(one.key), retry=retry):
-            missing.setdefault(one.key, one.config)
-            asked.setdefault(one.key, one.asked)
-            places.setdefault(one.key, one.place)
-    # Long ones first: no core waits for a long one at the end.
-    costs = {key: seconds_of(config, USUAL) for key, config in missing.items()}
-    order = sorted(missing, key=lambda key: -costs[key])
-    total = sum(costs.values()) or 1.0
-    done = 0.0
-    ran = 0
-    contents = store.contents()
-
-    def complete(index: int, kept: Kept) -> None:
-        nonlocal done, ran
-        key = order[index]
-        check_unchanged(key, missing[key], contents)
-        store.put(key, dataclasses.replace(kept, asked=asked[key], place=places[key]), "sweep")
-        done += costs[key]
-        ran += 1
-
-    def look(running: float) -> None:
-        if progress is not None:
-            mean = total / max(len(order), 1)
-            progress(min((done + running * mean) / total, 1.0), "simulating", ran)
-
-    with _engine.interruptible(control), _engine.terminable(control):
-        whole = Execution(executor, control, contents=store.contents()).run(
-            [missing[key] for key in order], complete, look
-        )
+        if one.config is not None and one.key not in known and one.key not in configs:
+            configs[one.key] = one.config
+            missing.append(Cell(one.key, one.place, seconds_of(one.config, USUAL), one.asked))
+    with study.stoppable():
+        study.run(missing, lambda cell: configs[cell.key], executor, contents=store.contents())
     cells = []
     for one in planned:
         kept = store.load(one.key) if one.config is not None else None
@@ -219,5 +189,10 @@ def _run(
     names = tuple(planned[0].at) if planned else ()
     found = sum(known.get(one.key) == "result" for one in planned)
     return sweep_of(
-        names, cells, ran=ran, found=found, interrupted=not whole, results=str(store.path)
+        names,
+        cells,
+        ran=study.ran,
+        found=found,
+        interrupted=study.interrupted,
+        results=str(store.path),
     )

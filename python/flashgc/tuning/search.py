@@ -12,10 +12,10 @@ from typing import Any
 from flashgc._core import ConfigError
 from flashgc.results import Result
 from flashgc.results.intervals import mean
+from flashgc.studies.rounds import Outcome, Rounds, Wanted
 from flashgc.tuning.course import Course, Stage
 from flashgc.tuning.objective import Objective
 from flashgc.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
-from flashgc.tuning.simulations import Outcome, Simulations, Wanted
 from flashgc.tuning.space import Candidate, Space
 
 #: One in so many goes on to the next rung, and never fewer than KEPT.
@@ -48,11 +48,11 @@ class Search:
         space: Space,
         course: Course,
         objective: Objective,
-        simulations: Simulations,
+        study: Rounds,
         reference: Candidate,
     ) -> None:
         self._config, self._course, self._objective = config, course, objective
-        self._space, self._simulations = space, simulations
+        self._space, self._study = space, study
         self._starts = space.starts()
         #: Whether greedy is among what is searched; it is run in any case.
         self.searched = reference in self._starts
@@ -70,10 +70,8 @@ class Search:
 
         Raises :class:`flashgc.ConfigError` where nothing can be run at all.
         """
-        try:
+        with self._study.ending():
             self._perform(budget, seconds)
-        except KeyboardInterrupt:
-            self._simulations.interrupted = True
 
     @property
     def rungs(self) -> tuple[Rung, ...]:
@@ -106,17 +104,17 @@ class Search:
     def _perform(self, budget: int | None, seconds: float | None) -> None:
         first, *others = self._course.rungs
         if budget is not None:
-            self._simulations.total = self._cost(budget)
+            self._study.total = self._cost(budget)
         alive = self._first(first, budget, seconds)
-        self._simulations.total = self._simulations.done + self._rest(len(alive))
+        self._study.total = self._study.done + self._rest(len(alive))
         for number, stage in enumerate(others, start=2):
-            if self._simulations.stopped:
+            if self._study.stopped:
                 return
             alive = self._best(self._measured[-1], kept(len(alive)))
             self._begin(len(alive))
             self._measure(alive, stage, f"rung {number} of {len(others) + 1}", self._measured[-1])
             self._end()
-        if not self._simulations.stopped:
+        if not self._study.stopped:
             alive = self._best(self._measured[-1], KEPT)
             self._measure(alive, self._course.held_back, "held-back part", self.held_back)
 
@@ -128,11 +126,11 @@ class Search:
         self._begin(budget or len(starts))
         found = self._measured[0]
         self._measure(starts, stage, what, found)
-        if not found and not self._simulations.stopped and self._skipped:
+        if not found and not self._study.stopped and self._skipped:
             raise ConfigError(next(iter(self._skipped.values()))[0])
         limit = None if budget is None else _DRAWS * budget
         draws = islice(self._space.draws(int(self._config["seed"])), limit)
-        while not self._simulations.stopped:
+        while not self._study.stopped:
             wanted = BATCH if budget is None else budget - len(found)
             if seconds is not None:
                 needed = (monotonic() - begin) * (
@@ -143,7 +141,7 @@ class Search:
             if not batch:
                 break
             self._measure(batch, stage, what, found)
-        if not self._simulations.stopped:
+        if not self._study.stopped:
             self._came[0] = len(found)
             self._end()
         return list(found)
@@ -171,7 +169,7 @@ class Search:
 
     def _end(self) -> None:
         """Notes that the rung was run to its end, if it was."""
-        self._whole[-1] = not self._simulations.stopped
+        self._whole[-1] = not self._study.stopped
 
     def _best(self, measured: Mapping[Candidate, Measured], count: int) -> list[Candidate]:
         """The best that were searched, and greedy; those that decided alike go behind the first.
@@ -201,7 +199,7 @@ class Search:
             for one in candidates
             for part in stage.parts
         ]
-        outcomes = self._simulations.run(wanted, what, possible=stage != self._course.rungs[0])
+        outcomes = self._study.run(wanted, what, possible=stage != self._course.rungs[0])
         count = len(stage.parts)
         for index, one in enumerate(candidates):
             of_one = slice(index * count, (index + 1) * count)

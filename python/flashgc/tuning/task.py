@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flashgc import _core, _kinds, _places
@@ -15,10 +14,11 @@ from flashgc.options import find
 from flashgc.policy_files import is_written
 from flashgc.registry import frontiers, placements, policies, request_generators
 from flashgc.results import Result
+from flashgc.studies.asked import check_again, refuse
+from flashgc.studies.rounds import Outcome, Rounds, Wanted
 from flashgc.tuning.course import Course, of_seeds, of_trace
 from flashgc.tuning.objective import Objective
 from flashgc.tuning.outcome import MOST_VALUES
-from flashgc.tuning.simulations import Outcome, Simulations, Wanted
 from flashgc.tuning.space import Candidate, Size, Space, space, written_out
 
 #: Options that narrow the search.
@@ -62,13 +62,13 @@ class Task:
         """Whether the drive has a clock."""
         return bool(self.experiment["drive.kind"] == "timed")
 
-    def planned(self, simulations: Simulations, hold_back: float) -> Plan | None:
+    def planned(self, study: Rounds, hold_back: float) -> Plan | None:
         """The plan, for which the drive is looked at in a short run; ``None`` if stopped.
 
         Raises :class:`flashgc.ConfigError` where greedy cannot be run with any frontier.
         """
         for home in self._homes():
-            raw = self._probe(simulations, home)
+            raw = self._probe(study, home)
             if raw is None:
                 return None
             if isinstance(raw, dict):
@@ -89,16 +89,16 @@ class Task:
         texts = self.given["frontier"] or [one.name for one in frontiers()]
         return [*sorted(texts, key=lambda text: not text.startswith("pool"))]
 
-    def _probe(self, simulations: Simulations, home: str | None) -> Outcome:
+    def _probe(self, study: Rounds, home: str | None) -> Outcome:
         """A short run with greedy; a trace is replayed once, to count it."""
         probe = {**self.config, "runs": 1, "victim": "greedy", "precision": None, "warmup": "0"}
         if home is not None:
             probe["frontier"] = home
         probe["length"] = {"requests": 1} if self.is_timed else {"writes": "1"}
-        simulations.sure = {**probe}
+        study.sure = {**probe}
         if self.is_trace:
             probe["length"] = {"passes": 1}
-        (raw,) = simulations.run([Wanted(probe, 0.0)], "looking at the drive", possible=True)
+        (raw,) = study.run([Wanted(probe, 0.0)], "looking at the drive", possible=True)
         return raw
 
     def _course(self, probe: Result, hold_back: float) -> Course:
@@ -147,12 +147,7 @@ def checked(
     """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
     sections = {name: dict(keys) for name, keys in values.items()}
     given = _given(sections.get("gc", {}), places)
-    for option in map(find, UNUSED):
-        if option.key != "source" and option.key in sections.get(option.section, {}):
-            raise ConfigError(
-                f"{_places.subject(places, option.path)} has no effect on a search; "
-                "hint: leave it out"
-            )
+    refuse(UNUSED, sections, places, "has no effect on a search")
     drive, run = sections.setdefault("drive", {}), sections.setdefault("run", {})
     if objective.name == "p99.9-read" and drive.setdefault("kind", "timed") != "timed":
         kind = _places.written(places, "drive.kind", "timed")
@@ -222,12 +217,7 @@ def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str])
 
 
 def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, str]) -> None:
-    file = Path(asked["workload.source"])
-    if file.is_fifo() or file.is_char_device():
-        raise ConfigError(
-            f"{file} can be read once, and a search reads its trace several times; "
-            "hint: write it to a file first"
-        )
+    check_again(asked["workload.source"], "a search")
     if objective.name == "life":
         raise ConfigError(
             f"{places.get('workload.source', 'workload')}: the objective life needs a generator: "

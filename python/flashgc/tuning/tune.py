@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from os import PathLike
-from pathlib import Path
 from typing import Any, Unpack
 
 from flashgc import _core, _notebook
 from flashgc._core import ConfigError, Control
+from flashgc._places import option
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
-from flashgc.execution import parse_jobs
 from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values
+from flashgc.studies.asked import jobs_of
+from flashgc.studies.rounds import Rounds, folder_of
+from flashgc.studies.study import Progress, without_unit
 from flashgc.traces import Trace
 from flashgc.tuning import task
 from flashgc.tuning.objective import OBJECTIVES, Objective
 from flashgc.tuning.outcome import Tuned, beating
 from flashgc.tuning.saved import experiment_of
 from flashgc.tuning.search import BUDGET, Search
-from flashgc.tuning.simulations import Progress, Simulations, folder_of
 from flashgc.units import parse_count, parse_share
 
 #: What is held back of a trace if nobody says otherwise.
@@ -103,34 +104,33 @@ def search(
     """
     wanted = _objective(objective, places)
     count, seconds = _budget(budget, time, places)
-    jobs = parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
+    jobs = jobs_of(values, places)
     asked = task.checked(values, places, wanted)
     share = _hold_back(hold_back, asked.is_trace, places)
-    simulations = Simulations(
-        None if folder is None else folder_of(Path(folder), _place(places, "cache"), "tune"),
-        resume=resume,
-        jobs=jobs,
-        progress=progress,
+    study = Rounds(
+        folder_of(folder, option(places, "cache"), "tune"),
+        show=without_unit(progress),
         control=control,
+        jobs=jobs,
+        resume=resume,
         limit=seconds,
     )
-    try:
-        plan = asked.planned(simulations, share)
-    except KeyboardInterrupt:
-        simulations.interrupted, plan = True, None
+    plan = None
+    with study.ending():
+        plan = asked.planned(study, share)
     if plan is None:
-        return _nothing(asked, simulations), simulations.unkept
+        return _nothing(asked, study), study.unkept
     starts = len(plan.space.starts())
     if count is not None and count < starts:
         raise ConfigError(
-            f"{_place(places, 'budget')}: found {count}, and {starts} configurations start with "
+            f"{option(places, 'budget')}: found {count}, and {starts} configurations start with "
             f"their defaults; hint: give at least {starts}, or name fewer of "
-            f"{_place(places, 'gc.victim')}"
+            f"{option(places, 'gc.victim')}"
         )
-    found = Search(asked.config, plan.space, plan.course, wanted, simulations, plan.reference)
+    found = Search(asked.config, plan.space, plan.course, wanted, study, plan.reference)
     found.perform(count, seconds)
     ranking = found.ranking()
-    is_checked = not simulations.stopped and bool(ranking) and ranking[0].held_back is not None
+    is_checked = not study.stopped and bool(ranking) and ranking[0].held_back is not None
     better = beating(ranking, wanted) if is_checked else []
     best = ranking[0].candidate if ranking else None
     tuned = Tuned(
@@ -142,38 +142,31 @@ def search(
         rungs=found.rungs,
         held_back=plan.course.held_back.words,
         skipped=found.skipped,
-        simulations=simulations.ran,
-        found=simulations.found,
-        interrupted=simulations.interrupted,
-        out_of_time=simulations.late,
+        simulations=study.ran,
+        found=study.found,
+        interrupted=study.interrupted,
+        out_of_time=study.late,
         seed=int(asked.config["seed"]),
         version=_core.version(),
         experiment={} if best is None else experiment_of(asked.experiment, best, plan.course.run),
     )
-    return tuned, simulations.unkept
+    return tuned, study.unkept
 
 
-def _nothing(asked: task.Task, simulations: Simulations) -> Tuned:
+def _nothing(asked: task.Task, study: Rounds) -> Tuned:
     """The outcome of a search that was stopped before it began."""
     return Tuned(
         str(asked.config["workload"]), asked.objective.name, (), None, (), (), "", (),
-        simulations.ran, simulations.found, simulations.interrupted, simulations.late,
+        study.ran, study.found, study.interrupted, study.late,
         int(asked.config["seed"]), _core.version(),
     )  # fmt: skip
-
-
-def _place(places: dict[str, str], path: str) -> str:
-    """How the person calls an option: as on the command line, or as in Python."""
-    typed = any(place.startswith("--") for place in places.values())
-    key = path.rsplit(".", maxsplit=1)[-1]
-    return f"--{key.replace('_', '-')}" if typed else key
 
 
 def _objective(name: str, places: dict[str, str]) -> Objective:
     if name not in OBJECTIVES:
         hint = _core.suggest(name, list(OBJECTIVES))
         raise ConfigError(
-            f"{_place(places, 'objective')}: unknown objective '{name}'; hint: {hint}"
+            f"{option(places, 'objective')}: unknown objective '{name}'; hint: {hint}"
         )
     return OBJECTIVES[name]
 
@@ -182,16 +175,16 @@ def _budget(
     budget: int | str | None, time: str | None, places: dict[str, str]
 ) -> tuple[int | None, float | None]:
     """Configurations and seconds, of which one is given."""
-    at = _place(places, "budget")
+    at = option(places, "budget")
     if budget is not None and time is not None:
         raise ConfigError(
-            f"{_place(places, 'time')}: found together with {at}; hint: give one of them"
+            f"{option(places, 'time')}: found together with {at}; hint: give one of them"
         )
     if time is not None:
         seconds = parse_time(str(time))
         if not seconds:
             raise ConfigError(
-                f"{_place(places, 'time')}: found '{time}', expected a time; hint: write 10min"
+                f"{option(places, 'time')}: found '{time}', expected a time; hint: write 10min"
             )
         return None, seconds
     try:
@@ -206,7 +199,7 @@ def _budget(
 
 
 def _hold_back(given: float | str | None, is_trace: bool, places: dict[str, str]) -> float:
-    at, (least, most) = _place(places, "hold_back"), _HELD_BACK
+    at, (least, most) = option(places, "hold_back"), _HELD_BACK
     if given is None:
         return HOLD_BACK
     if not is_trace:

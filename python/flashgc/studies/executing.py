@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -19,8 +19,8 @@ from typing import Any
 
 from flashgc._core import ConfigError, Control, version
 from flashgc.kept import Contents, Kept
-from flashgc.sweeps.shipping import Lacking, content_of, digest_of, simulate_there
-from flashgc.sweeps.work import simulate_cell
+from flashgc.studies.cell import simulate_cell
+from flashgc.studies.shipping import Lacking, content_of, digest_of, simulate_there
 
 #: What is done with a cell; ``None`` where it was stopped.
 Work = Callable[[dict[str, Any], Control | None], Kept | None]
@@ -122,16 +122,17 @@ class Execution:
 
     def run(
         self,
-        configs: Sequence[dict[str, Any]],
+        count: int,
+        config: Callable[[int], dict[str, Any]],
         done: Callable[[int, Kept], None],
         look: Callable[[float], None],
     ) -> bool:
-        """Runs all of ``configs``; tells ``done`` of each by its index. Whether all were run.
+        """Runs ``count`` cells; tells ``done`` of each by its index. Whether all were run.
 
-        ``look`` is called about 20 times a second, with how many cells' worth of those that run is
-        done.
+        ``config`` makes the configuration of a cell whenever it is needed. ``look`` is called about
+        20 times a second, with how many cells' worth of those that run is done.
         """
-        waiting = (Task(index) for index in range(len(configs)))
+        waiting = (Task(index) for index in range(count))
         again: list[Task] = []
         running: dict[Future[Came], Task] = {}
         ahead = 2 * self._executor.jobs if isinstance(self._executor, Threads) else _AHEAD
@@ -141,27 +142,27 @@ class Execution:
                     task = again.pop() if again else next(waiting, None)
                     if task is None:
                         break
-                    running[self._submit(configs[task.index], task)] = task
+                    running[self._submit(config(task.index), task)] = task
                 if not running:
                     return not self._control.cancelled
                 complete, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
                 for future in complete:
                     task = running.pop(future)
-                    came = self._what_came(future, configs[task.index], task)
+                    came = self._what_came(future, config(task.index), task)
                     if task.sends is not None:
                         again += self._held.pop(task.sends)
                     if isinstance(came, Kept):
                         done(task.index, came)
                     elif isinstance(came, Lacking) and task.sends is not None:
                         told = "its trace changed while it was sent to a worker"
-                        done(task.index, Kept("failed", configs[task.index], None, told))
+                        done(task.index, Kept("failed", config(task.index), None, told))
                     elif isinstance(came, Lacking):
                         again += self._sending(came.digest, task)
                     elif not self._control.cancelled:
                         again.append(Task(task.index, task.tries + 1))
                 look(
                     sum(
-                        _share(one, configs[running[future].index])
+                        _share(one, config(running[future].index))
                         for future, one in self._own.items()
                     )
                 )

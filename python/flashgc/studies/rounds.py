@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,9 +13,8 @@ from typing import Any
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
 from flashgc.kept.cache import Cache
-
-#: Called with the share that is done, what is being done, and pages programmed so far.
-Progress = Callable[[float, str, int], None]
+from flashgc.pace import Show
+from flashgc.studies.study import Study
 
 #: A result of the engine; why it cannot be; or ``None`` where it was stopped before its end.
 Outcome = dict[str, Any] | str | None
@@ -25,41 +25,43 @@ class Wanted:
     """A simulation, and how long it takes beside the others."""
 
     config: dict[str, Any]
-    cost: float
+    cost: float = 1.0
 
 
-class Simulations:
-    """Results of simulations: those of an earlier search are found, the others are run."""
+class Rounds(Study):
+    """Rounds of simulations: those that earlier work has kept are found, the others are run."""
 
     def __init__(
         self,
         cache: Cache | None,
         *,
-        resume: bool,
-        jobs: int,
-        progress: Progress | None,
-        control: Control | None,
+        show: Show | None,
+        control: Control | None = None,
+        jobs: int = 0,
+        resume: bool = True,
         limit: float | None = None,
+        only: Collection[str] | None = None,
+        by_round: bool = False,
+        strict: bool = False,
     ) -> None:
+        """``limit`` is the number of seconds after which to stop.
+
+        With ``only``, no more than these keys of a result are kept. Progress is that of all, in
+        pages programmed, or ``by_round``, in runs. ``strict`` raises what one of them fails with.
+        """
+        super().__init__(show, control)
         self._cache, self._resume, self._jobs = cache, resume, jobs
-        self._progress, self._control = progress, control
-        #: Seconds from now on after which to stop; ``None`` for any number.
         self._begin, self._limit = monotonic(), limit
+        self._only, self._by_round, self._strict = only, by_round, strict
         self._known: dict[str, Outcome] = {}
         #: A short configuration that can be, with which a call of the engine has something to run.
         self.sure: dict[str, Any] | None = None
-        #: Simulations that were run, and those that an earlier search had kept.
-        self.ran, self.found = 0, 0
-        #: Whether Ctrl-C, or whoever has the control, stopped the work.
-        self.interrupted = False
         #: Whether the time was over before the end.
         self.late = False
         #: Why finished simulations are no longer kept.
         self.unkept: OSError | None = None
         #: Pages programmed by the calls of the engine before the present one.
         self._programs = 0
-        #: Cost that is done, and that is expected in all.
-        self.done, self.total = 0.0, 1.0
 
     @property
     def stopped(self) -> bool:
@@ -72,22 +74,33 @@ class Simulations:
         ``possible`` says that it is known of all of them that they can be. Raises
         :class:`flashgc.TraceError` where the trace is at fault.
         """
-        keys = [json.dumps(one.config, sort_keys=True) for one in wanted]
-        missing: dict[str, Wanted] = {}
-        for key, one in zip(keys, wanted, strict=True):
-            if key not in self._known and not self._look(key, one):
-                missing[key] = one
+        missing = self.look(wanted)
         if missing and not self.stopped:
             try:
                 self._engine(missing, what, leave_out=not possible)
             except TraceError:
                 raise
             except FlashgcError:
+                if self._strict:
+                    raise
                 # One of them fails: each on its own, to find out which.
                 for key, one in missing.items():
                     if key not in self._known and not self.stopped:
                         self._alone(key, one, what)
-        return [self._known.get(key) for key in keys]
+        return [self.of(one.config) for one in wanted]
+
+    def of(self, config: dict[str, Any]) -> Outcome:
+        """What came of a simulation so far."""
+        return self._known.get(_key(config))
+
+    def look(self, wanted: Iterable[Wanted]) -> dict[str, Wanted]:
+        """Those of which nothing is known, also from earlier work."""
+        each = {_key(one.config): one for one in wanted}
+        return {
+            key: one
+            for key, one in each.items()
+            if key not in self._known and not self._look(key, one)
+        }
 
     def _look(self, key: str, one: Wanted) -> bool:
         """Whether an earlier search has kept this one."""
@@ -110,7 +123,10 @@ class Simulations:
     def _engine(self, missing: dict[str, Wanted], what: str, *, leave_out: bool) -> None:
         keys, configs = list(missing), [one.config for one in missing.values()]
         sure = [self.sure] if leave_out and self.sure is not None else []
-        mean_cost = sum(one.cost for one in missing.values()) / len(missing)
+        cost = sum(one.cost for one in missing.values())
+        if self._by_round:
+            self.done, self.total = 0.0, cost
+        mean_cost = cost / len(missing)
         # The engine counts runs, of which a configuration may have several.
         runs = sum(int(one["runs"]) for one in configs) / len(configs)
         begun, complete = self.done, 0
@@ -123,9 +139,11 @@ class Simulations:
 
         def show(engine: Control) -> None:
             self._watch(engine)
-            if self._progress is not None:
-                done = begun + max(engine.done / runs, complete) * mean_cost
-                self._progress(self._share(done), what, self._programs + engine.programs)
+            done = begun + max(engine.done / runs, complete) * mean_cost
+            number, unit = self._programs + engine.programs, "programs"
+            if self._by_round:
+                number, unit = int(engine.done), "runs"
+            self.show(self._share(done), what, number, unit)
 
         control = Control()
         simulated = _engine.simulate(
@@ -147,39 +165,46 @@ class Simulations:
     def _keep(self, key: str, one: Wanted, result: dict[str, Any]) -> None:
         if result["interrupted"]:
             return
+        if self._only is not None:
+            result = {name: result[name] for name in self._only}
         self._known[key] = result
         self.ran += 1
         self.done += one.cost
         if self._cache is not None and self.unkept is None:
             try:
                 self._cache.store(one.config, result)
-            except OSError as error:  # The search is worth more than its copy.
+            except OSError as error:  # The work is worth more than its copy.
                 self.unkept = error
 
     def _watch(self, engine: Control) -> None:
         """Stops the engine where the time is over, or where somebody wants the end."""
         if self._limit is not None and monotonic() - self._begin > self._limit:
             self.late = True
-        if self.late or (self._control is not None and self._control.cancelled):
+        if self.late or self.control.cancelled:
             engine.cancel()
 
     def _share(self, done: float) -> float:
         """How much of the search is done: of its time, if that is its budget."""
         if self._limit is not None:
-            return min((monotonic() - self._begin) / self._limit, 1.0)
-        return min(done / max(self.total, 1e-9), 1.0)
+            return (monotonic() - self._begin) / self._limit
+        return done / max(self.total, 1e-9)
 
 
-def folder_of(folder: Path, place: str, work: str) -> Cache:
-    """The results kept in a folder for ``work``.
+def _key(config: dict[str, Any]) -> str:
+    return json.dumps(config, sort_keys=True)
+
+
+def folder_of(folder: str | PathLike[str] | None, place: str, work: str) -> Cache | None:
+    """The results kept in a folder for ``work``; ``None`` without one.
 
     Raises :class:`flashgc.ConfigError` with ``place``.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{place}: {folder} is a file; hint: give a folder or a new name")
+    if folder is None:
+        return None
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{place}: {path} is a file; hint: give a folder or a new name")
     try:
-        return Cache(folder, work, option=place)
+        return Cache(path, work, option=place)
     except OSError as error:
-        raise ConfigError(
-            f"{place}: {folder}: {error.strerror}; hint: give another folder"
-        ) from None
+        raise ConfigError(f"{place}: {path}: {error.strerror}; hint: give another folder") from None

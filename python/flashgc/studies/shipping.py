@@ -10,7 +10,7 @@ from typing import Any
 
 from flashgc import _core, _files
 from flashgc.kept import Contents, Kept
-from flashgc.sweeps.work import simulate_cell
+from flashgc.studies.cell import simulate_cell
 
 #: Bytes of the largest trace that is sent.
 LARGEST = 1 << 30
