@@ -85,10 +85,6 @@ def find(
     sought = subject(option, table)
     given = asked(experiment, typed)
     with Bar(quiet=quiet) as bar:
-
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "values")
-
         found = finding.searched(
             sought,
             conditions(wanted, "--wanted"),
@@ -96,7 +92,7 @@ def find(
             given.places,
             python=given.python,
             results=results,
-            progress=show,
+            progress=bar.show,
         )
     if not as_json:
         show_found(found)

@@ -6,9 +6,14 @@ from typing import Any
 
 import click
 
-from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import GroupedCommand, asked, complete, experiment_options
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    complete,
+    experiment_options,
+    table_options,
+)
 from flashgc.fleets.fleet import RESULTS, UNUSED
 from flashgc.fleets.volumes import BY
 
@@ -42,16 +47,7 @@ Stopped work goes on where it was: give the same command again.""",
     help=f"File in which results are kept. [default: {RESULTS}]",
 )
 @click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    callback=output.table,
-    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex: a row each volume "
-    "and policy.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@table_options(": a row each volume and policy")
 def fleet(
     traces: tuple[str, ...],
     by: str,

@@ -169,10 +169,26 @@ def experiment_options(
     return decorate
 
 
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def table_options(rows: str = "") -> Callable[[F], F]:
+    """Adds ``--out`` for a table, of which ``rows`` tells, ``--json`` and ``--quiet``."""
+    out = click.option(
+        "--out",
+        metavar="FILE",
+        type=click.Path(),
+        callback=output.table,
+        help=f"Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex{rows}.",
+    )
+    return lambda command: out(_JSON(_QUIET(command)))
+
+
 def output_options(command: F) -> F:
     """Adds ``--json``, ``--out`` and ``--quiet`` to a command."""
     for decorator in (
-        click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings."),
+        _QUIET,
         click.option(
             "--out",
             metavar="FILE",
@@ -180,7 +196,7 @@ def output_options(command: F) -> F:
             callback=output.option("result.json"),
             help="Write the JSON document to FILE as well.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+        _JSON,
     ):
         command = decorator(command)
     return command

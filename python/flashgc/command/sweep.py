@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import table_options
 
 
 @click.command(
@@ -51,15 +51,7 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be run, and for how long; run nothing."
 )
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    callback=output.table,
-    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@table_options()
 def sweep(
     grid: Path,
     results: str | None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from flashgc import _core, _notebook
+from flashgc import _notebook
 from flashgc._core import ConfigError, Control
 from flashgc._places import Places
 from flashgc._signature import typed_keywords
@@ -18,6 +18,7 @@ from flashgc.finding.outcome import Found, Tried
 from flashgc.finding.subject import Subject, subject
 from flashgc.finding.wanted import Wanted, wanted
 from flashgc.keywords import RunKeywords
+from flashgc.pace import Show
 from flashgc.policy_files import Policies
 from flashgc.results import Result
 from flashgc.results.figures import figures_of
@@ -76,7 +77,7 @@ def find(
             values,
             places,
             results=results,
-            progress=show,
+            progress=without_unit(show),
             control=control,
         )
 
@@ -89,11 +90,11 @@ def searched(
     *,
     python: Policies | None = None,
     results: File | None = None,
-    progress: Progress | None = None,
+    progress: Show | None = None,
     control: Control | None = None,
 ) -> Found:
     """The value of ``sought``; ``values`` are those of the experiment, by section."""
-    study = Study(without_unit(progress), control)
+    study = Study(progress, control)
     search = Search(sought, conditions, values, places, python or {}, results, study)
     with study.stoppable():
         try:
@@ -241,44 +242,17 @@ class Search:
     ) -> Found:
         """All of what is known now."""
         values = self._sought.values
-        tried = [self._tried(at) for at in sorted(self._done)]
-        ends = (values[0], values[-1])
-        value = None if index is None else values[index]
-        result = None if index is None else self._done[index].result
-        warnings = self._warnings()
-        raw: dict[str, Any] = {
-            "version": _core.version(),
-            "option": self._sought.name,
-            "wanted": [str(one) for one in self._conditions],
-            "status": status,
-            "value": value,
-            "side": side,
-            "interval": None if interval is None else list(interval),
-            "ends": list(ends),
-            "tried": [
-                {
-                    "value": one.value,
-                    "holds": one.holds,
-                    **one.figures,
-                    "reason": one.reason or None,
-                }
-                for one in tried
-            ],
-            "warnings": warnings,
-            "result": None if result is None else result.to_dict(),
-        }
         return Found(
-            self._sought.name,
-            tuple(raw["wanted"]),
-            status,
-            value,
-            side,
-            interval,
-            ends,
-            tuple(tried),
-            tuple(warnings),
-            result,
-            raw,
+            option=self._sought.name,
+            wanted=tuple(map(str, self._conditions)),
+            status=status,
+            value=None if index is None else values[index],
+            side=side,
+            interval=interval,
+            ends=(values[0], values[-1]),
+            tried=tuple(self._tried(at) for at in sorted(self._done)),
+            warnings=tuple(self._warnings()),
+            result=None if index is None else self._done[index].result,
         )
 
     def _tried(self, index: int) -> Tried:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flashgc import _core
 from flashgc._documents import Document, Json, Scalar
 from flashgc._shown import Column, Shown, figure
 from flashgc.results import Result
@@ -51,7 +51,6 @@ class Found(Document):
     warnings: tuple[str, ...]
     #: The result at the value; ``None`` unless found.
     result: Result | None
-    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     def _shown(self) -> Shown:
         what = " and ".join(self.wanted)
@@ -70,6 +69,19 @@ class Found(Document):
             for one in self.tried
         ]
         return Shown(line, rows, [*columns, Column("")], self.warnings)
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+        }
+        plain["tried"] = [
+            {"value": one.value, "holds": one.holds, **one.figures, "reason": one.reason or None}
+            for one in self.tried
+        ]
+        plain["result"] = None if self.result is None else self.result.to_dict()
+        return {"version": _core.version(), **plain}
 
     @property
     def interrupted(self) -> bool:

@@ -16,7 +16,7 @@ from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.fleets.cells import Policy, Work
-from flashgc.fleets.outcome import Fleet, fleet_of, policies_of, rounded
+from flashgc.fleets.outcome import Fleet, policies_of, rounded
 from flashgc.fleets.volumes import BY, Volumes, source_of, split
 from flashgc.kept import Store
 from flashgc.keywords import CompareKeywords
@@ -24,7 +24,7 @@ from flashgc.options import OPTIONS, Option
 from flashgc.pace import Show
 from flashgc.policy_files import load_policies
 from flashgc.simulation import given_values
-from flashgc.studies.asked import jobs_of, refuse
+from flashgc.studies.study import jobs_of, refuse
 
 #: The file of results if nobody says otherwise.
 RESULTS = "fleet.results"
@@ -131,26 +131,23 @@ def fleet_with(
         with Store(Path(results), option) as store:
             work = Work(volumes, policies, store, retry=retry, show=progress, control=control)
             work.perform(jobs)
-        facts = {
-            "workload": source_of(traces),
-            "by": by,
-            "volumes": len(volumes),
-            "never_written": sum(not volume.writes for volume in volumes),
-            "ran": work.ran,
-            "found": work.found,
-            "interrupted": work.interrupted,
-            "results": os.fspath(results),
-            "spool_bytes": volumes.spool_bytes,
-            "notes": tuple(_notes(volumes)),
-        }
-    spares = {policy.name: policy.config["spare"] for policy in policies}
-    return fleet_of(
-        policies=policies_of([policy.name for policy in policies], work.cells),
-        cells=work.cells,
-        warnings=work.warnings,
-        rounded=rounded(work.cells, spares),
-        **facts,
-    )
+        spares = {policy.name: policy.config["spare"] for policy in policies}
+        return Fleet(
+            workload=source_of(traces),
+            by=by,
+            policies=policies_of([policy.name for policy in policies], work.cells),
+            cells=tuple(work.cells),
+            volumes=len(volumes),
+            never_written=sum(not volume.writes for volume in volumes),
+            ran=work.ran,
+            found=work.found,
+            interrupted=work.interrupted,
+            results=os.fspath(results),
+            spool_bytes=volumes.spool_bytes,
+            warnings=work.warnings,
+            notes=tuple(_notes(volumes)),
+            rounded=rounded(work.cells, spares),
+        )
 
 
 def _policies(

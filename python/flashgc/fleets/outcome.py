@@ -168,7 +168,6 @@ class Fleet(Document):
     notes: tuple[str, ...]
     #: Volumes whose drive has much more spare space than was asked for, as blocks are whole.
     rounded: int
-    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     def __iter__(self) -> Iterator[FleetCell]:
         return iter(self.cells)
@@ -208,7 +207,18 @@ class Fleet(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        return {**self._raw, "cells": [cell.row() for cell in self.cells]}
+        made: dict[str, Json] = {
+            "version": _core.version(),
+            "warnings": [dataclasses.asdict(warning) for warning in self.warnings],
+            "rounded": self.rounded,
+        }
+        others = {name: value for name, value in vars(self).items() if name not in made}
+        made |= {name: value for name, value in others.items() if name not in ("policies", "cells")}
+        return made | {
+            "notes": list(self.notes),
+            "policies": [dataclasses.asdict(policy) for policy in self.policies],
+            "cells": [cell.row() for cell in self.cells],
+        }
 
 
 def policies_of(names: Sequence[str], cells: Sequence[FleetCell]) -> tuple[FleetPolicy, ...]:
@@ -307,14 +317,3 @@ def rounded(cells: Sequence[FleetCell], spares: Mapping[str, float]) -> int:
             if (cell.spare_factor or 0.0) >= ROUNDED * spares[cell.policy]
         }
     )
-
-
-def fleet_of(*, policies: Sequence[FleetPolicy], cells: Sequence[FleetCell], **facts: Any) -> Fleet:
-    """The fleet with its document."""
-    raw: dict[str, Json] = {
-        "version": _core.version(),
-        **{key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()},
-        "policies": [dataclasses.asdict(policy) for policy in policies],
-        "warnings": [dataclasses.asdict(warning) for warning in facts["warnings"]],
-    }
-    return Fleet(policies=tuple(policies), cells=tuple(cells), _raw=raw, **facts)

@@ -18,9 +18,8 @@ from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
 from flashgc.simulation import given_values
-from flashgc.studies.asked import jobs_of
 from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
-from flashgc.studies.study import Progress, without_unit
+from flashgc.studies.study import Progress, jobs_of, without_unit
 from flashgc.traces import Trace
 
 #: How much longer a run takes that looks ahead.

@@ -17,7 +17,7 @@ from flashgc.foresight.couples import USUAL, Couple, couples
 from flashgc.foresight.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.options import OPTIONS, find
 from flashgc.registry import placements, request_generators
-from flashgc.studies.asked import check_again, refuse
+from flashgc.studies.study import check_again, refuse
 
 #: What rows differ in, and what a comparison with foresight has no use for.
 OWN = ("victim", "placement", "frontier", "gc_preset")

@@ -94,27 +94,25 @@ def _between(spares: tuple[float, ...]) -> tuple[Numbers, Numbers]:
     return np.exp(x), weights
 
 
-class Curves:
+class Curves(Rounds):
     """Simulates what is asked for, each once; Ctrl-C keeps what is complete."""
 
     def __init__(
         self, size: Size, *, cache: Cache | None = None, jobs: int = 0, show: Show | None = None
     ) -> None:
+        only = ("write_amplification",)
+        super().__init__(cache, show=show, jobs=jobs, only=only, by_round=True, strict=True)
         self.size = size
-        #: What was found, run and stopped.
-        self.study = Rounds(
-            cache, show=show, jobs=jobs, only=("write_amplification",), by_round=True, strict=True
-        )
-        self._known: dict[Ask, float] = {}
+        self._values: dict[Ask, float] = {}
 
     def simulate(self, asks: Iterable[Ask], what: str) -> None:
         """Runs those that are not known yet; ``what`` is shown meanwhile."""
-        missing = [ask for ask in dict.fromkeys(asks) if ask not in self._known]
+        missing = [ask for ask in dict.fromkeys(asks) if ask not in self._values]
         wanted = [Wanted(self._config(ask)) for ask in missing]
-        outcomes = self.study.run(wanted, what, possible=False)
+        outcomes = self.run(wanted, what, possible=False)
         for ask, outcome in zip(missing, outcomes, strict=True):
             if isinstance(outcome, dict):
-                self._known[ask] = outcome["write_amplification"]
+                self._values[ask] = outcome["write_amplification"]
 
     def curve(
         self, scheme: Scheme, conditions: Sequence[Condition], spares: Iterable[float]
@@ -131,7 +129,7 @@ class Curves:
 
     def value(self, ask: Ask) -> float:
         """Write amplification; NaN where it is not known."""
-        return self._known.get(ask, math.nan)
+        return self._values.get(ask, math.nan)
 
     def _config(self, ask: Ask) -> dict[str, Any]:
         size = self.size

@@ -80,12 +80,12 @@ def identify(
         found = []
         for group in groups:
             one = ranked(search, group)
-            if one.ranking and not curves.study.interrupted:
+            if one.ranking and not curves.interrupted:
                 one = questions.asked(one, search, changes, hold_out=hold_out)
             found.append(one)
     raw: dict[str, Json] = {
         "version": version(),
-        "interrupted": curves.study.interrupted,
+        "interrupted": curves.interrupted,
         "relative": relative,
         "same_hardware": same_hardware,
         "schemes": [one.name for one in tried],
@@ -94,13 +94,13 @@ def identify(
         "told_apart_beyond": TOLD_APART,
         "identified": [one.to_dict() for one in found],
     }
-    unkept = None if curves.study.unkept is None else str(curves.study.unkept)
+    unkept = None if curves.unkept is None else str(curves.unkept)
     return Identification(
         tuple(found),
         relative,
-        curves.study.ran,
-        curves.study.found,
-        curves.study.interrupted,
+        curves.ran,
+        curves.found,
+        curves.interrupted,
         unkept,
         raw,
     )

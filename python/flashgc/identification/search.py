@@ -85,11 +85,11 @@ class Search:
         The best are simulated with other numbers of blocks, too, if that is ``varied``.
         """
         self._settle("curves")
-        if self.varied and not self.curves.study.interrupted:
+        if self.varied and not self.curves.interrupted:
             for group in self.groups:
                 self._vary(group)
             self._settle("numbers of blocks")
-        if not self.curves.study.interrupted:
+        if not self.curves.interrupted:
             for group in self.groups:
                 self._refine(group)
             self._simulate("the best curves")
@@ -105,7 +105,7 @@ class Search:
             if before == (before := sum(map(len, self._spares.values()))):
                 break
             self._simulate(f"{what}, round {number}")
-            if self.curves.study.interrupted:
+            if self.curves.interrupted:
                 return
             for group in self.groups:
                 self._extend(group)

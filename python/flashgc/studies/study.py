@@ -1,12 +1,17 @@
-"""A study: many simulations that are counted, shown and stopped in one way."""
+"""A study: many simulations that are asked for, counted, shown and stopped in one way."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from flashgc import _engine
-from flashgc._core import Control
+from flashgc import _engine, _places
+from flashgc._core import ConfigError, Control
+from flashgc._places import Places
+from flashgc.execution import parse_jobs
+from flashgc.options import Option, find
 from flashgc.pace import Show
 
 #: Called with the share that is done, what is being done, and how many are.
@@ -52,3 +57,32 @@ def without_unit(progress: Progress | None) -> Show | None:
     if progress is None:
         return None
     return lambda share, what, number, _unit: progress(share, what, number)
+
+
+def jobs_of(values: Mapping[str, Mapping[str, Any]], places: Places) -> int:
+    """Runs side by side, of the values of options by section."""
+    return parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
+
+
+def refuse(
+    unused: Iterable[str],
+    values: Mapping[str, Mapping[str, Any]],
+    places: Places,
+    why: str,
+    hint: Callable[[Option], str] = lambda _: "leave it out",
+) -> None:
+    """Refuses options that the study has no use for; every workload has a source."""
+    for option in map(find, unused):
+        if option.key != "source" and option.key in values.get(option.section, {}):
+            told = f"{_places.subject(places, option.path)} {why}"
+            raise ConfigError(f"{told}; hint: {hint(option)}")
+
+
+def check_again(trace: str, what: str) -> None:
+    """Refuses a trace that can be read once: ``what`` reads it several times."""
+    file = Path(trace)
+    if file.is_fifo() or file.is_char_device():
+        raise ConfigError(
+            f"{file} can be read once, and {what} reads its trace several times; "
+            "hint: write it to a file first"
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,7 +74,6 @@ class Sweep(Document):
     interrupted: bool
     #: The file of results.
     results: str
-    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Swept]:
         return iter(self.cells)
@@ -115,6 +113,27 @@ class Sweep(Document):
                     reasons.setdefault(point, (value, cell.reason))
         return [(name, *found) for (name, _), found in reasons.items() if found is not None]
 
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        names = ("interrupted", "results", "axes", "ran", "found")
+        return {
+            "version": _core.version(),
+            **{name: getattr(self, name) for name in names},
+            "axes": list(self.axes),
+            "cells": [
+                {
+                    "at": dict(cell.at),
+                    "status": cell.status,
+                    "key": cell.key,
+                    "reason": cell.reason or None,
+                    "warnings": list(cell.warnings),
+                    "seconds": cell.seconds,
+                    **cell.figures,
+                }
+                for cell in self.cells
+            ],
+        }
+
     def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
         return [
@@ -149,36 +168,3 @@ class Sweep(Document):
         Raises :class:`flashgc.ConfigError` where the package is not installed.
         """
         return tables.to_frame(self.rows(), library)
-
-
-def sweep_of(
-    axes: Sequence[str],
-    cells: Sequence[Swept],
-    *,
-    ran: int,
-    found: int,
-    interrupted: bool,
-    results: str,
-) -> Sweep:
-    """The sweep with its document."""
-    raw: dict[str, Json] = {
-        "version": _core.version(),
-        "interrupted": interrupted,
-        "results": results,
-        "axes": list(axes),
-        "ran": ran,
-        "found": found,
-        "cells": [
-            {
-                "at": dict(cell.at),
-                "status": cell.status,
-                "key": cell.key,
-                "reason": cell.reason or None,
-                "warnings": list(cell.warnings),
-                "seconds": cell.seconds,
-                **cell.figures,
-            }
-            for cell in cells
-        ],
-    }
-    return Sweep(tuple(axes), tuple(cells), ran, found, interrupted, results, raw)

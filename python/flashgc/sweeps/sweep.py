@@ -19,7 +19,7 @@ from flashgc.studies.executing import Threads
 from flashgc.studies.study import Progress, without_unit
 from flashgc.sweeps.cost import USUAL, drive_of, seconds_of, writes_of
 from flashgc.sweeps.grid import grid as grid_of
-from flashgc.sweeps.outcome import Sweep, sweep_of, swept
+from flashgc.sweeps.outcome import Sweep, swept
 from flashgc.sweeps.plan import Planned, plan
 
 #: What ends the name of a file of results.
@@ -188,11 +188,4 @@ def _run(
         cells.append(swept(one.at, one.key, kept))
     names = tuple(planned[0].at) if planned else ()
     found = sum(known.get(one.key) == "result" for one in planned)
-    return sweep_of(
-        names,
-        cells,
-        ran=study.ran,
-        found=found,
-        interrupted=study.interrupted,
-        results=str(store.path),
-    )
+    return Sweep(names, tuple(cells), study.ran, found, study.interrupted, results=str(store.path))

@@ -14,8 +14,8 @@ from flashgc.options import find
 from flashgc.policy_files import is_written
 from flashgc.registry import frontiers, placements, policies, request_generators
 from flashgc.results import Result
-from flashgc.studies.asked import check_again, refuse
 from flashgc.studies.rounds import Outcome, Rounds, Wanted
+from flashgc.studies.study import check_again, refuse
 from flashgc.tuning.course import Course, of_seeds, of_trace
 from flashgc.tuning.objective import Objective
 from flashgc.tuning.outcome import MOST_VALUES

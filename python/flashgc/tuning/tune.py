@@ -13,9 +13,8 @@ from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
 from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values
-from flashgc.studies.asked import jobs_of
 from flashgc.studies.rounds import Rounds, folder_of
-from flashgc.studies.study import Progress, without_unit
+from flashgc.studies.study import Progress, jobs_of, without_unit
 from flashgc.traces import Trace
 from flashgc.tuning import task
 from flashgc.tuning.objective import OBJECTIVES, Objective
