@@ -96,9 +96,9 @@ def test_values_that_cannot_be_do_not_hold() -> None:
 
 
 def test_several_boundaries_are_warned_of() -> None:
-    from flashgc.finding.find import Search, _Evaluated
-    from flashgc.finding.subject import subject
-    from flashgc.finding.wanted import wanted
+    from flashgc.studies.find.find import Search, _Evaluated
+    from flashgc.studies.find.subject import subject
+    from flashgc.studies.find.wanted import wanted
     from flashgc.studies.study import Study
 
     sought = subject("victim.d", {"from": 1, "to": 9})

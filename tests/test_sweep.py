@@ -25,9 +25,9 @@ import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
 from flashgc.kept import Contents, Kept, Store
-from flashgc.sweeps import ranges
-from flashgc.sweeps.grid import grid
-from flashgc.sweeps.sweep import sweep_plan
+from flashgc.studies.sweep import ranges
+from flashgc.studies.sweep.grid import grid
+from flashgc.studies.sweep.sweep import sweep_plan
 
 SMALL = {"blocks": 64, "pages_per_block": 16}
 

@@ -20,7 +20,7 @@ from typing import Any
 import flashgc
 from flashgc._core import FlashgcError
 from flashgc.command.progress import Bar
-from flashgc.foresight.outcome import Gap
+from flashgc.studies.gap.outcome import Gap
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "gap.traces.csv"
 #: Pages a block by trace, as scripts/placement/traces.py chooses them.

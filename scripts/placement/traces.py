@@ -24,10 +24,10 @@ from flashgc._core import FlashgcError
 from flashgc.command.progress import Bar
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.foresight.couples import USUAL, Couple, couples
 from flashgc.registry import brief, gc_presets, placements, policies
 from flashgc.results import Result
 from flashgc.simulation import given_values
+from flashgc.studies.gap.couples import USUAL, Couple, couples
 from flashgc.studies.rounds import Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, without_unit
 

@@ -11,8 +11,8 @@ from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
 from flashgc.command.render import warn
 
 if TYPE_CHECKING:
-    from flashgc.fleets.outcome import Fleet
-    from flashgc.sweeps.outcome import Sweep
+    from flashgc.studies.fleet.outcome import Fleet
+    from flashgc.studies.sweep.outcome import Sweep
 
 
 @contextlib.contextmanager

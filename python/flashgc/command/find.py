@@ -77,9 +77,9 @@ def find(
     from flashgc.command.progress import Bar
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.finding import find as finding
-    from flashgc.finding.subject import subject
-    from flashgc.finding.wanted import wanted as conditions
+    from flashgc.studies.find import find as finding
+    from flashgc.studies.find.subject import subject
+    from flashgc.studies.find.wanted import wanted as conditions
 
     table = {"from": low, "to": high, "step": step, "factor": factor}
     sought = subject(option, table)

@@ -14,8 +14,8 @@ from flashgc.command.options import (
     experiment_options,
     table_options,
 )
-from flashgc.fleets.fleet import RESULTS, UNUSED
-from flashgc.fleets.volumes import BY
+from flashgc.studies.fleet.fleet import RESULTS, UNUSED
+from flashgc.studies.fleet.volumes import BY
 
 
 @click.command(
@@ -71,8 +71,8 @@ def fleet(
     from flashgc.command.progress import Bars
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.fleets.fleet import fleet_with
     from flashgc.registry import policies
+    from flashgc.studies.fleet.fleet import fleet_with
 
     given = asked(None, typed)
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:

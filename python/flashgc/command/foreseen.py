@@ -14,8 +14,8 @@ from flashgc.command.render import (
     unicode,
 )
 from flashgc.command.tuned import WIDTH, show_facts, wrapped
-from flashgc.foresight.describe import heading, sentences, text
-from flashgc.foresight.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
+from flashgc.studies.gap.describe import heading, sentences, text
+from flashgc.studies.gap.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
 
 #: Columns of a scheme's name.
 NAME = 31

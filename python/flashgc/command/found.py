@@ -8,7 +8,7 @@ from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, 
 from flashgc.command.results import drive, policy
 
 if TYPE_CHECKING:
-    from flashgc.finding.outcome import Found, Tried
+    from flashgc.studies.find.outcome import Found, Tried
 
 
 def show_found(found: Found) -> None:

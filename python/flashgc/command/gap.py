@@ -19,8 +19,8 @@ from flashgc.command.options import (
     output_options,
     plot_option,
 )
-from flashgc.foresight.couples import USUAL
-from flashgc.foresight.task import ERRORS, SIGMAS, UNUSED
+from flashgc.studies.gap.couples import USUAL
+from flashgc.studies.gap.task import ERRORS, SIGMAS, UNUSED
 
 #: Where finished simulations are kept if nobody says otherwise.
 FOLDER = "flashgc-gap"
@@ -109,7 +109,7 @@ def gap(
     from flashgc.command.foreseen import show_gap
     from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
-    from flashgc.foresight.gap import compared
+    from flashgc.studies.gap.gap import compared
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
     _early.release()

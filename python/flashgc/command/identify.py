@@ -140,7 +140,7 @@ def identify(
     from flashgc.command.progress import Bars
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.identification.identify import identify as perform
+    from flashgc.studies.identify.identify import identify as perform
 
     if not cache:
         raise ConfigError("--cache: the name is empty; hint: give a folder")

@@ -78,8 +78,8 @@ def sweep(
     from flashgc.command.swept import show_plan, show_swept, warnings
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
-    from flashgc.sweeps.sweep import sweep as run
-    from flashgc.sweeps.sweep import sweep_plan
+    from flashgc.studies.sweep.sweep import sweep as run
+    from flashgc.studies.sweep.sweep import sweep_plan
 
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)

@@ -11,8 +11,8 @@ from flashgc.command.tuned import wrapped
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
 from flashgc.studies.executing import cores
-from flashgc.sweeps.outcome import Sweep, Swept
-from flashgc.sweeps.sweep import Plan
+from flashgc.studies.sweep.outcome import Sweep, Swept
+from flashgc.studies.sweep.sweep import Plan
 from flashgc.units import format_duration
 
 #: Rows that are shown on a terminal, columns of the page, and characters of a value.

@@ -20,10 +20,10 @@ from flashgc.command.options import (
     output_options,
     plot_option,
 )
-from flashgc.tuning.objective import OBJECTIVES
-from flashgc.tuning.search import BUDGET
-from flashgc.tuning.task import SEARCHED, UNUSED
-from flashgc.tuning.tune import HOLD_BACK
+from flashgc.studies.tune.objective import OBJECTIVES
+from flashgc.studies.tune.search import BUDGET
+from flashgc.studies.tune.task import SEARCHED, UNUSED
+from flashgc.studies.tune.tune import HOLD_BACK
 
 #: Where finished simulations are kept if nobody says otherwise.
 FOLDER = "flashgc-tune"
@@ -115,8 +115,8 @@ def tune(
     from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.tuned import show_tuned
-    from flashgc.tuning.saved import save as save_winner
-    from flashgc.tuning.tune import search
+    from flashgc.studies.tune.saved import save as save_winner
+    from flashgc.studies.tune.tune import search
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
     _early.release()

@@ -16,13 +16,13 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.tuning.describe import heading, sentences
+from flashgc.studies.tune.describe import heading, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flashgc.command.render import Console
-    from flashgc.tuning.outcome import Entry, Tuned
+    from flashgc.studies.tune.outcome import Entry, Tuned
 
 #: Columns of the page, and those that a configuration's name has of them.
 WIDTH, NAME = 80, 33

@@ -20,7 +20,7 @@ from flashgc.kept.tidy import axis_value, tidy
 from flashgc.kept.wording import column
 
 if TYPE_CHECKING:
-    from flashgc.sweeps.outcome import Sweep
+    from flashgc.studies.sweep.outcome import Sweep
 
 Row = Mapping[str, Any]
 #: What has rows.

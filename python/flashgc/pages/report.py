@@ -20,7 +20,7 @@ from flashgc.pages.asked import asked
 from flashgc.pages.columns import columns
 from flashgc.pages.page import page
 from flashgc.results.intervals import half_width
-from flashgc.sweeps.outcome import Sweep
+from flashgc.studies.sweep.outcome import Sweep
 
 #: Kinds of pictures of the page, and the places of each that have an option.
 KINDS = {
