@@ -7,7 +7,7 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from flashgc import _engine, _faults, _notebook, _timelines
+from flashgc import _engine, _faults, _notebook_progress, _timelines
 from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from flashgc._engine import Progress
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.kept.keeping import Keeping
     from flashgc.policy_files import Policies
 
@@ -70,7 +70,7 @@ def simulate(
     ) -> _engine.Simulated:
         policies = {at: written[index] for at, index in enumerate(wanted) if written[index]}
         runs = sum(configs[index]["runs"] for index in wanted)
-        with _notebook.of_runs(progress, runs) as look:
+        with _notebook_progress.of_runs(progress, runs) as look:
             return _engine.simulate(
                 [configs[index] for index in wanted],
                 jobs=jobs,
@@ -129,7 +129,7 @@ def resumed(
     def run(
         _: Sequence[int], on_result: _engine.OnResult | None = None, *, or_none: bool = False
     ) -> _engine.Simulated:
-        with _notebook.of_runs(progress, config["runs"]) as look:
+        with _notebook_progress.of_runs(progress, config["runs"]) as look:
             return _engine.simulate(
                 [config], jobs=jobs, progress=look, control=control, keep=keep, on_result=on_result
             )

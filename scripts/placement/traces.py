@@ -21,7 +21,6 @@ from typing import Any
 
 import flashgc
 from flashgc._core import FlashgcError
-from flashgc.command.progress import Bar
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.registry import brief, gc_presets, placements, policies
@@ -30,6 +29,7 @@ from flashgc.simulation import given_values
 from flashgc.studies.gap.couples import USUAL, Couple, couples
 from flashgc.studies.rounds import Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, without_unit
+from flashgc.terminal.progress import Bar
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "placement.traces.csv"
 SPARES = (0.07, 0.125, 0.2)

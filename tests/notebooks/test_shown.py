@@ -14,7 +14,7 @@ import pytest
 import flashgc
 from flashgc import model
 from flashgc._documents import Document
-from flashgc._shown import MOST_ROWS, Column, Shown, to_html
+from flashgc._summaries import MOST_ROWS, Column, Shown, to_html
 from flashgc.registry import brief
 from flashgc.studies.identify.measurements import Drive, Point
 from flashgc.studies.identify.workloads import condition

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
-from flashgc.command.render import warn
+from flashgc.terminal.render import warn
 
 if TYPE_CHECKING:
     from flashgc.studies.fleet.outcome import Fleet

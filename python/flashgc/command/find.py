@@ -74,12 +74,12 @@ def find(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc.command.found import show_found
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.studies.find import find as finding
     from flashgc.studies.find.subject import subject
     from flashgc.studies.find.wanted import wanted as conditions
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     table = {"from": low, "to": high, "step": step, "factor": factor}
     sought = subject(option, table)

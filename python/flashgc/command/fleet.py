@@ -68,11 +68,11 @@ def fleet(
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
     from flashgc.command.fleets import reasons, show_fleet, warnings
-    from flashgc.command.progress import Bars
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.registry import policies
     from flashgc.studies.fleet.fleet import fleet_with
+    from flashgc.terminal.progress import Bars
+    from flashgc.terminal.render import warn
 
     given = asked(None, typed)
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:

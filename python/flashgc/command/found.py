@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
 from flashgc.command.results import drive, policy
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
 
 if TYPE_CHECKING:
     from flashgc.studies.find.outcome import Found, Tried

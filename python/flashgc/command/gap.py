@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc import _early
+from flashgc import _ctrl_c
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
@@ -107,12 +107,12 @@ def gap(
     from flashgc import plot
     from flashgc.command.ended import code_of
     from flashgc.command.foreseen import show_gap
-    from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
     from flashgc.studies.gap.gap import compared
+    from flashgc.terminal.progress import Bar
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
-    _early.release()
+    _ctrl_c.release()
     given = asked(None, {**typed, "workload__source": workload})
     with Bar(quiet=quiet) as bar:
         found, unkept = compared(

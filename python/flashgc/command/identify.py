@@ -137,10 +137,10 @@ def identify(
     from flashgc import plot
     from flashgc.command.ended import code_of
     from flashgc.command.identified import show_identification
-    from flashgc.command.progress import Bars
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.studies.identify.identify import identify as perform
+    from flashgc.terminal.progress import Bars
+    from flashgc.terminal.render import warn
 
     if not cache:
         raise ConfigError("--cache: the name is empty; hint: give a folder")

@@ -41,9 +41,9 @@ Examples:
 def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     """List results, the newest last."""
     from flashgc import tables
-    from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
     from flashgc.kept import Store
     from flashgc.kept.query import conditions
+    from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 
     with Store(file, "FILE", make=False) as store:
         rows = store.rows(conditions(where))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flashgc import _tenants
+from flashgc import _tenant_texts
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.options import (
@@ -309,7 +309,7 @@ def asked(
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    given = {**_tenants.gathered(values, places)}
+    given = {**_tenant_texts.gathered(values, places)}
     if may_load is not None:
         may_load(named(values.get("gc"), places))
     return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

@@ -98,8 +98,8 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
         return
     import logging
 
-    from flashgc.command.render import warn
     from flashgc.plot.files import save
+    from flashgc.terminal.render import warn
 
     if not measured:
         warn(f"{name} was not drawn: nothing was measured", quiet=quiet)

@@ -72,14 +72,14 @@ def sweep(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.swept import show_plan, show_swept, warnings
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
     from flashgc.studies.sweep.sweep import sweep as run
     from flashgc.studies.sweep.sweep import sweep_plan
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc import _early
+from flashgc import _ctrl_c
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT
@@ -111,15 +111,15 @@ def tune(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
     from flashgc.command.tuned import show_tuned
     from flashgc.studies.tune.saved import save as save_winner
     from flashgc.studies.tune.tune import search
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
-    _early.release()
+    _ctrl_c.release()
     given = asked(None, {**typed, "workload__source": workload})
     with Bar(quiet=quiet) as bar:
         tuned, unkept = search(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._tenants import workload_of
+from flashgc._tenant_texts import workload_of
 from flashgc.policy_files import is_written
 
 #: A file in the spec of a generator.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from flashgc import _core, _varied
+from flashgc import _core, _naming
 from flashgc._core import ConfigError
 from flashgc._engine import OnResult, Simulated, peak_memory_bytes
 from flashgc.kept.identity import check_unchanged, key_of
@@ -96,7 +96,7 @@ class Keeping:
             ordered,
             json.loads(_core.ranking(json.dumps(ordered))),
             [
-                {"index": index, "name": _varied.name(configs[index], configs), "reason": reason}
+                {"index": index, "name": _naming.name(configs[index], configs), "reason": reason}
                 for index, reason in sorted(left_out.items())
             ],
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from flashgc._core import Control
 from flashgc.kept import Contents, Kept, Store, check_unchanged
-from flashgc.pace import Show
+from flashgc.progress import Show
 from flashgc.studies.cell import simulate_cell
 from flashgc.studies.executing import Execution, Work
 from flashgc.studies.study import Study

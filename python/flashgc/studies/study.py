@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashgc import _engine, _places
+from flashgc import _engine, _origins
 from flashgc._core import ConfigError, Control
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc.execution import parse_jobs
 from flashgc.options import Option, find
-from flashgc.pace import Show
+from flashgc.progress import Show
 
 #: Called with the share that is done, what is being done, and how many are.
 Progress = Callable[[float, str, int], None]
@@ -74,7 +74,7 @@ def refuse(
     """Refuses options that the study has no use for; every workload has a source."""
     for option in map(find, unused):
         if option.key != "source" and option.key in values.get(option.section, {}):
-            told = f"{_places.subject(places, option.path)} {why}"
+            told = f"{_origins.subject(places, option.path)} {why}"
             raise ConfigError(f"{told}; hint: {hint(option)}")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError, suggest
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 
 #: All of them.
 ALL = "all"

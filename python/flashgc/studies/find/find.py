@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from flashgc import _notebook
+from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import File
 from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 from flashgc.experiment import experiment
 from flashgc.keywords import RunKeywords
-from flashgc.pace import Show
 from flashgc.policy_files import Policies
+from flashgc.progress import Show
 from flashgc.results import Result
 from flashgc.results.figures import figures_of
 from flashgc.simulation import given_values
@@ -70,7 +70,7 @@ def find(
     if options.get("victim") is not None:
         values.setdefault("gc", {})["victim"] = options["victim"]  # type: ignore[typeddict-item]
     table = {"from": low, "to": high, "step": step, "factor": factor}
-    with _notebook.shown(progress) as show:
+    with _notebook_progress.shown(progress) as show:
         return searched(
             subject(option, table, "option"),
             wanted(conditions, "conditions"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flashgc import _core
 from flashgc._documents import Document, Json, Scalar
-from flashgc._shown import Column, Shown, figure
+from flashgc._summaries import Column, Shown, figure
 from flashgc.results import Result
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from flashgc._core import Control
 from flashgc.kept import Kept, Store, key_of
-from flashgc.pace import Show
+from flashgc.progress import Show
 from flashgc.studies.cell import simulate_cell
 from flashgc.studies.cells import Cell, Cells
 from flashgc.studies.executing import Threads

@@ -9,17 +9,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from flashgc import _core, _files, _notebook, _varied
+from flashgc import _core, _files, _naming, _notebook_progress
 from flashgc._core import ConfigError, Control
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.kept import Store
 from flashgc.keywords import CompareKeywords
 from flashgc.options import OPTIONS, Option
-from flashgc.pace import Show
 from flashgc.policy_files import load_policies
+from flashgc.progress import Show
 from flashgc.simulation import given_values
 from flashgc.studies.fleet.cells import Policy, Work
 from flashgc.studies.fleet.outcome import Fleet, policies_of, rounded
@@ -90,7 +90,7 @@ def fleet(
     values, places = given_values(source_of([os.fspath(path) for path in paths]), {**options})
     if names or "gc_preset" not in options:
         values["gc"] = {"victim": names, **values.get("gc", {})}
-    with _notebook.shown(progress) as show:
+    with _notebook_progress.shown(progress) as show:
         return fleet_with(
             paths,
             values,
@@ -170,7 +170,7 @@ def _policies(
     asked = experiment(sections, places)
     python = load_policies(values.get("gc"), places)
     configs = configurations(asked, places, python=python)
-    return [Policy(_varied.name(config, configs), config) for config in configs]
+    return [Policy(_naming.name(config, configs), config) for config in configs]
 
 
 def _hint(option: Option) -> str:

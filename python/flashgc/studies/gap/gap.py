@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Unpack
 
-from flashgc import _core, _notebook, _places
+from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._signature import typed_keywords
 from flashgc.keywords import RunKeywords
@@ -68,7 +68,7 @@ def gap(
     True
     """
     values, places = given_values(workload, {**options})
-    with _notebook.shown(progress) as show:
+    with _notebook_progress.shown(progress) as show:
         return compared(
             values,
             places,
@@ -113,7 +113,7 @@ def compared(
         errors=errors,
     )
     study = Rounds(
-        folder_of(folder, _places.option(places, "cache"), "gap"),
+        folder_of(folder, _origins.option(places, "cache"), "gap"),
         show=without_unit(progress),
         control=control,
         jobs=jobs,
@@ -245,4 +245,4 @@ def _separated(asked: task.Task, drive: Result) -> Row:
 
 
 def _written(places: Mapping[str, str], key: str, value: int) -> str:
-    return f"--{key} {value}" if _places.flags(places) else f"{key}={value}"
+    return f"--{key} {value}" if _origins.flags(places) else f"{key}={value}"

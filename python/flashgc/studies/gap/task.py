@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, _kinds, _places
+from flashgc import _core, _drive_kinds, _origins
 from flashgc._core import ConfigError
-from flashgc._places import option
+from flashgc._origins import option
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.options import OPTIONS, find
@@ -141,7 +141,7 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
     kind = sections.get("drive", {}).get("kind", "counting")
     if kind == "timed":
         raise ConfigError(
-            f"{_places.subject(places, 'drive.kind')}: found timed, expected counting: foresight "
+            f"{_origins.subject(places, 'drive.kind')}: found timed, expected counting: foresight "
             "is of a drive without a clock; hint: leave it out"
         )
     source = str(sections.get("workload", {}).get("source", ""))
@@ -150,10 +150,10 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
             f"{places.get('workload.source', 'workload')}: found {source}, expected a workload "
             "without a clock; hint: a trace, or a generator such as zipf"
         )
-    for mapping in _kinds.several(sections.get("gc", {}).get("mapping", "page")):
+    for mapping in _drive_kinds.several(sections.get("gc", {}).get("mapping", "page")):
         if str(mapping).split(":")[0].strip() != "page":
             raise ConfigError(
-                f"{_places.subject(places, 'gc.mapping')}: found {mapping}, expected page: "
+                f"{_origins.subject(places, 'gc.mapping')}: found {mapping}, expected page: "
                 "foresight separates the pages of a page map; hint: leave it out"
             )
 
@@ -211,7 +211,7 @@ def _sigmas(
         raise ConfigError(
             f"{at}: found 0, which is clairvoyance and has a row of its own; hint: leave it out"
         )
-    _places.refuse_twins([at] * len(found), [f"{one:g}" for one in found])
+    _origins.refuse_twins([at] * len(found), [f"{one:g}" for one in found])
     return tuple(sorted(found))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flashgc.described import Simulation
 from flashgc.kept.cache import Cache
-from flashgc.pace import Show
+from flashgc.progress import Show
 from flashgc.studies.identify.schemes import Scheme
 from flashgc.studies.identify.workloads import Condition
 from flashgc.studies.rounds import Rounds, Wanted

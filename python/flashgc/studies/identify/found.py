@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from flashgc._documents import Document, Json
-from flashgc._shown import Column, Shown, Shows, short
+from flashgc._summaries import Column, Shown, Shows, short
 from flashgc.studies.identify.fit import TOLD_APART, together
 from flashgc.studies.identify.measurements import Drive
 from flashgc.studies.identify.search import Explanation

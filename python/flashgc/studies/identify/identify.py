@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flashgc import _notebook
+from flashgc import _notebook_progress
 from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.kept.cache import Cache
-from flashgc.pace import Show
+from flashgc.progress import Show
 from flashgc.studies.identify import questions
 from flashgc.studies.identify.curves import SIMULATION_ERROR, Curves, Size
 from flashgc.studies.identify.fit import TOLD_APART, distance, is_explained
@@ -74,7 +74,7 @@ def identify(
     if blocks is not None:
         size = Size(blocks, size.pages_per_block)
     kept = None if cache is None else Cache(Path(cache), "identify")
-    with _notebook.shown(progress) as show:
+    with _notebook_progress.shown(progress) as show:
         curves = Curves(size, cache=kept, jobs=jobs, show=show)
         search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
         search.perform()

@@ -11,7 +11,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc._tenants import PATH, TABLES
+from flashgc._tenant_texts import PATH, TABLES
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
 from flashgc.studies.sweep import ranges

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flashgc import _notebook
+from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
 from flashgc.kept import Contents, Kept, Store
@@ -82,7 +82,7 @@ def sweep(
     """
     path = _results(grid, results)
     planned = _planned(grid, path, _shard(shard))
-    with Store(path, "results") as store, _notebook.shown(progress) as show:
+    with Store(path, "results") as store, _notebook_progress.shown(progress) as show:
         if executor is not None:
             return _run(planned, store, executor, retry, show, control)
         with Threads(parse_jobs(jobs, "jobs")) as threads:

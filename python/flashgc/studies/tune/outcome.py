@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json
-from flashgc._shown import Column, Shown, short
+from flashgc._summaries import Column, Shown, short
 from flashgc.results.intervals import half_width
 from flashgc.studies.tune.objective import OBJECTIVES, Objective
 from flashgc.studies.tune.space import Candidate

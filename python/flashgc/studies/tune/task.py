@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, _kinds, _places
+from flashgc import _core, _drive_kinds, _origins
 from flashgc._core import ConfigError
 from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
@@ -125,7 +125,7 @@ class Task:
         share = _share(text)
         if share is None or not 0 <= share <= 0.9:
             raise ConfigError(
-                f"{_places.subject(self.places, 'run.warmup')}: found '{text}', expected a share "
+                f"{_origins.subject(self.places, 'run.warmup')}: found '{text}', expected a share "
                 "of the tuned part of the trace, at most 90%; hint: write 1/3"
             )
         return share
@@ -150,7 +150,7 @@ def checked(
     refuse(UNUSED, sections, places, "has no effect on a search")
     drive, run = sections.setdefault("drive", {}), sections.setdefault("run", {})
     if objective.name == "p99.9-read" and drive.setdefault("kind", "timed") != "timed":
-        kind = _places.written(places, "drive.kind", "timed")
+        kind = _origins.written(places, "drive.kind", "timed")
         raise ConfigError(f"objective p99.9-read needs {kind}; hint: leave the drive's kind out")
     until = _until(run, objective, places)
     asked = experiment(sections, places)
@@ -167,7 +167,7 @@ def checked(
     config = configs[0]
     if not trace and not 2 <= int(config["runs"]) <= MOST_VALUES:
         raise ConfigError(
-            f"{_places.subject(places, 'run.runs')}: found {config['runs']}, expected 2 to "
+            f"{_origins.subject(places, 'run.runs')}: found {config['runs']}, expected 2 to "
             f"{MOST_VALUES} seeds; hint: 5"
         )
     assert until is None or config["length"] == {"until": until}
@@ -179,19 +179,19 @@ def _given(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]
     given = {}
     for key in SEARCHED:
         option = find(key)
-        texts = [str(text) for text in _kinds.several(gc.pop(key, []))]
-        _places.refuse_twins(_places.elements(places, option.path, texts), texts)
+        texts = [str(text) for text in _drive_kinds.several(gc.pop(key, []))]
+        _origins.refuse_twins(_origins.elements(places, option.path, texts), texts)
         for text in texts:
             if is_written(text):
                 raise ConfigError(
-                    f"{_places.subject(places, option.path)}: '{text}' is written in Python, and "
+                    f"{_origins.subject(places, option.path)}: '{text}' is written in Python, and "
                     "only built-in policies are searched; hint: flashgc compare"
                 )
-            _places.read(places, option.path, _core.check, key, text)
+            _origins.read(places, option.path, _core.check, key, text)
         given[key] = texts
     if given["gc_preset"] and (given["victim"] or given["placement"]):
         raise ConfigError(
-            f"{_places.subject(places, 'gc.gc_preset')}: found together with a victim policy or a "
+            f"{_origins.subject(places, 'gc.gc_preset')}: found together with a victim policy or a "
             "placement; hint: a GC preset is both, give one or the other"
         )
     return given
@@ -211,7 +211,7 @@ def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str])
         if str(run["until"]).endswith("-failure"):
             hint = "give the objective life"
     raise ConfigError(
-        f"{_places.subject(places, 'run.until')}: found '{run['until']}', which the objective "
+        f"{_origins.subject(places, 'run.until')}: found '{run['until']}', which the objective "
         f"{objective.name} has no use for; hint: {hint}"
     )
 
@@ -227,7 +227,7 @@ def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, s
     for path in (*(f"run.{name}" for name in LENGTHS), "run.runs"):
         if path in asked:
             raise ConfigError(
-                f"{_places.subject(places, path)} only applies to generators: a trace is replayed "
+                f"{_origins.subject(places, path)} only applies to generators: a trace is replayed "
                 "once, and its parts are compared; hint: leave it out"
             )
 
@@ -235,10 +235,10 @@ def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, s
 def _check_drive(
     asked: Experiment, objective: Objective, trace: bool, places: Mapping[str, str]
 ) -> None:
-    mapping = str(_kinds.several(asked["gc.mapping"])[0])
-    if not _kinds.has_victims(mapping):
+    mapping = str(_drive_kinds.several(asked["gc.mapping"])[0])
+    if not _drive_kinds.has_victims(mapping):
         raise ConfigError(
-            f"{_places.subject(places, 'gc.mapping')}: {mapping} chooses its own blocks, so there "
+            f"{_origins.subject(places, 'gc.mapping')}: {mapping} chooses its own blocks, so there "
             "is no victim policy to search; hint: flashgc compare"
         )
     if objective.name != "p99.9-read" or trace:
@@ -246,7 +246,7 @@ def _check_drive(
     requests = asked["workload.source"].split(":")[0].strip()
     own_times = [one.name for one in request_generators()]
     if "workload.arrivals" not in asked and requests not in own_times:
-        given = _places.written(places, "workload.arrivals", "poisson:rate=2000")
+        given = _origins.written(places, "workload.arrivals", "poisson:rate=2000")
         raise ConfigError(
             f"objective p99.9-read needs times of arrival, and the generator {requests} has none; "
             f"hint: {given}"

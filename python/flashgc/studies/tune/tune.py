@@ -6,9 +6,9 @@ import re
 from os import PathLike
 from typing import Any, Unpack
 
-from flashgc import _core, _notebook
+from flashgc import _core, _notebook_progress
 from flashgc._core import ConfigError, Control
-from flashgc._places import option
+from flashgc._origins import option
 from flashgc._signature import typed_keywords
 from flashgc.checkpoints import parse_time
 from flashgc.keywords import CompareKeywords
@@ -69,7 +69,7 @@ def tune(
     'greedy, single'
     """
     values, places = given_values(workload, {**options, "victim": victim})
-    with _notebook.shown(progress) as show:
+    with _notebook_progress.shown(progress) as show:
         return search(
             values,
             places,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table as Decorated
     from rich.text import Text as Coloured
 
-    from flashgc.command.terminal import Screen
     from flashgc.results import Result
+    from flashgc.terminal.screen import Screen
 
     #: Where output goes, and what is made for it.
     Console: TypeAlias = "Plain | Screen"
@@ -144,7 +144,7 @@ def console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
     if not is_screen(file):
         return Plain(file)
-    from flashgc.command.terminal import Screen
+    from flashgc.terminal.screen import Screen
 
     return Screen(file)
 
@@ -177,9 +177,9 @@ def table(target: Console, columns: Iterable[tuple[str, str]]) -> AnyTable:
     """A table with these columns (heading and alignment)."""
     if isinstance(target, Plain):
         return Table([Column(heading, align) for heading, align in columns])
-    from flashgc.command import terminal
+    from flashgc.terminal import screen
 
-    return terminal.table(list(columns))
+    return screen.table(list(columns))
 
 
 def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
@@ -187,9 +187,9 @@ def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
     if isinstance(target, Plain):
         made: AnyTable = Table([Column("", LEFT), Column("", LEFT)])
     else:
-        from flashgc.command import terminal
+        from flashgc.terminal import screen
 
-        made = terminal.facts()
+        made = screen.facts()
     for name, fact in rows:
         made.add_row(name, fact)
     return made

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _core, _places
+from flashgc import _core, _origins
 from flashgc._core import ConfigError
-from flashgc._kinds import several
+from flashgc._drive_kinds import several
 from flashgc.options import PATHS, TEXTS, Option, find, of_holder
 from flashgc.units import parse_count, parse_page_size, parse_pages, parse_share, parse_size
 
 if TYPE_CHECKING:
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
     from flashgc.policy_files import Policies
 
@@ -50,18 +50,20 @@ def value(option: Option, given: Any, unit: int, places: Places) -> Any:
     if option.kind in TEXTS:
         return given == "yes" if option.kind == "yes-no" else str(given)
     if option.kind in ("share", "number"):
-        return _places.read(places, path, parse_share if option.kind == "share" else _number, given)
+        return _origins.read(
+            places, path, parse_share if option.kind == "share" else _number, given
+        )
     if option.kind == "pages":
-        number = _places.read(places, path, parse_pages, given, unit)
+        number = _origins.read(places, path, parse_pages, given, unit)
     elif option.key in ("page_size", "mapping_unit"):
-        number = _places.read(places, path, parse_page_size, given)
+        number = _origins.read(places, path, parse_page_size, given)
     elif option.kind == "size":
         usual = _USUAL.get(option.key, "GiB")
-        number = _places.read(places, path, parse_size, given, "size", usual)
+        number = _origins.read(places, path, parse_size, given, "size", usual)
     else:
-        number = _places.read(places, path, parse_count, given)
+        number = _origins.read(places, path, parse_count, given)
     if option.range is not None:
-        _places.in_range(places, path, number, *option.range)
+        _origins.in_range(places, path, number, *option.range)
     return number
 
 
@@ -76,17 +78,17 @@ def check_texts(asked: Experiment, places: Places, python: Policies) -> None:
         if option.kind not in TEXTS or path == "workload.source":
             continue
         given = several(asked[path])
-        _places.refuse_twins(_places.elements(places, path, given), given)
+        _origins.refuse_twins(_origins.elements(places, path, given), given)
         for index, text in enumerate(map(str, given)):
             if text not in python.get(option.key, ()):
-                at = _places.element(places, path, index)
-                _places.read(places, at, _core.check, option.key, text)
+                at = _origins.element(places, path, index)
+                _origins.read(places, at, _core.check, option.key, text)
 
 
 def check_source(asked: Experiment, places: Places) -> None:
     """Checks the workload, on the kind of drive that is asked for."""
     key = "timed_source" if asked["drive.kind"] == "timed" else "source"
-    _places.read(places, "workload.source", _core.check, key, asked["workload.source"])
+    _origins.read(places, "workload.source", _core.check, key, asked["workload.source"])
 
 
 def _number(given: str | float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _places
+from flashgc import _origins
 from flashgc._core import ConfigError
 from flashgc._listing import listing
 from flashgc.options import Option, find, of_holder
@@ -14,7 +14,7 @@ from flashgc.units import parse_size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
 
 #: Victim policy and write frontier of a mapping that has its own.
@@ -31,7 +31,7 @@ def several(value: Any) -> list[Any]:
 def checked(option: Option, asked: Experiment, places: Places) -> list[str]:
     """The values of an option that may be several, each given once."""
     values = several(asked[option.path])
-    _places.refuse_twins(_places.elements(places, option.path, values), values)
+    _origins.refuse_twins(_origins.elements(places, option.path, values), values)
     return values
 
 
@@ -84,9 +84,9 @@ def _gc_presets(asked: Experiment, places: Places) -> list[tuple[str, str]]:
     for path in ("gc.victim", "gc.placement"):
         if path in asked:
             raise ConfigError(
-                f"{_places.subject(places, path)}: found together with "
-                f"{_places.subject(places, preset.path)}; hint: a GC preset is a victim policy and "
-                "a placement, give one or the other"
+                f"{_origins.subject(places, path)}: found together with "
+                f"{_origins.subject(places, preset.path)}; hint: a GC preset is a victim policy "
+                "and a placement, give one or the other"
             )
     known = {one["name"]: one for one in listing()["gc_presets"]}
     names = checked(preset, asked, places)
@@ -122,9 +122,9 @@ def swaps(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] |
     path = "swap.vm_page_cache"
     if path not in asked:
         return [None]
-    size = _places.read(places, path, parse_size, asked[path], "size", "MiB")
+    size = _origins.read(places, path, parse_size, asked[path], "size", "MiB")
     pages = size // unit
-    _places.in_range(places, path, pages, 0, 2**32 - 1)
+    _origins.in_range(places, path, pages, 0, 2**32 - 1)
     policy = asked["swap.page_policy"]
     schemes = checked(find("scheme"), asked, places)
     return [{"cache_pages": pages, "policy": policy, "scheme": scheme} for scheme in schemes]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _core, _places
+from flashgc import _core, _origins
 from flashgc._core import ConfigError
 from flashgc.options import TENANT_KEYS
 
 if TYPE_CHECKING:
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
 
 #: The option that has the tenants, and the list of tables in an experiment file.
@@ -109,18 +109,18 @@ def check(asked: Experiment, places: Places) -> None:
     if PATH not in asked:
         if "drive.arbitration" in asked:
             raise ConfigError(
-                f"{_places.subject(places, 'drive.arbitration')} only applies to tenants, found "
+                f"{_origins.subject(places, 'drive.arbitration')} only applies to tenants, found "
                 "none; hint: give --tenant, or [[tenant]] in a file"
             )
         return
     for path, key in _OWN.items():
         if path in asked:
             raise ConfigError(
-                f"{_places.subject(places, path)}: found beside tenants, which have their own; "
+                f"{_origins.subject(places, path)}: found beside tenants, which have their own; "
                 f"hint: write {key}= in each tenant"
             )
     if "run.passes" in asked:
         raise ConfigError(
-            f"{_places.subject(places, 'run.passes')} does not apply to tenants, whose traces "
+            f"{_origins.subject(places, 'run.passes')} does not apply to tenants, whose traces "
             "begin again at their end; hint: give requests, for example 1000000"
         )

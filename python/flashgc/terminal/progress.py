@@ -7,8 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import is_screen
-from flashgc.pace import Show
+from flashgc.progress import Show
+from flashgc.terminal.render import is_screen
 from flashgc.units import format_count, format_rate
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from flashgc._core import Control
-    from flashgc.command.told import Told
+    from flashgc.terminal.told import Told
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -110,8 +110,8 @@ def _bar() -> Told:
         TimeRemainingColumn,
     )
 
-    from flashgc.command.terminal import Screen
-    from flashgc.command.told import Told
+    from flashgc.terminal.screen import Screen
+    from flashgc.terminal.told import Told
 
     return Told(
         TextColumn("{task.description}"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc import _places
+from flashgc import _origins
 from flashgc._core import ConfigError
 from flashgc._listing import listing
 from flashgc.options import PATHS, render
 
 if TYPE_CHECKING:
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
 
 
@@ -31,10 +31,10 @@ def _to_the_drive(asked: Experiment, places: Places) -> None:
         option = PATHS[path]
         if option.drives in ("all", kind):
             continue
-        drive = _places.written(places, "drive.kind", option.drives)
-        instead = render(option, option.instead, flags=_places.flags(places))
+        drive = _origins.written(places, "drive.kind", option.drives)
+        instead = render(option, option.instead, flags=_origins.flags(places))
         hint = instead or ("leave it out" if kind == "timed" else f"add {drive}")
-        raise ConfigError(f"{_places.subject(places, path)} only applies to {drive}; hint: {hint}")
+        raise ConfigError(f"{_origins.subject(places, path)} only applies to {drive}; hint: {hint}")
 
 
 def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
@@ -42,7 +42,7 @@ def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
     name = source.split(":")[0].strip()
     requests = any(name == known["name"] for known in listing()["request_generators"])
     if requests and asked["drive.kind"] != "timed":
-        drive = _places.written(places, "drive.kind", "timed")
+        drive = _origins.written(places, "drive.kind", "timed")
         raise ConfigError(
             f"{places.get('workload.source', 'workload')}: {name} only applies to {drive}; "
             f"hint: add {drive}"
@@ -53,7 +53,7 @@ def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
     for path in asked:
         if PATHS[path].holder == "trace" and not trace:
             raise ConfigError(
-                f"{_places.subject(places, path)} only applies to traces, and {what}; hint: leave "
+                f"{_origins.subject(places, path)} only applies to traces, and {what}; hint: leave "
                 "it out, or name a trace"
             )
 
@@ -61,8 +61,8 @@ def _to_the_workload(asked: Experiment, trace: bool, places: Places) -> None:
 def _together(asked: Experiment, path: str, other: str, example: str, places: Places) -> None:
     """Refuses an option that has an effect only beside another one."""
     if path in asked and asked[path] != PATHS[path].usual and other not in asked:
-        option = render(PATHS[path], "{" + PATHS[other].key + "}", flags=_places.flags(places))
+        option = render(PATHS[path], "{" + PATHS[other].key + "}", flags=_origins.flags(places))
         raise ConfigError(
-            f"{_places.subject(places, path)} only applies with {option}; "
-            f"hint: add {_places.written(places, other, example)}"
+            f"{_origins.subject(places, path)} only applies with {option}; "
+            f"hint: add {_origins.written(places, other, example)}"
         )

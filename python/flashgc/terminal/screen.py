@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from flashgc.command.render import RIGHT
+from flashgc.terminal.render import RIGHT
 
 
 class Screen(Console):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flashgc._core import Control
-from flashgc._shown import escaped
+from flashgc._summaries import escaped
 from flashgc.units import format_count, format_duration
 
 #: Seconds before anything is shown, and between two looks.

@@ -1,0 +1,1 @@
+"""How things look where a person reads them: tables, text, and bars of progress."""
