@@ -12,8 +12,8 @@ import pytest
 from conftest import kept_results
 from flashgc import ConfigError
 from flashgc.described import Simulation, simulation
-from flashgc.kept import identity
-from flashgc.kept.cache import FILE, Cache
+from flashgc.store import identity
+from flashgc.store.cache import FILE, Cache
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.runner import Computation, Size, Task
 

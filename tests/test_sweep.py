@@ -24,7 +24,7 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
-from flashgc.kept import Contents, Kept, Store
+from flashgc.store import Contents, Kept, Store
 from flashgc.studies.sweep import ranges
 from flashgc.studies.sweep.grid import grid
 from flashgc.studies.sweep.sweep import sweep_plan
@@ -766,7 +766,7 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
     before = len(kept_results(folder / "r"))
     script = (
         f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && "
-        f'{sys.executable} -c "from flashgc.kept import Store; from pathlib import Path; '
+        f'{sys.executable} -c "from flashgc.store import Store; from pathlib import Path; '
         f"print(len(Store(Path('{folder}/r'), make=False).rows()))\""
     )
     if os.geteuid() != 0:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from flashgc._engine import Progress
     from flashgc._origins import Places
-    from flashgc.kept.keeping import Keeping
     from flashgc.policy_files import Policies
+    from flashgc.store.keeping import Keeping
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def keeping_in(
         return None
     from pathlib import Path
 
-    from flashgc.kept.keeping import Keeping
+    from flashgc.store.keeping import Keeping
 
     return Keeping(Path(results), work, option, expect)
 

@@ -14,8 +14,8 @@ from typing import Any
 from flashgc._core import FlashgcError
 from flashgc._faults import describe
 from flashgc.described import Simulation
-from flashgc.kept.cache import Cache
 from flashgc.results import Result
+from flashgc.store.cache import Cache
 from flashgc.studies.rounds import Rounds, Wanted
 from flashgc.studies.study import Progress, without_unit
 from flashgc_papers.reproduce.runner import Computation, Measured, Size, Study, Task

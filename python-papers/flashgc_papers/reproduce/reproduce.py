@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flashgc._core import version
-from flashgc.kept.cache import Cache
+from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.reproduce.document import Reproduction

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from flashgc.kept.keeping import Keeping
+    from flashgc.store.keeping import Keeping
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:

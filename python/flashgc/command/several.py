@@ -143,7 +143,7 @@ def _read(file: Path, document: Any) -> Result:
 
 
 def _kept(file: Path) -> list[Named]:
-    from flashgc.kept import Store
+    from flashgc.store import Store
 
     with Store(file, "EXPERIMENT", make=False) as store:
         found = [

@@ -9,8 +9,8 @@ from typing import Any
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
 from flashgc._faults import describe
-from flashgc.kept import Kept
 from flashgc.policy_files import KEYS, is_written, load_policy
+from flashgc.store import Kept
 
 
 def simulate_cell(

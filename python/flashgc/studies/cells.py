@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import Control
-from flashgc.kept import Contents, Kept, Store, check_unchanged
 from flashgc.progress import Show
+from flashgc.store import Contents, Kept, Store, check_unchanged
 from flashgc.studies.cell import simulate_cell
 from flashgc.studies.executing import Execution, Work
 from flashgc.studies.study import Study

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import ConfigError, Control, version
-from flashgc.kept import Contents, Kept
+from flashgc.store import Contents, Kept
 from flashgc.studies.cell import simulate_cell
 from flashgc.studies.shipping import Lacking, content_of, digest_of, simulate_there
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
-from flashgc.kept.cache import Cache
 from flashgc.progress import Show
+from flashgc.store.cache import Cache
 from flashgc.studies.study import Study
 
 #: A result of the engine; why it cannot be; or ``None`` where it was stopped before its end.

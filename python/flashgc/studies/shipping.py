@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core, _files
-from flashgc.kept import Contents, Kept
+from flashgc.store import Contents, Kept
 from flashgc.studies.cell import simulate_cell
 
 #: Bytes of the largest trace that is sent.

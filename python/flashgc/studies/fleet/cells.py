@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import Control
-from flashgc.kept import Kept, Store, key_of
 from flashgc.progress import Show
+from flashgc.store import Kept, Store, key_of
 from flashgc.studies.cell import simulate_cell
 from flashgc.studies.cells import Cell, Cells
 from flashgc.studies.executing import Threads

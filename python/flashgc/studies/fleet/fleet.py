@@ -15,12 +15,12 @@ from flashgc._origins import Places
 from flashgc._signature import typed_keywords
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.kept import Store
 from flashgc.keywords import CompareKeywords
 from flashgc.options import OPTIONS, Option
 from flashgc.policy_files import load_policies
 from flashgc.progress import Show
 from flashgc.simulation import given_values
+from flashgc.store import Store
 from flashgc.studies.fleet.cells import Policy, Work
 from flashgc.studies.fleet.outcome import Fleet, policies_of, rounded
 from flashgc.studies.fleet.volumes import BY, Volumes, source_of, split

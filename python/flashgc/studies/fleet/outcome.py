@@ -13,7 +13,7 @@ from typing import Any
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc._summaries import Column, Shown, figure, short
-from flashgc.kept import Kept
+from flashgc.store import Kept
 from flashgc.studies.fleet.distribution import Signs, at_rank, signs
 from flashgc.studies.fleet.volumes import Volume
 

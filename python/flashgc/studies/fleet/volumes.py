@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from flashgc import _core, _engine
 from flashgc._core import ConfigError, Control
-from flashgc.kept import Contents
+from flashgc.store import Contents
 
 #: What makes a volume: all requests to a number, or a file.
 BY = ("volume", "file")

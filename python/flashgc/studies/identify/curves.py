@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashgc.described import Simulation
-from flashgc.kept.cache import Cache
 from flashgc.progress import Show
+from flashgc.store.cache import Cache
 from flashgc.studies.identify.schemes import Scheme
 from flashgc.studies.identify.workloads import Condition
 from flashgc.studies.rounds import Rounds, Wanted

@@ -8,8 +8,8 @@ from pathlib import Path
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, version
 from flashgc._documents import Json
-from flashgc.kept.cache import Cache
 from flashgc.progress import Show
+from flashgc.store.cache import Cache
 from flashgc.studies.identify import questions
 from flashgc.studies.identify.curves import SIMULATION_ERROR, Curves, Size
 from flashgc.studies.identify.fit import TOLD_APART, distance, is_explained

@@ -13,7 +13,7 @@ from typing import Any
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
-from flashgc.kept import Contents, Kept, Store
+from flashgc.store import Contents, Kept, Store
 from flashgc.studies.cells import Cell, Cells
 from flashgc.studies.executing import Threads
 from flashgc.studies.study import Progress, without_unit

@@ -24,8 +24,8 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.kept.identity import Contents, engine_digest
-from flashgc.kept.query import COLUMNS, Condition
+from flashgc.store.identity import Contents, engine_digest
+from flashgc.store.query import COLUMNS, Condition
 
 #: What SQLite keeps in the head of a file of ours: "fgcr".
 _APPLICATION = 0x66676372

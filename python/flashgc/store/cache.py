@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flashgc.kept.identity import Contents, key_of
-from flashgc.kept.store import Kept, Store
+from flashgc.store.file import Kept, Store
+from flashgc.store.identity import Contents, key_of
 
 #: The file of results in the folder.
 FILE = "flashgc.results"

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from flashgc import _core, _naming
 from flashgc._core import ConfigError
 from flashgc._engine import OnResult, Simulated, peak_memory_bytes
-from flashgc.kept.identity import check_unchanged, key_of
-from flashgc.kept.store import Kept, Store
 from flashgc.policy_files import KEYS, is_written
+from flashgc.store.file import Kept, Store
+from flashgc.store.identity import check_unchanged, key_of
 
 
 class Run(Protocol):
