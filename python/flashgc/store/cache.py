@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc.store.file import Kept, Store
-from flashgc.store.identity import Contents, key_of
+from flashgc.store.identity import Contents, check_unchanged, digest_of, key_of
 
 #: The file of results in the folder.
 FILE = "flashgc.results"
@@ -35,6 +35,8 @@ class Cache:
         folder.mkdir(parents=True, exist_ok=True)
         self._store: Store | None = None
         self._contents = Contents()
+        #: The keys of configurations when they were looked for.
+        self._looked: dict[str, str] = {}
         try:
             self._store = Store(folder / FILE, option)
             self._contents = self._store.contents()
@@ -47,19 +49,23 @@ class Cache:
 
     def load(self, config: dict[str, Any]) -> dict[str, Any] | None:
         """The result of a configuration, if there is one."""
+        key = key_of(config, self._contents, self._mutant)
+        self._looked[digest_of(config)] = key
         try:
-            kept = None if self._store is None else self._store.load(self._key(config))
+            kept = None if self._store is None else self._store.load(key)
         except OSError:
             return None
         return None if kept is None or kept.result is None else dict(kept.result)
 
     def store(self, config: dict[str, Any], result: dict[str, Any]) -> None:
-        """Keeps a result; raises :class:`OSError` where that cannot be."""
+        """Keeps the result of a configuration that was looked for before it was run.
+
+        Raises :class:`OSError` where that cannot be, or a file that it reads has changed meanwhile.
+        """
         if self._store is None:
             raise self._unkept
-        self._store.put(self._key(config), Kept("result", config, result), self._work)
+        key = self._looked[digest_of(config)]
+        check_unchanged(key, config, self._contents, self._mutant)
+        self._store.put(key, Kept("result", config, result), self._work)
         if self._contents.new:
             self._store.remember(self._contents)
-
-    def _key(self, config: dict[str, Any]) -> str:
-        return key_of(config, self._contents, self._mutant)

@@ -75,12 +75,14 @@ def key_of(config: Mapping[str, Any], contents: Contents, mutant: str = "") -> s
     return digest_of(identity)
 
 
-def check_unchanged(key: str, config: Mapping[str, Any], contents: Contents) -> None:
+def check_unchanged(
+    key: str, config: Mapping[str, Any], contents: Contents, mutant: str = ""
+) -> None:
     """Raises :class:`OSError` if a file has changed since the configuration had this ``key``.
 
     What was simulated in between may be of the one content or the other.
     """
-    if key_of(config, contents) != key:
+    if key_of(config, contents, mutant) != key:
         raise OSError(
             errno.ESTALE,
             "a file that it reads has changed while it ran, so its result is not kept; hint: give "

@@ -104,12 +104,13 @@ class Rounds(Study):
 
     def _look(self, key: str, one: Wanted) -> bool:
         """Whether an earlier search has kept this one."""
-        kept = self._cache.load(one.config) if self._cache and self._resume else None
-        if kept is not None:
-            self._known[key] = kept
-            self.found += 1
-            self.done += one.cost
-        return kept is not None
+        kept = None if self._cache is None else self._cache.load(one.config)
+        if kept is None or not self._resume:
+            return False
+        self._known[key] = kept
+        self.found += 1
+        self.done += one.cost
+        return True
 
     def _alone(self, key: str, one: Wanted, what: str) -> None:
         try:
