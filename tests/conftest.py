@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from flashgc.kept import Store
-from flashgc.kept.cache import FILE
+from flashgc.store import Store
+from flashgc.store.cache import FILE
 
 # The same cases every time, so that a change is judged by what it changes; `make soak` draws others
 # with ``--hypothesis-profile=soak``. No deadlines: machines differ, results do not.

@@ -96,12 +96,13 @@ def test_values_that_cannot_be_do_not_hold() -> None:
 
 
 def test_several_boundaries_are_warned_of() -> None:
-    from flashgc.finding.find import Search, _Evaluated
-    from flashgc.finding.subject import subject
-    from flashgc.finding.wanted import wanted
+    from flashgc.studies.find.find import Search, _Evaluated
+    from flashgc.studies.find.subject import subject
+    from flashgc.studies.find.wanted import wanted
+    from flashgc.studies.study import Study
 
     sought = subject("victim.d", {"from": 1, "to": 9})
-    search = Search(sought, wanted("WA<2"), {}, {}, {}, None, None, flashgc.Control())
+    search = Search(sought, wanted("WA<2"), {}, {}, {}, None, Study(None, None))
     for index, value in enumerate([3, 3, 1, 3, 3, 3, 1, 1, 1]):
         search._done[index] = _Evaluated(None, {"write_amplification": float(value)}, "")
     found = search.found()

@@ -21,8 +21,8 @@ import pytest
 import flashgc
 from conftest import Command, environment, kept_results, started
 from documents import ROOT
-from flashgc.fleets.distribution import at_rank, sign_test, signs
-from flashgc.fleets.outcome import FleetCell, policies_of
+from flashgc.studies.fleet.distribution import at_rank, sign_test, signs
+from flashgc.studies.fleet.outcome import FleetCell, policies_of
 
 SMALL = {"pages_per_block": 8, "spare": "10%", "passes": 4}
 POLICIES = ["greedy", "fifo"]

@@ -96,14 +96,14 @@ def loaded(statement: str) -> set[str]:
 
 def test_ctrl_c_is_in_hand_before_anything_takes_long_to_import() -> None:
     # Whatever these import comes before the handler, and Ctrl-C would show its insides.
-    ours = {"flashgc", "flashgc._early", "flashgc.command"}
+    ours = {"flashgc", "flashgc._ctrl_c", "flashgc.command"}
     assert loaded("import flashgc.command") <= {*ours, "__future__", "_signal"}
 
 
 def test_ctrl_c_at_any_moment_of_the_start_shows_nothing_of_ours() -> None:
     # The interpreter's own start, `site` above all, comes before any program. Three of our files
     # follow, which import nothing. From then on Ctrl-C is one line.
-    first = ("flashgc/__init__.py", "flashgc/command/__init__.py", "flashgc/_early.py")
+    first = ("flashgc/__init__.py", "flashgc/command/__init__.py", "flashgc/_ctrl_c.py")
     whole = started("run", *LONG)
     begun = time.monotonic()
     under_way(whole, 0.2)

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flashgc.command import render
-from flashgc.command.render import LEFT, RIGHT
+from flashgc.terminal import render
+from flashgc.terminal.render import LEFT, RIGHT
 
 #: A line of a cell; in rich, blanks at its end count for the width of a column, too.
 LINES = st.text("ab1±≈磁[]", max_size=8)

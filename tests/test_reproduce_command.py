@@ -17,7 +17,7 @@ import numpy
 import pytest
 
 from conftest import COMMAND, Command, environment, kept_results
-from flashgc.kept.cache import FILE
+from flashgc.store.cache import FILE
 from flashgc_papers.reproduce.runner import models
 
 #: Claims of models only: a second. One that simulates for some seconds in --quick.

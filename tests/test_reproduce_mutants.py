@@ -10,7 +10,7 @@ import pytest
 from conftest import Command
 from flashgc import _core
 from flashgc.described import simulation
-from flashgc.kept.cache import Cache
+from flashgc.store.cache import Cache
 from flashgc_papers.claims import Claim, Input, Kind, claims
 from flashgc_papers.reproduce.mutants import Mutant, built, changed, compared, mutants_of, weighed
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, Trial, conclude

@@ -12,8 +12,8 @@ import pytest
 from conftest import kept_results
 from flashgc import ConfigError
 from flashgc.described import Simulation, simulation
-from flashgc.kept import identity
-from flashgc.kept.cache import FILE, Cache
+from flashgc.store import identity
+from flashgc.store.cache import FILE, Cache
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.runner import Computation, Size, Task
 
@@ -101,6 +101,21 @@ def test_a_changed_trace_is_replayed_again(tmp_path: Path) -> None:
     assert run({"a": Task({"x": replay})}, folder).found == 1
     trace.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + lines * 2)
     assert run({"a": Task({"x": replay})}, folder).found == 0
+
+
+def test_a_result_of_a_trace_that_changed_meanwhile_is_not_kept(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    lines = "".join(f"{i},W,{i % 64 * 4096},4096,0\n" for i in range(2000))
+    trace.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + lines)
+    config = simulation(workload=str(trace), pages_per_block=8, spare=0.3, format="csv").config()
+    for cache in (Cache(tmp_path, "tune"), Cache(tmp_path, "tune", mutant="another")):
+        assert cache.load(config) is None
+        cache.store(config, {"write_amplification": 1.0})
+        assert cache.load(config) is not None
+        trace.write_text(trace.read_text() + lines)
+        with pytest.raises(OSError, match="has changed while it ran"):
+            cache.store(config, {"write_amplification": 2.0})
+        assert cache.load(config) is None
 
 
 def test_one_claims_fault_leaves_the_others_alone(tmp_path: Path) -> None:

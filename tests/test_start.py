@@ -17,7 +17,7 @@ SLOW |= {"logging", "subprocess", "tomllib", "importlib.resources", "importlib.m
 SLOW |= {"rich", "pathlib", "tempfile", "shutil", "textwrap", "traceback", "click.shell_completion"}
 #: Our own parts that are for other commands.
 OTHERS = {"flashgc.postgres.clients", "flashgc.traces", "flashgc.keywords"}
-OTHERS |= {"flashgc.simulation", "flashgc.sweeps", "flashgc.command.terminal"}
+OTHERS |= {"flashgc.simulation", "flashgc.studies.sweep", "flashgc.terminal.screen"}
 #: Parts of results that a drive without a clock, a host or an endurance does not have.
 PARTS = {f"flashgc.results.{name}" for name in ("activity", "comparison", "flash", "host")}
 PARTS |= {f"flashgc.results.{name}" for name in ("latency", "lifetime", "streams", "swap")}

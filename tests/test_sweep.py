@@ -24,10 +24,10 @@ from pyarrow import parquet
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
 from flashgc import tables
-from flashgc.kept import Contents, Kept, Store
-from flashgc.sweeps import ranges
-from flashgc.sweeps.grid import grid
-from flashgc.sweeps.sweep import sweep_plan
+from flashgc.store import Contents, Kept, Store
+from flashgc.studies.sweep import ranges
+from flashgc.studies.sweep.grid import grid
+from flashgc.studies.sweep.sweep import sweep_plan
 
 SMALL = {"blocks": 64, "pages_per_block": 16}
 
@@ -566,7 +566,7 @@ def test_a_trace_that_workers_lack_is_sent_once(
 
 
 def test_a_worker_with_another_version_gives_no_result() -> None:
-    from flashgc.sweeps.shipping import simulate_there
+    from flashgc.studies.shipping import simulate_there
 
     came = simulate_there({}, None, None, "9.9.9")
     assert came is not None
@@ -579,7 +579,7 @@ def test_a_worker_with_another_version_gives_no_result() -> None:
 def test_a_trace_that_is_too_large_to_send_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashgc.sweeps import shipping
+    from flashgc.studies import shipping
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shipping, "LARGEST", 1000)
@@ -646,7 +646,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
 ) -> None:
     (tmp_path / "g.toml").write_text("[run]\nseed = [1, 2]\n")
     # A scheduler may be about to start, so the command asks for 10 s.
-    sooner = "from flashgc.sweeps import execution; execution._CONNECT = 0.5; "
+    sooner = "from flashgc.studies import executing; executing._CONNECT = 0.5; "
     done = subprocess.run(
         [sys.executable, "-c", sooner + COMMAND[-1], "sweep", "g.toml", "--on", address],
         cwd=tmp_path, env=environment(), text=True, capture_output=True, timeout=60,
@@ -766,7 +766,7 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
     before = len(kept_results(folder / "r"))
     script = (
         f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && "
-        f'{sys.executable} -c "from flashgc.kept import Store; from pathlib import Path; '
+        f'{sys.executable} -c "from flashgc.store import Store; from pathlib import Path; '
         f"print(len(Store(Path('{folder}/r'), make=False).rows()))\""
     )
     if os.geteuid() != 0:

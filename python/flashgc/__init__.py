@@ -38,14 +38,6 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
-    from flashgc.finding.find import find
-    from flashgc.finding.outcome import Found
-    from flashgc.fleets.fleet import fleet
-    from flashgc.fleets.outcome import Fleet
-    from flashgc.foresight.gap import gap
-    from flashgc.foresight.outcome import Gap
-    from flashgc.identification.found import Identification
-    from flashgc.identification.identify import identify
     from flashgc.pages.report import report
     from flashgc.presets import devices
     from flashgc.ranking import rank
@@ -78,11 +70,19 @@ if TYPE_CHECKING:
         compare,
         run,
     )
-    from flashgc.sweeps.outcome import Sweep
-    from flashgc.sweeps.sweep import sweep
+    from flashgc.studies.find.find import find
+    from flashgc.studies.find.outcome import Found
+    from flashgc.studies.fleet.fleet import fleet
+    from flashgc.studies.fleet.outcome import Fleet
+    from flashgc.studies.gap.gap import gap
+    from flashgc.studies.gap.outcome import Gap
+    from flashgc.studies.identify.found import Identification
+    from flashgc.studies.identify.identify import identify
+    from flashgc.studies.sweep.outcome import Sweep
+    from flashgc.studies.sweep.sweep import sweep
+    from flashgc.studies.tune.outcome import Tuned
+    from flashgc.studies.tune.tune import tune
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
-    from flashgc.tuning.outcome import Tuned
-    from flashgc.tuning.tune import tune
 
 if "IPython" in sys.modules:  # Elsewhere the engine is imported when it is first used.
     from flashgc import _tracebacks
@@ -170,20 +170,20 @@ _HOMES = {
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "rank": "ranking",
-    "Fleet": "fleets.outcome",
-    "fleet": "fleets.fleet",
-    "Gap": "foresight.outcome",
-    "gap": "foresight.gap",
-    "Sweep": "sweeps.outcome",
+    "Fleet": "studies.fleet.outcome",
+    "fleet": "studies.fleet.fleet",
+    "Gap": "studies.gap.outcome",
+    "gap": "studies.gap.gap",
+    "Sweep": "studies.sweep.outcome",
     "report": "pages.report",
-    "sweep": "sweeps.sweep",
-    "Found": "finding.outcome",
-    "find": "finding.find",
-    "Tuned": "tuning.outcome",
-    "tune": "tuning.tune",
+    "sweep": "studies.sweep.sweep",
+    "Found": "studies.find.outcome",
+    "find": "studies.find.find",
+    "Tuned": "studies.tune.outcome",
+    "tune": "studies.tune.tune",
     **dict.fromkeys(("check_placement", "check_policy"), "conformance"),
-    "Identification": "identification.found",
-    "identify": "identification.identify",
+    "Identification": "studies.identify.found",
+    "identify": "studies.identify.identify",
     "Device": "device.drive",
 }
 #: Packages below this one that need no import of their own.

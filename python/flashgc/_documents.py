@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, Union
 
-from flashgc._shown import Shows
+from flashgc._summaries import Shows
 
 #: A value without parts, as JSON has them.
 Scalar: TypeAlias = bool | int | float | str | None

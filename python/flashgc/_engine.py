@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _core, _early, _faults, _varied
+from flashgc import _core, _ctrl_c, _faults, _naming
 from flashgc._core import Control
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def interruptible(control: Control) -> Iterator[bool]:
     Signals reach only the main thread; elsewhere nothing is changed, and whoever started the thread
     may call ``control.cancel()``.
     """
-    ours = _early.is_held() or signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours = _ctrl_c.is_held() or signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not ours or threading.current_thread() is not threading.main_thread():
         yield False
         return
@@ -166,7 +166,7 @@ def simulate(
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
     for one in simulated.left_out:
-        one["name"] = _varied.name(configs[one["index"]], configs)
+        one["name"] = _naming.name(configs[one["index"]], configs)
     for result in simulated.results:
         result["peak_memory_bytes"] = memory
     return simulated

@@ -6,9 +6,9 @@ import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _applies, _core, _held, _kinds, _places, _tenants
+from flashgc import _core, _drive_kinds, _engine_values, _origins, _tenant_texts, _without_effect
 from flashgc._core import ConfigError
-from flashgc._kinds import several as _several
+from flashgc._drive_kinds import several as _several
 from flashgc.options import find
 from flashgc.timed import clocks
 from flashgc.units import format_share, parse_share
@@ -16,7 +16,7 @@ from flashgc.units import format_share, parse_share
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
     from flashgc.policy_files import Policies
 
@@ -38,16 +38,16 @@ def configurations(
     """
     places = places or {}
     trace = _core.is_trace(asked["workload.source"])
-    shared = _tenants.workloads(asked)
-    _held.check_texts(asked, places, python)
-    _applies.check(asked, trace or any(map(_core.is_trace, shared)), places)
-    _tenants.check(asked, places)
-    _held.check_source(asked, places)
-    unit = _held.unit(asked, places)
+    shared = _tenant_texts.workloads(asked)
+    _engine_values.check_texts(asked, places, python)
+    _without_effect.check(asked, trace or any(map(_core.is_trace, shared)), places)
+    _tenant_texts.check(asked, places)
+    _engine_values.check_source(asked, places)
+    unit = _engine_values.unit(asked, places)
     common: dict[str, Any] = {
-        **_held.values("run", asked, unit, places, complete=True),
+        **_engine_values.values("run", asked, unit, places, complete=True),
         **_size(asked, trace, places),
-        "trace": _held.values("trace", asked, unit, places),
+        "trace": _engine_values.values("trace", asked, unit, places),
         **_course(asked, trace, places),
     }
     if "run.runs" not in asked:
@@ -58,9 +58,9 @@ def configurations(
         {**common, "spare": spare, **kind, "host": host, "swap": swap, "timed": clock}
         for spare, kind, host, swap, clock in itertools.product(
             _spares(asked, places),
-            list(_kinds.drives(asked, places)),
-            _kinds.hosts(asked, places),
-            _kinds.swaps(asked, unit, places),
+            list(_drive_kinds.drives(asked, places)),
+            _drive_kinds.hosts(asked, places),
+            _drive_kinds.swaps(asked, unit, places),
             clocks(asked, unit, places),
         )
     ]
@@ -83,14 +83,14 @@ def _size(asked: Experiment, trace: bool, places: Places) -> dict[str, int | Non
     )
     if given is not None:
         option = find(given.split(".")[1])
-        return {"blocks": None, option.field: _held.value(option, asked[given], 0, places)}
+        return {"blocks": None, option.field: _engine_values.value(option, asked[given], 0, places)}
     fixed = trace or _core.fixes_pages(asked["workload.source"])
     return {"blocks": None if fixed else int(find("blocks").default)}
 
 
 def _only_one(asked: Experiment, places: Places, paths: Sequence[str], hint: str) -> str | None:
     given = {path: asked[path] for path in paths if path in asked}
-    return _places.only_one(places, given, hint)
+    return _origins.only_one(places, given, hint)
 
 
 def _spares(asked: Experiment, places: Places) -> list[float]:
@@ -109,11 +109,11 @@ def _shares(
     places: Places, path: str, read: Callable[[str | float], float], values: list[str | float]
 ) -> list[float]:
     shares = [
-        _places.read(places, _places.element(places, path, index), read, value)
+        _origins.read(places, _origins.element(places, path, index), read, value)
         for index, value in enumerate(values)
     ]
-    _places.refuse_twins(
-        _places.elements(places, path, shares), [format_share(share, 6) for share in shares]
+    _origins.refuse_twins(
+        _origins.elements(places, path, shares), [format_share(share, 6) for share in shares]
     )
     return shares
 
@@ -159,10 +159,10 @@ def _length(
     option = find(given.split(".")[1])
     if option.key == "passes" and not trace:
         raise ConfigError(
-            f"{_places.subject(places, given)} only applies to traces, and the workload is a "
+            f"{_origins.subject(places, given)} only applies to traces, and the workload is a "
             "generator; hint: give writes, for example 20x"
         )
-    return {option.key: _held.value(option, asked[given], 0, places)}
+    return {option.key: _engine_values.value(option, asked[given], 0, places)}
 
 
 #: Passes of a trace that a precision lengthens: the first is warm-up.
@@ -205,7 +205,7 @@ def _course(asked: Experiment, trace: bool, places: Places) -> dict[str, Any]:
             "length": _length(asked, trace, length, places),
             "precision": None
             if until is None
-            else _places.read(places, "run.until", _precision, until),
+            else _origins.read(places, "run.until", _precision, until),
         }
     _only_one(
         asked,

@@ -7,7 +7,7 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from flashgc import _engine, _faults, _notebook, _timelines
+from flashgc import _engine, _faults, _notebook_progress, _timelines
 from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from flashgc._engine import Progress
-    from flashgc._places import Places
-    from flashgc.kept.keeping import Keeping
+    from flashgc._origins import Places
     from flashgc.policy_files import Policies
+    from flashgc.store.keeping import Keeping
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def simulate(
     ) -> _engine.Simulated:
         policies = {at: written[index] for at, index in enumerate(wanted) if written[index]}
         runs = sum(configs[index]["runs"] for index in wanted)
-        with _notebook.of_runs(progress, runs) as look:
+        with _notebook_progress.of_runs(progress, runs) as look:
             return _engine.simulate(
                 [configs[index] for index in wanted],
                 jobs=jobs,
@@ -129,7 +129,7 @@ def resumed(
     def run(
         _: Sequence[int], on_result: _engine.OnResult | None = None, *, or_none: bool = False
     ) -> _engine.Simulated:
-        with _notebook.of_runs(progress, config["runs"]) as look:
+        with _notebook_progress.of_runs(progress, config["runs"]) as look:
             return _engine.simulate(
                 [config], jobs=jobs, progress=look, control=control, keep=keep, on_result=on_result
             )
@@ -151,7 +151,7 @@ def keeping_in(
         return None
     from pathlib import Path
 
-    from flashgc.kept.keeping import Keeping
+    from flashgc.store.keeping import Keeping
 
     return Keeping(Path(results), work, option, expect)
 

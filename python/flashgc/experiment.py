@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, _tenants, options
+from flashgc import _core, _tenant_texts, options
 from flashgc._core import ConfigError
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc.options import Option
 from flashgc.presets import with_device
 
@@ -60,7 +60,7 @@ def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = 
     """
     places = places or {}
     given: dict[str, Any] = {}
-    values = _tenants.gathered(values, places)
+    values = _tenant_texts.gathered(values, places)
     for section, keys in with_device(_sections(values, places), places).items():
         for key, value in keys.items():
             option = _option(section, key, places)

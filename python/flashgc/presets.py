@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Scalar
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc.options import ALTERNATIVES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc._varied import FOLLOWS
+from flashgc._naming import FOLLOWS
 from flashgc.results import Comparison, Result
 
 

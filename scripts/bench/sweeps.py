@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import flashgc
-from flashgc.kept import Kept, Store
-from flashgc.kept.query import conditions
+from flashgc.store import Kept, Store
+from flashgc.store.query import conditions
 
 GRID = """\
 [drive]

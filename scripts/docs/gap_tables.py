@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 
 from flashgc import _core
-from flashgc.foresight.describe import sentences
-from flashgc.foresight.outcome import Gap, Row, equals, ordered
+from flashgc.studies.gap.describe import sentences
+from flashgc.studies.gap.outcome import Gap, Row, equals, ordered
 
 FILE = "gap.traces.csv"
 

@@ -22,10 +22,10 @@ from typing import Any
 
 import flashgc
 from flashgc._core import Control
-from flashgc.command.progress import Bars
 from flashgc.followers.live import image, session
 from flashgc.followers.live.plan import MIB, Plan
-from flashgc.pace import Pace
+from flashgc.progress import Pace
+from flashgc.terminal.progress import Bars
 from flashgc_papers.reproduce.runner import Size
 from flashgc_papers.zombie.live import PLANS
 

@@ -18,13 +18,13 @@ from collections.abc import Sequence
 
 import flashgc
 from flashgc._core import Control
-from flashgc.command.progress import Bars
-from flashgc.identification.curves import Size
-from flashgc.identification.found import Identified
-from flashgc.identification.identify import QUICK, identify
-from flashgc.identification.measurements import Drive, Point
-from flashgc.identification.schemes import Scheme, parse, schemes
-from flashgc.identification.workloads import condition
+from flashgc.studies.identify.curves import Size
+from flashgc.studies.identify.found import Identified
+from flashgc.studies.identify.identify import QUICK, identify
+from flashgc.studies.identify.measurements import Drive, Point
+from flashgc.studies.identify.schemes import Scheme, parse, schemes
+from flashgc.studies.identify.workloads import condition
+from flashgc.terminal.progress import Bars
 from flashgc.units import parse_share
 
 WORKLOADS = ("uniform", "70/30", "80/20", "90/10", "95/5", "zipf:theta=0.6", "zipf:theta=0.9")

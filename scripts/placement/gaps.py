@@ -19,8 +19,8 @@ from typing import Any
 
 import flashgc
 from flashgc._core import FlashgcError
-from flashgc.command.progress import Bar
-from flashgc.foresight.outcome import Gap
+from flashgc.studies.gap.outcome import Gap
+from flashgc.terminal.progress import Bar
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "gap.traces.csv"
 #: Pages a block by trace, as scripts/placement/traces.py chooses them.

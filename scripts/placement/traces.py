@@ -21,14 +21,15 @@ from typing import Any
 
 import flashgc
 from flashgc._core import FlashgcError
-from flashgc.command.progress import Bar
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.foresight.couples import USUAL, Couple, couples
 from flashgc.registry import brief, gc_presets, placements, policies
 from flashgc.results import Result
 from flashgc.simulation import given_values
-from flashgc.tuning.simulations import Progress, Simulations, Wanted, folder_of
+from flashgc.studies.gap.couples import USUAL, Couple, couples
+from flashgc.studies.rounds import Rounds, Wanted, folder_of
+from flashgc.studies.study import Progress, without_unit
+from flashgc.terminal.progress import Bar
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "placement.traces.csv"
 SPARES = (0.07, 0.125, 0.2)
@@ -135,22 +136,22 @@ def measure(
     progress: Progress | None = None,
 ) -> tuple[list[Cell], bool]:
     """The cells of all workloads, and whether Ctrl-C came before the end."""
-    kept = None if cache is None else folder_of(Path(cache), "--cache", "placement")
-    simulations = Simulations(kept, resume=True, jobs=jobs, progress=progress, control=None)
-    simulations.total = float(len(chosen) * len(tried) * len(spares))
+    kept = folder_of(cache, "--cache", "placement")
+    study = Rounds(kept, show=without_unit(progress), jobs=jobs)
+    study.total = float(len(chosen) * len(tried) * len(spares))
     cells: list[Cell] = []
     for work in chosen:
         asked = [(one, spare) for one in tried for spare in spares]
         wanted = [Wanted(work.config(one, spare), 1.0) for one, spare in asked]
         greedy = work.config(couples(["greedy"], "scheme")[0], max(spares))
-        simulations.sure = {**greedy, "warmup": "0", "length": {"writes": "1"}}
-        outcomes = simulations.run(wanted, work.name, possible=False)
+        study.sure = {**greedy, "warmup": "0", "length": {"writes": "1"}}
+        outcomes = study.run(wanted, work.name, possible=False)
         for (one, spare), outcome in zip(asked, outcomes, strict=True):
             if outcome is not None:
                 cells.append(cell(work.name, one.name, spare, outcome))
-        if simulations.interrupted:
+        if study.interrupted:
             break
-    return cells, simulations.interrupted
+    return cells, study.interrupted
 
 
 def cell(workload: str, scheme: str, spare: float, outcome: dict[str, Any] | str) -> Cell:

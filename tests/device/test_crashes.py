@@ -32,8 +32,8 @@ from flashgc.device.campaign import (
     serving,
 )
 from flashgc.device.campaign.report import BrokenPromiseError, Level
-from flashgc.pace import Pace
 from flashgc.postgres import PostgresError, cluster
+from flashgc.progress import Pace
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:

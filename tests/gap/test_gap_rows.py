@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import flashgc
 from conftest import ROOT
-from flashgc.foresight.couples import USUAL, couples
-from flashgc.foresight.curve import equal
-from flashgc.foresight.describe import sentences
-from flashgc.foresight.outcome import Gap, Row, equals, ordered
+from flashgc.studies.gap.couples import USUAL, couples
+from flashgc.studies.gap.curve import equal
+from flashgc.studies.gap.describe import sentences
+from flashgc.studies.gap.outcome import Gap, Row, equals, ordered
 
 DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
 WORKLOAD = "hotcold:f=0.1,r=0.9"

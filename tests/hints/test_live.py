@@ -16,7 +16,7 @@ from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
 from flashgc.followers.live import demo, image, session, study
 from flashgc.followers.live.plan import MIB, Plan
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of

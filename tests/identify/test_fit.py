@@ -9,10 +9,10 @@ import re
 import numpy as np
 import pytest
 
-from flashgc.identification.curves import GRID, SIMULATION_ERROR, Curve
-from flashgc.identification.fit import fit
-from flashgc.identification.measurements import Point
-from flashgc.identification.workloads import condition, harmonic, zipf
+from flashgc.studies.identify.curves import GRID, SIMULATION_ERROR, Curve
+from flashgc.studies.identify.fit import fit
+from flashgc.studies.identify.measurements import Point
+from flashgc.studies.identify.workloads import condition, harmonic, zipf
 
 CAPACITY = 10**12
 #: How write amplification follows the spare factor, for one workload each.

@@ -13,10 +13,10 @@ import pytest
 import flashgc
 from conftest import ROOT, Command, signalled
 from flashgc import ConfigError, Identification, plot
-from flashgc.identification.identify import QUICK, identify
-from flashgc.identification.measurements import Drive, Point, read
-from flashgc.identification.schemes import Scheme, parse
-from flashgc.identification.workloads import condition
+from flashgc.studies.identify.identify import QUICK, identify
+from flashgc.studies.identify.measurements import Drive, Point, read
+from flashgc.studies.identify.schemes import Scheme, parse
+from flashgc.studies.identify.workloads import condition
 
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flashgc import ConfigError
-from flashgc.identification.measurements import read
-from flashgc.identification.workloads import condition
+from flashgc.studies.identify.measurements import read
+from flashgc.studies.identify.workloads import condition
 
 HEAD = "workload,write_amplification\n"
 

@@ -15,7 +15,7 @@ from matplotlib.image import imread
 import flashgc
 import flashgc.model
 from conftest import environment
-from flashgc import _notebook
+from flashgc import _notebook_progress
 from flashgc._tracebacks import theirs
 from flashgc.keywords import CompareKeywords, RunKeywords
 
@@ -27,11 +27,11 @@ CELLS = {
     "policy": "def seven(blocks):\n    return 'seven'\nflashgc.run(victim=seven, **small)",
     "figure": "flashgc.plot.run(flashgc.run(writes='4x', **small))",
     "bar": (
-        "from flashgc import _notebook\n_notebook.PATIENCE = 0\n_notebook.PAUSE = 0\n"
+        "from flashgc import _notebook_progress as bar\nbar.PATIENCE = bar.PAUSE = 0\n"
         "flashgc.run(blocks=2000, pages_per_block=64, writes='20x').steady"
     ),
     "own": "flashgc.run(blocks=2000, pages_per_block=64, progress=lambda control: None).steady",
-    "fast": "_notebook.PATIENCE = 1000\nflashgc.run(**small).steady",
+    "fast": "bar.PATIENCE = 1000\nflashgc.run(**small).steady",
     "ctrl-c": (
         "import os, signal, threading\n"
         "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
@@ -136,8 +136,8 @@ class Page:
 
 def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, page = [100.0], Page()
-    monkeypatch.setattr(_notebook.time, "monotonic", lambda: clock[0])
-    bar = _notebook.Bar(page)
+    monkeypatch.setattr(_notebook_progress.time, "monotonic", lambda: clock[0])
+    bar = _notebook_progress.Bar(page)
     clock[0] += 0.9
     bar.show(0.1, "simulating", 5, "programs")
     assert not page.seen

@@ -14,10 +14,10 @@ import pytest
 import flashgc
 from flashgc import model
 from flashgc._documents import Document
-from flashgc._shown import MOST_ROWS, Column, Shown, to_html
-from flashgc.identification.measurements import Drive, Point
-from flashgc.identification.workloads import condition
+from flashgc._summaries import MOST_ROWS, Column, Shown, to_html
 from flashgc.registry import brief
+from flashgc.studies.identify.measurements import Drive, Point
+from flashgc.studies.identify.workloads import condition
 from flashgc.traces import Converted
 
 DRIVE: dict[str, Any] = {"blocks": 100, "pages_per_block": 16, "writes": "4x"}

@@ -539,7 +539,7 @@ def test_pages_of_little_are_pages(
 
 
 def test_a_result_that_nobody_typed_has_no_command(tmp_path: Path, window: Browser) -> None:
-    from flashgc.kept import Kept, Store
+    from flashgc.store import Kept, Store
     from pages.kept import RESULT
 
     with Store(tmp_path / "tune.results") as store:

@@ -15,11 +15,11 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.running import MIX
+from flashgc.progress import Pace
 
 pytestmark = needs_postgres()
 

@@ -10,8 +10,8 @@ import pytest
 
 import flashgc
 from flashgc.results.intervals import half_width
-from flashgc.tuning.describe import sentences
-from flashgc.tuning.search import kept
+from flashgc.studies.tune.describe import sentences
+from flashgc.studies.tune.search import kept
 
 DRIVE = {"blocks": 128, "pages_per_block": 16, "writes": "6x", "spare": "15%", "jobs": 1}
 HOT = "hotcold:f=0.1,r=0.9"

@@ -431,7 +431,7 @@ impl Mutant {
 /// Returns the file with the reasons, a name and a sentence each.
 #[cfg(feature = "mutants")]
 fn reasons() -> toml_edit::DocumentMut {
-    include_str!("../mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")
+    include_str!("mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")
 }
 
 #[cfg(all(test, feature = "mutants"))]

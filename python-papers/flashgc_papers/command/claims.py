@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from flashgc._documents import dumps
-from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
@@ -16,7 +26,7 @@ from flashgc_papers.reproduce.words import lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flashgc.command.render import AnyTable, Console
+    from flashgc.terminal.render import AnyTable, Console
     from flashgc_papers.reproduce.document import Reproduction
 
 STYLES = {

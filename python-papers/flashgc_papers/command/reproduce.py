@@ -85,8 +85,8 @@ def reproduce(
     in for what the paper used), missed or not-run; a missed row is a finding, not a failure.
     DIR/report.html shows every table and figure.
     """
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
     from flashgc_papers.claims import claims
     from flashgc_papers.command.claims import show_claims, show_list
     from flashgc_papers.reproduce.folder import Folder

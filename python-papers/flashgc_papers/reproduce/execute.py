@@ -5,28 +5,26 @@ It knows neither papers nor verdicts.
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flashgc import _engine
-from flashgc._core import Control, FlashgcError
+from flashgc._core import FlashgcError
 from flashgc._faults import describe
-from flashgc.kept.cache import Cache
+from flashgc.described import Simulation
 from flashgc.results import Result
+from flashgc.store.cache import Cache
+from flashgc.studies.rounds import Rounds, Wanted
+from flashgc.studies.study import Progress, without_unit
 from flashgc_papers.reproduce.runner import Computation, Measured, Size, Study, Task
-
-#: Called with the share that is done, what is being done, and pages programmed so far.
-Progress = Callable[[float, str, int], None]
 
 #: Page programs a second of one core, to weigh simulations against computations in progress.
 SPEED = 80e6
 
 
-class Work:
+class Work(Rounds):
     """The tasks of a reproduction, by the ids of their claims, and what came of them."""
 
     def __init__(
@@ -37,54 +35,34 @@ class Work:
         jobs: int = 0,
         progress: Progress | None = None,
     ) -> None:
+        super().__init__(cache, show=without_unit(progress), jobs=jobs, strict=True)
         self._tasks = tasks
-        self._cache = cache
-        self._jobs = jobs
-        self._progress = progress or (lambda _share, _what, _programs: None)
-        #: True if Ctrl-C stopped it.
-        self.interrupted = False
         #: The reason why a claim could not be run, by its id.
         self.failed: dict[str, str] = {}
-        #: Why finished simulations are no longer kept.
-        self.unkept: OSError | None = None
-        #: Results that were kept by an earlier call.
-        self.found = 0
         self._computed: dict[str, dict[str, Any]] = {name: {} for name in tasks}
-        self._configs: dict[str, dict[str, Any]] = {}
-        self._results: dict[str, dict[str, Any]] = {}
-        self._needed: dict[str, dict[str, str]] = {}
-        for name, task in tasks.items():
-            self._needed[name] = {}
-            for key, simulation in task.simulations.items():
-                config = simulation.config()
-                same = json.dumps(config, sort_keys=True)
-                self._configs[same] = config
-                self._needed[name][key] = same
+        self._wanted = {
+            name: {key: _wanted(simulation) for key, simulation in task.simulations.items()}
+            for name, task in tasks.items()
+        }
 
     def perform(self) -> None:
         """Runs everything; Ctrl-C stops, and what there is stays."""
-        if self._cache is not None:
-            for same, config in self._configs.items():
-                if (result := self._cache.load(config)) is not None:
-                    self._results[same] = result
-        self.found = len(self._results)
-        missing = [same for same in self._configs if same not in self._results]
-        simulating = sum(programs(self._configs[same]) for same in missing) / SPEED
+        every = [one for some in self._wanted.values() for one in some.values()]
+        simulating = sum(one.cost for one in self.look(every).values())
         computing = sum(
             one.seconds for task in self._tasks.values() for one in task.computations.values()
         )
-        try:
+        with self.ending():
             self._compute(computing, computing + simulating)
-            self._simulate(missing, computing + simulating)
-        except KeyboardInterrupt:
-            self.interrupted = True
+            self.done, self.total = computing, computing + simulating
+            self._simulate(every)
 
     def measured(self, name: str, size: Size) -> Measured:
         """Return the results of the task of the claim ``name``."""
         results = {
-            key: Result.from_dict(self._results[same])
-            for key, same in self._needed[name].items()
-            if same in self._results
+            key: Result.from_dict(kept)
+            for key, one in self._wanted[name].items()
+            if isinstance(kept := self.of(one.config), dict)
         }
         reason = self.failed.get(name, "interrupted")
         return Measured(size, self._tasks[name], results, self._computed[name], reason)
@@ -93,7 +71,7 @@ class Work:
         done = 0.0
         for name, task in self._tasks.items():
             for key, computation in task.computations.items():
-                self._progress(done / max(total, 1e-9), f"computing {name}", 0)
+                self.show(done / max(total, 1e-9), f"computing {name}", 0, "")
                 try:
                     self._computed[name][key] = self._call(name, computation, done, total)
                 except Exception as error:  # One claim's fault must not take the others along.
@@ -105,55 +83,28 @@ class Work:
             return computation.call()
 
         def show(share: float, what: str, _number: int, _unit: str) -> None:
-            self._progress((done + share * computation.seconds) / max(total, 1e-9), what, 0)
+            self.show((done + share * computation.seconds) / max(total, 1e-9), what, 0, "")
 
         if self._cache is not None:
             return computation.call(self._cache.folder / name, show)
         with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
             return computation.call(Path(folder), show)
 
-    def _simulate(self, missing: list[str], total: float) -> None:
-        if not missing:
-            return
+    def _simulate(self, every: list[Wanted]) -> None:
         try:
-            self._engine(missing, total)
+            self.run(every, "simulating", possible=True)
         except FlashgcError:
             # One of the configurations cannot be run: each claim on its own, to find out whose.
-            for name in self._tasks:
-                wanted = [one for one in self._needed[name].values() if one not in self._results]
+            for name, wanted in self._wanted.items():
                 try:
-                    self._engine(list(dict.fromkeys(wanted)), total)
+                    self.run([*wanted.values()], "simulating", possible=True)
                 except FlashgcError as error:
                     self.failed.setdefault(name, _said(error))
 
-    def _engine(self, wanted: list[str], total: float) -> None:
-        if not wanted or self.interrupted:
-            return
-        configs = [self._configs[same] for same in wanted]
-        costs = [programs(config) / SPEED for config in configs]
-        runs = [int(config["runs"]) for config in configs]
-        complete: list[int] = []
 
-        def keep(index: int, result: dict[str, Any]) -> None:
-            complete.append(index)
-            self._results[wanted[index]] = result
-            if self._cache is not None and self.unkept is None:
-                try:
-                    self._cache.store(configs[index], result)
-                except OSError as error:  # What is being worked out is worth more than its copy.
-                    self.unkept = error
-
-        def show(control: Control) -> None:
-            done = sum(costs[index] for index in complete)
-            done_runs = sum(runs[index] for index in complete)
-            # Of the runs under way only their number is known: each weighs as those to come.
-            each = (sum(costs) - done) / max(sum(runs) - done_runs, 1)
-            under_way = max(control.done - done_runs, 0.0) * each
-            share = (total - sum(costs) + done + under_way) / total
-            self._progress(min(share, 1.0), "simulating", control.programs)
-
-        simulated = _engine.simulate(configs, jobs=self._jobs, progress=show, on_result=keep)
-        self.interrupted = any(result["interrupted"] for result in simulated.results)
+def _wanted(simulation: Simulation) -> Wanted:
+    config = simulation.config()
+    return Wanted(config, programs(config) / SPEED)
 
 
 def _said(error: Exception) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flashgc import _files
 from flashgc._core import ConfigError
-from flashgc.kept.cache import Cache
+from flashgc.store.cache import Cache
 from flashgc_papers.reproduce.document import Reproduction, rows_table, to_csv
 from flashgc_papers.reproduce.page import drawn, page
 

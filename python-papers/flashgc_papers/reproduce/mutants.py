@@ -17,9 +17,10 @@ import flashgc_papers as papers
 from flashgc import _core
 from flashgc._faults import describe
 from flashgc.described import Simulation
-from flashgc.kept.cache import Cache
+from flashgc.store.cache import Cache
+from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim
-from flashgc_papers.reproduce.execute import Progress, Work
+from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.runner import (
     Computation,
     Measured,

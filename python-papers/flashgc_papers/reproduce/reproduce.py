@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flashgc._core import version
-from flashgc.kept.cache import Cache
+from flashgc.store.cache import Cache
+from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.reproduce.document import Reproduction
-from flashgc_papers.reproduce.execute import Progress, Work
+from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.mutants import attempts, weighed
 from flashgc_papers.reproduce.runner import Outcome, Size, Task, not_run, runner_of
 

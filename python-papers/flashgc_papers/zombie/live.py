@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashgc.followers.live.plan import MIB, Plan
-from flashgc.pace import Show
+from flashgc.progress import Show
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts

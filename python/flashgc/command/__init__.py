@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from flashgc import _early
+from flashgc import _ctrl_c
 
 TYPE_CHECKING = False
 
@@ -32,7 +32,7 @@ def _say_version() -> None:
 
 def main() -> NoReturn:
     """Runs the command with the process's arguments, and exits."""
-    _early.hold()
+    _ctrl_c.hold()
     import gc
 
     # What a start imports is there to stay: looking for garbage in it takes a tenth of the start.
@@ -46,4 +46,4 @@ def main() -> NoReturn:
         gc.freeze()  # Python looks for garbage once more when it ends.
         sys.exit(code)
     except KeyboardInterrupt:  # In the few lines that are outside everything else.
-        _early.leave()
+        _ctrl_c.leave()

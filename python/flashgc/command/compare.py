@@ -63,13 +63,13 @@ def compare(
     --out, .results) are compared as they are.
     """
     from flashgc import plot
-    from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
     from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
     from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
     from flashgc.results import Comparison
+    from flashgc.terminal.progress import Bar
 
     if several.is_several(experiments):
         return _compare_files(experiments, typed, results, as_json, out, quiet, picture)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flashgc import _early
+from flashgc import _ctrl_c
 from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
 from flashgc.command import streams
 from flashgc.postgres import PostgresError
@@ -68,7 +68,7 @@ class Suggesting(click.Group):
             module, _, name = self.lazy[cmd_name].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
             if cmd_name not in HELD_LONGER:
-                _early.release()
+                _ctrl_c.release()
             return command
         return super().get_command(ctx, cmd_name)
 

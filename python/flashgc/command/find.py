@@ -74,21 +74,17 @@ def find(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc.command.found import show_found
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.finding import find as finding
-    from flashgc.finding.subject import subject
-    from flashgc.finding.wanted import wanted as conditions
+    from flashgc.studies.find import find as finding
+    from flashgc.studies.find.subject import subject
+    from flashgc.studies.find.wanted import wanted as conditions
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     table = {"from": low, "to": high, "step": step, "factor": factor}
     sought = subject(option, table)
     given = asked(experiment, typed)
     with Bar(quiet=quiet) as bar:
-
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "values")
-
         found = finding.searched(
             sought,
             conditions(wanted, "--wanted"),
@@ -96,7 +92,7 @@ def find(
             given.places,
             python=given.python,
             results=results,
-            progress=show,
+            progress=bar.show,
         )
     if not as_json:
         show_found(found)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
-from flashgc.command.options import GroupedCommand, asked, complete, experiment_options
-from flashgc.fleets.fleet import RESULTS, UNUSED
-from flashgc.fleets.volumes import BY
+from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    complete,
+    experiment_options,
+    table_options,
+)
+from flashgc.studies.fleet.fleet import RESULTS, UNUSED
+from flashgc.studies.fleet.volumes import BY
 
 
 @click.command(
@@ -43,16 +47,7 @@ Stopped work goes on where it was: give the same command again.""",
     help=f"File in which results are kept. [default: {RESULTS}]",
 )
 @click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    callback=output.table,
-    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex: a row each volume "
-    "and policy.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@table_options(": a row each volume and policy")
 def fleet(
     traces: tuple[str, ...],
     by: str,
@@ -71,31 +66,27 @@ def fleet(
     """
     from flashgc import tables
     from flashgc._core import ConfigError
+    from flashgc.command.ended import at_once, code_of_cells
     from flashgc.command.fleets import reasons, show_fleet, warnings
-    from flashgc.command.progress import Bars
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.fleets.fleet import fleet_with
     from flashgc.registry import policies
+    from flashgc.studies.fleet.fleet import fleet_with
+    from flashgc.terminal.progress import Bars
+    from flashgc.terminal.render import warn
 
     given = asked(None, typed)
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
         given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
-    try:
-        with Bars(quiet=quiet) as bars:
-            made = fleet_with(
-                traces,
-                given.values,
-                {**given.places, "by": "--by", "results": "--results"},
-                by=by,
-                results=results,
-                retry=retry,
-                progress=bars.show,
-            )
-    except KeyboardInterrupt:
-        # A policy in Python may go on for ever in a thread that Python would wait for.
-        fail("interrupted: what was complete is kept", INTERRUPTED)
-        os._exit(INTERRUPTED)
+    with at_once(), Bars(quiet=quiet) as bars:
+        made = fleet_with(
+            traces,
+            given.values,
+            {**given.places, "by": "--by", "results": "--results"},
+            by=by,
+            results=results,
+            retry=retry,
+            progress=bars.show,
+        )
     if not as_json:
         show_fleet(made)
     deliver(made.to_json() if as_json else "", as_json=as_json, out=None)
@@ -103,12 +94,7 @@ def fleet(
         tables.save(made.rows(), out)
     for line in warnings(made):
         warn(line, quiet=quiet)
-    if made.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
-        return INTERRUPTED
-    if made.of("failed"):
-        warn(f"{len(made.of('failed'))} cells failed; hint: --retry runs them again", quiet=quiet)
-        return FAILED
-    if not made.of("result"):
+    code = code_of_cells(made, quiet=quiet)
+    if code == OK and not made.of("result"):
         raise ConfigError(f"no volume has a result: {reasons(made)[0]}")
-    return OK
+    return code

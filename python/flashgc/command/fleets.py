@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
 from flashgc.command.tuned import wrapped
-from flashgc.fleets.outcome import ROUNDED, Fleet, FleetPolicy, kind_of
+from flashgc.studies.fleet.outcome import ROUNDED, Fleet, FleetPolicy, kind_of
+from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 from flashgc.units import format_size
 
 #: Columns of the page, characters of a policy's name, and reasons of each kind that are shown.

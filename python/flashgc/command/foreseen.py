@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from flashgc.command.render import (
+from flashgc.command.tuned import WIDTH, show_facts, wrapped
+from flashgc.studies.gap.describe import heading, sentences, text
+from flashgc.studies.gap.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -13,9 +16,6 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.command.tuned import WIDTH, show_facts, wrapped
-from flashgc.foresight.describe import heading, sentences, text
-from flashgc.foresight.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
 
 #: Columns of a scheme's name.
 NAME = 31

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, Text, console, facts, is_plain, show, table, unicode
 from flashgc.command.results import drive, policy
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
 
 if TYPE_CHECKING:
-    from flashgc.finding.outcome import Found, Tried
+    from flashgc.studies.find.outcome import Found, Tried
 
 
 def show_found(found: Found) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc import _early
+from flashgc import _ctrl_c
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -19,8 +19,8 @@ from flashgc.command.options import (
     output_options,
     plot_option,
 )
-from flashgc.foresight.couples import USUAL
-from flashgc.foresight.task import ERRORS, SIGMAS, UNUSED
+from flashgc.studies.gap.couples import USUAL
+from flashgc.studies.gap.task import ERRORS, SIGMAS, UNUSED
 
 #: The folder of finished simulations by default.
 FOLDER = "flashgc-gap"
@@ -105,14 +105,14 @@ def gap(
     Clairvoyance is what a drive with this knowledge reaches, and no lower bound.
     """
     from flashgc import plot
+    from flashgc.command.ended import code_of
     from flashgc.command.foreseen import show_gap
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.foresight.gap import compared
+    from flashgc.studies.gap.gap import compared
+    from flashgc.terminal.progress import Bar
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
-    _early.release()
+    _ctrl_c.release()
     given = asked(None, {**typed, "workload__source": workload})
     with Bar(quiet=quiet) as bar:
         found, unkept = compared(
@@ -130,9 +130,8 @@ def gap(
     if not as_json:
         show_gap(found)
     deliver(found.to_json(), as_json=as_json, out=out)
-    if found.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+    code = code_of(found.interrupted, quiet=quiet)
     output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
     if unkept is not None:
         raise unkept
-    return INTERRUPTED if found.interrupted else OK
+    return code

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, Text, console, folded, is_plain, show, table
-from flashgc.identification.describe import held_out, sentences, signed, what_if
+from flashgc.studies.identify.describe import held_out, sentences, signed, what_if
+from flashgc.terminal.render import LEFT, RIGHT, Text, console, folded, is_plain, show, table
 from flashgc.units import format_share
 
 if TYPE_CHECKING:
-    from flashgc.command.render import Console
-    from flashgc.identification.found import Identification, Identified
+    from flashgc.studies.identify.found import Identification, Identified
+    from flashgc.terminal.render import Console
 
 #: Rows of a ranking: more are in the JSON document.
 _ROWS = 8

@@ -8,7 +8,7 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import output_options, plot_option
 
 
@@ -135,11 +135,12 @@ def identify(
     the curve. Schemes that the measurement cannot tell apart are said to be so.
     """
     from flashgc import plot
+    from flashgc.command.ended import code_of
     from flashgc.command.identified import show_identification
-    from flashgc.command.progress import Bars
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
-    from flashgc.identification.identify import identify as perform
+    from flashgc.studies.identify.identify import identify as perform
+    from flashgc.terminal.progress import Bars
+    from flashgc.terminal.render import warn
 
     if not cache:
         raise ConfigError("--cache: the name is empty; hint: give a folder")
@@ -169,8 +170,7 @@ def identify(
     deliver(made.to_json(), as_json=as_json, out=out)
     if made.unkept is not None:
         warn(f"simulations are not kept: {made.unkept}", quiet=quiet)
-    if made.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+    code = code_of(made.interrupted, quiet=quiet)
     measured = any(one.ranking for one in made.drives)
     output.draw(lambda: plot.identified(made), picture, measured=measured, quiet=quiet)
-    return INTERRUPTED if made.interrupted else OK
+    return code

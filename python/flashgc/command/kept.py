@@ -41,9 +41,9 @@ Examples:
 def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     """List results, the newest last."""
     from flashgc import tables
-    from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table
-    from flashgc.kept import Store
-    from flashgc.kept.query import conditions
+    from flashgc.store import Store
+    from flashgc.store.query import conditions
+    from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 
     with Store(file, "FILE", make=False) as store:
         rows = store.rows(conditions(where))
@@ -77,7 +77,7 @@ def show_one(file: Path, key: str) -> int:
     KEY is its key, or the beginning of it, as `list --out` and `sweep --json` have it.
     """
     from flashgc._documents import dumps
-    from flashgc.kept import Store
+    from flashgc.store import Store
 
     with Store(file, "FILE", make=False) as store:
         kept = store.load(store.whole(key))
@@ -106,7 +106,7 @@ Examples:
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge(file: Path, others: tuple[Path, ...]) -> int:
     """Copy the results of OTHERS to FILE; a result wins over an error of the same cell."""
-    from flashgc.kept import Store
+    from flashgc.store import Store
 
     with Store(file, "FILE") as store:
         for other in others:
@@ -128,8 +128,8 @@ def merge(file: Path, others: tuple[Path, ...]) -> int:
 def prune(file: Path, failed: bool, other_versions: bool, where: tuple[str, ...]) -> int:
     """Delete results, and give their space back."""
     from flashgc._core import ConfigError
-    from flashgc.kept import Store
-    from flashgc.kept.query import conditions
+    from flashgc.store import Store
+    from flashgc.store.query import conditions
 
     if not (failed or other_versions or where):
         raise ConfigError("nothing to delete was named; hint: --failed, --other-versions, --where")

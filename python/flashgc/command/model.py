@@ -395,7 +395,7 @@ def _transient(asked: Asked, values: dict[str, Any]) -> int:
 
 
 def _validate(info: Model, asked: Asked, values: dict[str, Any]) -> int:
-    from flashgc.command.progress import Bar
+    from flashgc.terminal.progress import Bar
 
     if asked.distribution or asked.picture:
         _check_shown(asked, evaluate(info.name, **values))

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command.render import (
+from flashgc.command.results import warn_of
+from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -18,8 +20,6 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.command.results import warn_of
-from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
 from flashgc.units import format_count, format_share
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from flashgc.command.render import Console
+    from flashgc.terminal.render import Console
 
 #: Shares below this are left out of a printed distribution.
 RARE = 0.00005

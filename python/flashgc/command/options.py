@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flashgc import _tenants
+from flashgc import _tenant_texts
 from flashgc._core import ConfigError
 from flashgc.command import output
 from flashgc.options import (
@@ -169,10 +169,26 @@ def experiment_options(
     return decorate
 
 
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def table_options(rows: str = "") -> Callable[[F], F]:
+    """Adds ``--out`` for a table, of which ``rows`` tells, ``--json`` and ``--quiet``."""
+    out = click.option(
+        "--out",
+        metavar="FILE",
+        type=click.Path(),
+        callback=output.table,
+        help=f"Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex{rows}.",
+    )
+    return lambda command: out(_JSON(_QUIET(command)))
+
+
 def output_options(command: F) -> F:
     """Adds ``--json``, ``--out`` and ``--quiet`` to a command."""
     for decorator in (
-        click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings."),
+        _QUIET,
         click.option(
             "--out",
             metavar="FILE",
@@ -180,7 +196,7 @@ def output_options(command: F) -> F:
             callback=output.option("result.json"),
             help="Write the JSON document to FILE as well.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+        _JSON,
     ):
         command = decorator(command)
     return command
@@ -293,7 +309,7 @@ def asked(
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    given = {**_tenants.gathered(values, places)}
+    given = {**_tenant_texts.gathered(values, places)}
     if may_load is not None:
         may_load(named(values.get("gc"), places))
     return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from flashgc.kept.keeping import Keeping
+    from flashgc.store.keeping import Keeping
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
@@ -98,8 +98,8 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
         return
     import logging
 
-    from flashgc.command.render import warn
     from flashgc.plot.files import save
+    from flashgc.terminal.render import warn
 
     if not measured:
         warn(f"{name} was not drawn: nothing was measured", quiet=quiet)

@@ -116,7 +116,7 @@ def find(name: str) -> list[tuple[str, Entry]]:
 
 def listing() -> None:
     """Prints the tables."""
-    from flashgc.command.render import LEFT, console, is_plain, show, table
+    from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()
     for index, (title, entries) in enumerate(
@@ -195,7 +195,7 @@ def describe(entries: list[tuple[str, Entry]]) -> None:
 def _describe(entry: Entry, kind: str) -> None:
     import shutil
 
-    from flashgc.command.render import LEFT, console, is_plain, show, table
+    from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()
     out.print(entry.usage + kind, style="" if is_plain(out) else "bold cyan")

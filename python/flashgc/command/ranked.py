@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.command import swaps, timed_results
-from flashgc.command.render import (
+from flashgc.command.results import amplification, ratio
+from flashgc.ranking import differences, figure_of
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -17,8 +19,6 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.command.results import amplification, ratio
-from flashgc.ranking import differences, figure_of
 from flashgc.units import format_share
 
 if TYPE_CHECKING:

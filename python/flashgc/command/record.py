@@ -58,9 +58,9 @@ def record(
     Instruction fetches and loads are reads, stores and modifications are writes.
     """
     from flashgc._core import ConfigError, Control
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.recording import describe_exit, trace_record
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
     from flashgc.units import format_count, format_size, parse_count, parse_page_size
 
     name = target.name.removesuffix(".zst").removesuffix(".gz")

@@ -37,9 +37,9 @@ one file, which opens without a network, prints, and can be sent.""",
 @click.option("--quiet", "-q", is_flag=True, help="No progress, and not a word about the page.")
 def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
     """Make one page for a browser of the RESULTS that `flashgc sweep` keeps."""
-    from flashgc.command.progress import Bar
     from flashgc.pages.asked import cells
     from flashgc.pages.report import ENDING, write_page
+    from flashgc.terminal.progress import Bar
 
     out = str(results.with_suffix(ENDING)) if target is None else target
     with Bar(quiet=quiet) as bar:

@@ -9,7 +9,7 @@ import click
 
 from flashgc import _files
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, timed_results, written
-from flashgc.command.render import (
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -29,8 +29,8 @@ from flashgc.units import format_count, format_share, format_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flashgc.command.render import Console
     from flashgc.results import Comparison, Config, Rank, Replayed, Result
+    from flashgc.terminal.render import Console
 
 
 def show_run(result: Result) -> None:

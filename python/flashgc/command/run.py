@@ -70,12 +70,12 @@ def run(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc import checkpoints, plot
-    from flashgc.command.progress import Bar
     from flashgc.command.results import deliver, show_run, warn_of
     from flashgc.configuration import configurations
     from flashgc.execution import keeping_in, parse_jobs, resumed, simulate
     from flashgc.experiment import experiment as checked
     from flashgc.results import Result
+    from flashgc.terminal.progress import Bar
 
     keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)

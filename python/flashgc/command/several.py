@@ -10,8 +10,8 @@ from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.command.options import asked
-from flashgc.command.progress import Bar
 from flashgc.results import Comparison, Result
+from flashgc.terminal.progress import Bar
 
 #: Endings of files with results; all others are experiments.
 SAVED = (".json", ".results")
@@ -143,7 +143,7 @@ def _read(file: Path, document: Any) -> Result:
 
 
 def _kept(file: Path) -> list[Named]:
-    from flashgc.kept import Store
+    from flashgc.store import Store
 
     with Store(file, "EXPERIMENT", make=False) as store:
         found = [
@@ -164,7 +164,7 @@ def _distinct(results: Sequence[Result]) -> list[Named]:
 
     Names of traces are as short as tells them apart.
     """
-    from flashgc._varied import name
+    from flashgc._naming import name
     from flashgc.kept.wording import texts
 
     if len(results) == 1:

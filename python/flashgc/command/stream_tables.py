@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, facts, show, table
+from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
 from flashgc.units import format_count, format_size
 
 if TYPE_CHECKING:
-    from flashgc.command.render import Console, Text
     from flashgc.results import Fdp, Result, Stream
+    from flashgc.terminal.render import Console, Text
 
 
 def show_streams(out: Console, result: Result) -> None:

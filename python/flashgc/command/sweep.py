@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
+from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import table_options
 
 
 @click.command(
@@ -52,15 +51,7 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be run, and for how long; run nothing."
 )
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    callback=output.table,
-    help="Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@table_options()
 def sweep(
     grid: Path,
     results: str | None,
@@ -80,31 +71,25 @@ def sweep(
     """
     from flashgc import tables
     from flashgc._core import ConfigError
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
+    from flashgc.command.ended import at_once, code_of_cells
     from flashgc.command.results import deliver
     from flashgc.command.swept import show_plan, show_swept, warnings
     from flashgc.execution import parse_jobs
-    from flashgc.sweeps.execution import executor
-    from flashgc.sweeps.sweep import sweep as run
-    from flashgc.sweeps.sweep import sweep_plan
+    from flashgc.studies.executing import executor
+    from flashgc.studies.sweep.sweep import sweep as run
+    from flashgc.studies.sweep.sweep import sweep_plan
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
         return OK
-    try:
-        with executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
+    with at_once(), executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
 
-            def show(share: float, what: str, complete: int) -> None:
-                bar.show(share, what, complete, "cells")
+        def show(share: float, what: str, complete: int) -> None:
+            bar.show(share, what, complete, "cells")
 
-            swept = run(
-                grid, results=results, executor=place, shard=shard, retry=retry, progress=show
-            )
-    except KeyboardInterrupt:
-        # A policy in Python may go on for ever in a thread that Python would wait for.
-        fail("interrupted: what was complete is kept", INTERRUPTED)
-        os._exit(INTERRUPTED)
+        swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
     if not as_json:
         show_swept(swept)
     deliver(swept.to_json(), as_json=as_json, out=None)
@@ -114,10 +99,4 @@ def sweep(
         warn(line, quiet=quiet)
     if len(swept.of("cannot")) == len(swept):
         raise ConfigError(f"no cell can be: {swept.cells[0].reason}")
-    if swept.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
-        return INTERRUPTED
-    if swept.of("failed"):
-        warn(f"{len(swept.of('failed'))} cells failed; hint: --retry runs them again", quiet=quiet)
-        return FAILED
-    return OK
+    return code_of_cells(swept, quiet=quiet)

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 
 from flashgc._documents import Scalar
-from flashgc.command.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.command.tuned import wrapped
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
-from flashgc.sweeps.execution import cores
-from flashgc.sweeps.outcome import Sweep, Swept
-from flashgc.sweeps.sweep import Plan
+from flashgc.studies.executing import cores
+from flashgc.studies.sweep.outcome import Sweep, Swept
+from flashgc.studies.sweep.sweep import Plan
+from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.units import format_duration
 
 #: Rows that are shown on a terminal, columns of the page, and characters of a value.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import LEFT, RIGHT, show, table
+from flashgc.terminal.render import LEFT, RIGHT, show, table
 from flashgc.units import format_rate, format_share, format_time
 
 if TYPE_CHECKING:
-    from flashgc.command.render import Console
     from flashgc.results import Result
+    from flashgc.terminal.render import Console
 
 
 def show_tenants(out: Console, result: Result) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, tenant_tables, written
-from flashgc.command.render import (
+from flashgc.options import find
+from flashgc.results.result import short_workload
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -17,16 +19,14 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.options import find
-from flashgc.results.result import short_workload
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flashgc._documents import Scalar
-    from flashgc.command.render import Console
     from flashgc.results import Comparison, Figures, Rank, Result, Slc, Timing, Worst
+    from flashgc.terminal.render import Console
 
 #: The columns of a table of response times, and the keys of their figures.
 PERCENTILES = (

@@ -74,9 +74,9 @@ Examples:
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
     from flashgc._core import ConfigError, Control
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
     from flashgc.command.results import deliver
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
     from flashgc.traces import trace_stat
 
     control = Control()
@@ -105,7 +105,7 @@ def left_out(lines: int) -> str:
 
 def show_stat(stat: TraceStat) -> None:
     """Prints the statistics of a trace."""
-    from flashgc.command.render import console, facts, show
+    from flashgc.terminal.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_duration, format_share, format_size
 
@@ -165,7 +165,7 @@ def show_stat(stat: TraceStat) -> None:
 
 def show_streams(stat: TraceStat) -> None:
     """Prints what has which stream."""
-    from flashgc.command.render import LEFT, RIGHT, console, show, table
+    from flashgc.terminal.render import LEFT, RIGHT, console, show, table
     from flashgc.units import format_count as n
     from flashgc.units import format_size
 
@@ -199,7 +199,7 @@ def short_writes(share: float) -> str:
 
 def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str, str]]:
     """Return the rows on references to memory, which stand in place of requests."""
-    from flashgc.command.render import console, sparkline, unicode
+    from flashgc.terminal.render import console, sparkline, unicode
     from flashgc.units import format_count as n
     from flashgc.units import format_share, format_size
 
@@ -278,8 +278,8 @@ def convert(
     perhaps followed by .zst or .gz.
     """
     from flashgc._core import Control
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
     from flashgc.traces import trace_convert
     from flashgc.units import format_count, format_size, parse_count
 
@@ -341,7 +341,7 @@ def synth(
     .pages; perhaps followed by .zst or .gz.
     """
     from flashgc._core import ConfigError, Control, check
-    from flashgc.command.progress import Bar
+    from flashgc.terminal.progress import Bar
     from flashgc.traces import trace_synth
     from flashgc.units import format_count, format_size, parse_count, parse_page_size
 
@@ -379,8 +379,8 @@ def formats(name: str | None, as_json: bool) -> None:
 
     from flashgc._core import check
     from flashgc._documents import dumps
-    from flashgc.command.render import LEFT, console, facts, show, table
     from flashgc.registry import trace_formats
+    from flashgc.terminal.render import LEFT, console, facts, show, table
 
     chosen = trace_formats()
     if name is not None:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc import _early
+from flashgc import _ctrl_c
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -20,10 +20,10 @@ from flashgc.command.options import (
     output_options,
     plot_option,
 )
-from flashgc.tuning.objective import OBJECTIVES
-from flashgc.tuning.search import BUDGET
-from flashgc.tuning.task import SEARCHED, UNUSED
-from flashgc.tuning.tune import HOLD_BACK
+from flashgc.studies.tune.objective import OBJECTIVES
+from flashgc.studies.tune.search import BUDGET
+from flashgc.studies.tune.task import SEARCHED, UNUSED
+from flashgc.studies.tune.tune import HOLD_BACK
 
 #: The folder of finished simulations by default.
 FOLDER = "flashgc-tune"
@@ -110,15 +110,16 @@ def tune(
     search has not seen.
     """
     from flashgc import plot
-    from flashgc.command.progress import Bar
-    from flashgc.command.render import warn
+    from flashgc.command.ended import code_of
     from flashgc.command.results import deliver
     from flashgc.command.tuned import show_tuned
-    from flashgc.tuning.saved import save as save_winner
-    from flashgc.tuning.tune import search
+    from flashgc.studies.tune.saved import save as save_winner
+    from flashgc.studies.tune.tune import search
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
-    _early.release()
+    _ctrl_c.release()
     given = asked(None, {**typed, "workload__source": workload})
     with Bar(quiet=quiet) as bar:
         tuned, unkept = search(
@@ -135,8 +136,7 @@ def tune(
     if not as_json:
         show_tuned(tuned)
     deliver(tuned.to_json(), as_json=as_json, out=out)
-    if tuned.interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+    code = code_of(tuned.interrupted, quiet=quiet)
     found = bool(tuned.ranking)
     if save is not None and found:
         save_winner(tuned, save)
@@ -147,4 +147,4 @@ def tune(
     output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
     if unkept is not None:
         raise unkept
-    return INTERRUPTED if tuned.interrupted else OK
+    return code

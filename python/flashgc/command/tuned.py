@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from flashgc.command.render import (
+from flashgc.studies.tune.describe import heading, sentences
+from flashgc.terminal.render import (
     LEFT,
     RIGHT,
     Text,
@@ -16,13 +17,12 @@ from flashgc.command.render import (
     table,
     unicode,
 )
-from flashgc.tuning.describe import heading, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flashgc.command.render import Console
-    from flashgc.tuning.outcome import Entry, Tuned
+    from flashgc.studies.tune.outcome import Entry, Tuned
+    from flashgc.terminal.render import Console
 
 #: Columns of the page, and those that a configuration's name has of them.
 WIDTH, NAME = 80, 33

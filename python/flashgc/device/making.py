@@ -11,7 +11,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc.configuration import configurations
 from flashgc.device import realtime
 from flashgc.device._linux import need_linux

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashgc._core import ConfigError
-from flashgc._places import Places
+from flashgc._origins import Places
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.options import OPTIONS as ALL

@@ -120,8 +120,8 @@ def replayed(
 ) -> Replayed:
     """Replays the recording of a drive on counting drives, one for each policy."""
     assert trace is not None
-    from flashgc.command.progress import Bar
     from flashgc.simulation import run
+    from flashgc.terminal.progress import Bar
 
     presets = {preset.name for preset in gc_presets()}
     common = options_of(done.drive)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from flashgc._documents import read
-from flashgc.command.render import Plain, console, sparkline, unicode
 from flashgc.device.history import OPERATIONS, Interval
 from flashgc.device.realtime import told
 from flashgc.results.stalls import chart
 from flashgc.results.worst import Worst
+from flashgc.terminal.render import Plain, console, sparkline, unicode
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 Stat = dict[str, Any]

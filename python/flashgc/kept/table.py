@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import tables
 from flashgc._core import ConfigError
-from flashgc.kept.query import COLUMNS, conditions
-from flashgc.kept.store import Store
 from flashgc.kept.tidy import axis_value, tidy
 from flashgc.kept.wording import column
+from flashgc.store.file import Store
+from flashgc.store.query import COLUMNS, conditions
 
 if TYPE_CHECKING:
-    from flashgc.sweeps.outcome import Sweep
+    from flashgc.studies.sweep.outcome import Sweep
 
 Row = Mapping[str, Any]
 #: Sources of rows.

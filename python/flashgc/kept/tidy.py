@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from flashgc._core import ConfigError
-from flashgc.kept.query import Condition
-from flashgc.kept.store import Kept, Store
 from flashgc.options import OPTIONS, PATHS, Option, find, known
 from flashgc.results.figures import figures_of
+from flashgc.store.file import Kept, Store
+from flashgc.store.query import Condition
 from flashgc.units import parse_count, parse_share, parse_size
 
 #: The key of what was asked under which a grid of whole experiments has the experiment's name.

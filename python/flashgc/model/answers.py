@@ -16,7 +16,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
 from flashgc._documents import read as from_document
-from flashgc._shown import Shown, figure
+from flashgc._summaries import Shown, figure
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, read, scalars, to_json
 

@@ -8,7 +8,7 @@ from typing import Unpack
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
-from flashgc._shown import Column, Shown, figure
+from flashgc._summaries import Column, Shown, figure
 from flashgc.model.answers import evaluate, find
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters, scalars

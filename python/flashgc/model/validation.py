@@ -10,7 +10,7 @@ from typing import Unpack
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Document, Json
 from flashgc._engine import Progress
-from flashgc._shown import Shown, figure
+from flashgc._summaries import Shown, figure
 from flashgc.model.answers import ModelResult, evaluate, find, models
 from flashgc.model.config import ModelConfig
 from flashgc.model.parameters import Parameters

@@ -12,15 +12,15 @@ from typing import Any
 from flashgc import _files
 from flashgc._core import ConfigError
 from flashgc._documents import Json
-from flashgc.kept import Store
 from flashgc.kept.choice import SEED, Chosen, Row, Table
-from flashgc.kept.query import Condition, conditions
 from flashgc.kept.tidy import axis_value, tidy
 from flashgc.pages.asked import asked
 from flashgc.pages.columns import columns
 from flashgc.pages.page import page
 from flashgc.results.intervals import half_width
-from flashgc.sweeps.outcome import Sweep
+from flashgc.store import Store
+from flashgc.store.query import Condition, conditions
+from flashgc.studies.sweep.outcome import Sweep
 
 #: Kinds of pictures of the page, and the places of each that have an option.
 KINDS = {

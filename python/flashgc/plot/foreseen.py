@@ -6,11 +6,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from flashgc._core import ConfigError
-from flashgc.foresight.outcome import CLAIRVOYANCE, MODEL, ONLINE, PREDICTOR, Gap
 from flashgc.plot.labels import header, wrapped
 from flashgc.plot.look import COLOURS, SOFT_INK, drawing, new_figure
 from flashgc.plot.scales import ticks
 from flashgc.plot.series import literal
+from flashgc.studies.gap.outcome import CLAIRVOYANCE, MODEL, ONLINE, PREDICTOR, Gap
 
 #: The marker of each kind, and its name.
 _KINDS = {

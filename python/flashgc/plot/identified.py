@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from flashgc._core import ConfigError
-from flashgc.identification.found import Identification, Identified
 from flashgc.plot.curves import Panel, panels
 from flashgc.plot.series import Series
+from flashgc.studies.identify.found import Identification, Identified
 from flashgc.units import format_share
 
 #: Explanations that are drawn.

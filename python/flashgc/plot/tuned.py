@@ -10,7 +10,7 @@ from flashgc.plot.labels import header, wrapped
 from flashgc.plot.look import COLOURS, drawing, new_figure
 from flashgc.plot.scales import ticks
 from flashgc.plot.series import literal
-from flashgc.tuning.outcome import Tuned
+from flashgc.studies.tune.outcome import Tuned
 
 
 def tune(tuned: Tuned, *, title: str | None = None) -> Figure:

@@ -9,7 +9,7 @@ from typing import cast
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json, read
-from flashgc._shown import Column, Shown, figure, short
+from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results.result import Result
 from flashgc.units import format_share, format_time
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flashgc import results
 from flashgc._documents import Document, Json, read
-from flashgc._shown import Shown, figure, runs, short
+from flashgc._summaries import Shown, figure, runs, short
 from flashgc.units import format_count, format_share, format_size
 
 

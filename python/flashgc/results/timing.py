@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flashgc._documents import Json, read
-from flashgc._shown import Shown, Shows
+from flashgc._summaries import Shown, Shows
 from flashgc.results.activity import (
     Collecting,
     Overload,

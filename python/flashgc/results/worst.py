@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flashgc._shown import Shown, Shows
+from flashgc._summaries import Shown, Shows
 from flashgc.units import format_count, format_size, format_time
 
 #: The parts of a response time: names in results, and for people.

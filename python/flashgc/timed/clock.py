@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from flashgc import _held
+from flashgc import _engine_values
 from flashgc._core import ConfigError
-from flashgc._kinds import checked
+from flashgc._drive_kinds import checked
 from flashgc.options import of_holder
 from flashgc.timed.timeline import timeline, trace_events
 
 if TYPE_CHECKING:
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
 
 
@@ -25,7 +25,7 @@ def clocks(asked: Experiment, unit: int, places: Places) -> list[dict[str, Any] 
     """
     if asked["drive.kind"] != "timed":
         return [None]
-    common = _held.values("timed", asked, unit, places)
+    common = _engine_values.values("timed", asked, unit, places)
     if (single := timeline(asked, places)) is not None:
         common["timeline"] = single
     if (events := trace_events(asked, places)) is not None:

@@ -9,7 +9,7 @@ from flashgc import _files, _timelines
 from flashgc._core import ConfigError
 
 if TYPE_CHECKING:
-    from flashgc._places import Places
+    from flashgc._origins import Places
     from flashgc.experiment import Experiment
 
 #: Endings of the names of timelines.

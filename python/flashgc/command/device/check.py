@@ -38,9 +38,9 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     written, and no policy in Python is loaded. The drive must not be served.
     """
     from flashgc import _core
-    from flashgc.command.progress import Bar
     from flashgc.command.results import deliver
     from flashgc.device import code, making
+    from flashgc.terminal.progress import Bar
     from flashgc.units import format_count as n
 
     with Bar(quiet=quiet) as bar:

@@ -92,9 +92,9 @@ def crash_test(
     import json
 
     from flashgc._core import ConfigError, Control
-    from flashgc.command.progress import Bars
     from flashgc.device.campaign.levels import Sizes, campaign
-    from flashgc.pace import Pace
+    from flashgc.progress import Pace
+    from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
 
     if mutants is not None:
@@ -150,10 +150,10 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
     import json
 
     from flashgc._core import Control
-    from flashgc.command.progress import Bars
     from flashgc.command.results import deliver
     from flashgc.device.campaign.mutants import hunts, mutants
-    from flashgc.pace import Pace
+    from flashgc.progress import Pace
+    from flashgc.terminal.progress import Bars
 
     wanted = mutants(names)
     width = max(len(one.name) for one in wanted)

@@ -44,7 +44,7 @@ def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> 
 
 def show_made(name: str, made: dict[str, Any]) -> None:
     """Prints what a drive is."""
-    from flashgc.command.render import console, facts, show
+    from flashgc.terminal.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_size
 

@@ -166,8 +166,8 @@ def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], Non
 
 def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
     """Prints what the command did."""
-    from flashgc.command.render import console, facts
-    from flashgc.command.render import show as print_
+    from flashgc.terminal.render import console, facts
+    from flashgc.terminal.render import show as print_
     from flashgc.units import format_count as n
     from flashgc.units import format_duration, format_size
 
@@ -221,7 +221,7 @@ def _ended(code: int) -> str:
 
 def _over_time(out: Any, done: Executed) -> str:
     """Write amplification of each part of the run, as bars."""
-    from flashgc.command.render import sparkline
+    from flashgc.terminal.render import sparkline
 
     parts = 32
     samples = done.samples
@@ -258,8 +258,8 @@ def _realtime(done: Executed) -> list[tuple[str, str]]:
 
 def show_compared(compared: Replayed) -> None:
     """Prints what other policies would have made of the writes."""
-    from flashgc.command.render import LEFT, RIGHT, console, table
-    from flashgc.command.render import show as print_
+    from flashgc.terminal.render import LEFT, RIGHT, console, table
+    from flashgc.terminal.render import show as print_
     from flashgc.units import format_count as n
 
     out = console()

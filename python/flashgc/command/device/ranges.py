@@ -53,8 +53,8 @@ Only policies with zombies use hints: --gc-preset zgc-gd, for example.""",
 )
 def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     """Tell the drive in FILE that the host will write these bytes soon."""
-    from flashgc.command.render import warn
     from flashgc.device.control import Client
+    from flashgc.terminal.render import warn
 
     asked = parsed(ranges)
     with Client(file) as client:

@@ -140,7 +140,7 @@ def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
 def warn_if_useless(uses_hints: bool) -> None:
     """Says that the drive's policies use no hints."""
     if not uses_hints:
-        from flashgc.command.render import warn
+        from flashgc.terminal.render import warn
 
         warn(
             "the policies of this drive use no hints, so they are only recorded; "

@@ -46,8 +46,8 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
     dirty in the server's memory until somebody writes it. The follower goes on when the server or
     the drive come back.
     """
-    from flashgc.command.render import warn
     from flashgc.followers.postgres import Hints, Sample
+    from flashgc.terminal.render import warn
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     hints = Hints(dsn, file)

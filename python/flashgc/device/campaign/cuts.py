@@ -20,7 +20,7 @@ from flashgc.device import mounts, programs
 from flashgc.device.campaign import files
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.serving import served
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}

@@ -24,7 +24,7 @@ from flashgc import _entrance
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 
 #: Rows of a transaction, and the transactions of which one deletes an older one.
 ROWS, DELETES = 5, 7

@@ -24,10 +24,10 @@ from flashgc.device.campaign.standing import Standing
 from flashgc.device.control import Client
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load as psycopg
-from flashgc.pace import Pace
 from flashgc.postgres import PostgresError, tpcc
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.running import mix
+from flashgc.progress import Pace
 
 #: Seconds between two kills, on average.
 ROUND = 10.0

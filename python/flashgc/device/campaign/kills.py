@@ -23,7 +23,7 @@ from flashgc.device import up as upping
 from flashgc.device.campaign import nbd
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.scratch import note
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 
 PAGE = 4096
 

@@ -14,8 +14,8 @@ from flashgc.device import mounts, programs
 from flashgc.device.campaign import cuts, databases, hints, kills, postgres
 from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
 from flashgc.device.scratch import scratch
-from flashgc.pace import Pace
 from flashgc.postgres import PostgresError, cluster
+from flashgc.progress import Pace
 
 #: The levels, and what each does.
 LEVELS = {

@@ -1,6 +1,6 @@
 """Deliberately wrong drives: the levels in memory must tell each from the right one.
 
-A mutant that they do not find needs a reason in ``crates/device/mutants.toml`` why they cannot.
+A mutant that they do not find needs a reason in ``crates/device/src/mutants.toml`` why they cannot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError, suggest
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 
 #: All of them.
 ALL = "all"

@@ -18,9 +18,9 @@ from flashgc.device.campaign.cuts import check
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
-from flashgc.pace import Pace
 from flashgc.postgres import PostgresError
 from flashgc.postgres.cluster import USER, Cluster
+from flashgc.progress import Pace
 
 #: Programs that the level runs, beside those of every cluster.
 PROGRAMS = ("pg_amcheck", "pg_checksums")

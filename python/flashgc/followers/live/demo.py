@@ -17,7 +17,7 @@ from flashgc.followers import micro
 from flashgc.followers.live import image, session, stand
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.followers.page_cache import PageCache, check_tracepoints
-from flashgc.pace import Pace
+from flashgc.progress import Pace
 from flashgc.units import format_count
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from flashgc.followers import micro
 from flashgc.followers.live import stand
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.live.stand import limited
-from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster
+from flashgc.progress import Pace
 
 #: Names in a file system: of the database, of the micro-benchmark's file, of what fills the rest.
 DATABASE, MICRO, FILLER = "database", "micro", "filler"

@@ -22,9 +22,9 @@ from flashgc.followers.live.image import DATABASE, LOG, MICRO, Image, put_log
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.page_cache import PageCache
 from flashgc.followers.postgres import Hints
-from flashgc.pace import Pace
 from flashgc.postgres import tpcc
 from flashgc.postgres.cluster import Cluster
+from flashgc.progress import Pace
 
 #: Seconds between two samples of what is known, of the database and of the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25

@@ -15,8 +15,8 @@ from flashgc.followers.live import image, session
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load
-from flashgc.pace import Pace, Show
 from flashgc.postgres.cluster import programs
+from flashgc.progress import Pace, Show
 
 #: The weight of making an image, in sessions, for the progress.
 IMAGE = 3

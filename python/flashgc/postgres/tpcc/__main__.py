@@ -12,9 +12,9 @@ import click
 
 from flashgc._core import Control
 from flashgc.command.entrance import CONTEXT, FAILED, OK, enter
-from flashgc.command.progress import Bars
-from flashgc.pace import Pace
 from flashgc.postgres import tpcc
+from flashgc.progress import Pace
+from flashgc.terminal.progress import Bars
 from flashgc.units import format_count, parse_count
 
 

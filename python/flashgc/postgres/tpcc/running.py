@@ -17,11 +17,11 @@ from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.device.scratch import note, scratch
-from flashgc.pace import Pace
 from flashgc.postgres.clients import Database, failed
 from flashgc.postgres.tpcc.checking import Condition, check
 from flashgc.postgres.tpcc.size import Size, constants_of_run
 from flashgc.postgres.tpcc.target import Target, database, made, silent
+from flashgc.progress import Pace
 
 #: The types of transactions, and how many of 100 are of each.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 
 from flashgc._core import Control
-from flashgc.pace import Pace
 from flashgc.postgres import PostgresError
 from flashgc.postgres.clients import Database
 from flashgc.postgres.cluster import Cluster
 from flashgc.postgres.tpcc.size import Size
+from flashgc.progress import Pace
 
 #: A cluster that was started, a database, or libpq's connection string of one.
 Target = Cluster | Database | str

@@ -1,0 +1,10 @@
+"""Results that are kept: one file of them, for every kind of work, by what was simulated.
+
+:mod:`~flashgc.store.identity` says which results are of the same simulation,
+:mod:`~flashgc.store.file` is the file.
+"""
+
+from flashgc.store.file import Kept, Store
+from flashgc.store.identity import Contents, check_unchanged, key_of
+
+__all__ = ["Contents", "Kept", "Store", "check_unchanged", "key_of"]

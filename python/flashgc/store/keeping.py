@@ -1,0 +1,115 @@
+"""Simulations of ``run`` and ``compare`` that are kept: what the file has is not run again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from flashgc import _core, _naming
+from flashgc._core import ConfigError
+from flashgc._engine import OnResult, Simulated, peak_memory_bytes
+from flashgc.policy_files import KEYS, is_written
+from flashgc.store.file import Kept, Store
+from flashgc.store.identity import check_unchanged, key_of
+
+
+class Run(Protocol):
+    """Runner of the configurations that are missing."""
+
+    def __call__(
+        self, wanted: Sequence[int], on_result: OnResult, /, *, or_none: bool
+    ) -> Simulated:
+        """Runs the ``wanted`` ones, and tells of each that is complete by its place among them.
+
+        With ``or_none``, it is no error that none of them can be.
+        """
+
+
+class Keeping:
+    """A file of results that ``work`` looks in first, and keeps its own in."""
+
+    def __init__(
+        self,
+        path: Path,
+        work: str,
+        option: str = "--results",
+        expect: Callable[[int], None] | None = None,
+    ) -> None:
+        """``expect`` is told how many runs are missing."""
+        #: The file.
+        self.path = path
+        self._work, self._option, self._expect = work, option, expect
+        #: The number of results that were found.
+        self.found = 0
+        #: Why the file does not have all results now; ``None`` where it does.
+        self.error: OSError | None = None
+
+    def simulate(
+        self,
+        configs: Sequence[Mapping[str, Any]],
+        asked: Sequence[Mapping[str, Any] | None],
+        run: Run,
+    ) -> Simulated:
+        """The results of ``configs``, those that are missing made by ``run``.
+
+        A result that cannot be kept is not lost: :attr:`error` says why.
+
+        Raises :class:`flashgc.ConfigError` where the file is no file of results, or a policy is in
+        no file.
+        """
+        for config in configs:
+            self._check(config)
+        with Store(self.path, self._option) as store:
+            contents = store.contents()
+            keys = [key_of(config, contents) for config in configs]
+            found = {index: self._found(store, key) for index, key in enumerate(keys)}
+            results = {index: result for index, result in found.items() if result is not None}
+            self.found = len(results)
+            missing = [index for index in range(len(configs)) if index not in results]
+            left_out: dict[int, str] = {}
+            complete: dict[int, dict[str, Any]] = {}
+
+            def keep(at: int, result: dict[str, Any]) -> None:
+                index = missing[at]
+                result["peak_memory_bytes"] = peak_memory_bytes()
+                complete[index] = result
+                kept = Kept("result", configs[index], result, asked=asked[index], place=index)
+                try:
+                    check_unchanged(keys[index], configs[index], contents)
+                    store.put(keys[index], kept, self._work)
+                    if contents.new:
+                        store.remember(contents)
+                except OSError as error:
+                    self.error = error
+
+            if self._expect is not None:
+                self._expect(sum(int(configs[index]["runs"]) for index in missing))
+            if missing:
+                made = run(missing, keep, or_none=bool(results))
+                left_out = {missing[one["index"]]: one["reason"] for one in made.left_out}
+                ran = [index for index in missing if index not in left_out]
+                results |= dict(zip(ran, made.results, strict=True)) | complete
+        ordered = [results[index] for index in sorted(results)]
+        return Simulated(
+            ordered,
+            json.loads(_core.ranking(json.dumps(ordered))),
+            [
+                {"index": index, "name": _naming.name(configs[index], configs), "reason": reason}
+                for index, reason in sorted(left_out.items())
+            ],
+        )
+
+    def _found(self, store: Store, key: str) -> dict[str, Any] | None:
+        kept = store.load(key)
+        return None if kept is None or kept.result is None else dict(kept.result)
+
+    def _check(self, config: Mapping[str, Any]) -> None:
+        for key in KEYS:
+            text = config.get(key)
+            if is_written(text) and not Path(str(text).split(":")[1]).is_file():
+                raise ConfigError(
+                    f"{self._option}: {text} is in no file by which to know it again; hint: "
+                    "name it as python:FILE.py:NAME"
+                )

@@ -1,0 +1,57 @@
+"""The work on one cell, in a thread here or in a process elsewhere."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from flashgc import _engine
+from flashgc._core import ConfigError, Control, FlashgcError, TraceError
+from flashgc._faults import describe
+from flashgc.policy_files import KEYS, is_written, load_policy
+from flashgc.store import Kept
+
+
+def simulate_cell(
+    config: dict[str, Any],
+    control: Control | None = None,
+    instead: tuple[Path, bool] | None = None,
+) -> Kept | None:
+    """Simulates one configuration on one core; ``None`` where it was stopped before its end.
+
+    ``instead`` is a file that is read in the place of the trace, and whether it is a volume of it
+    or a copy. Whatever goes wrong is part of what comes back, so that other cells go on.
+    """
+    begun = time.monotonic()
+    try:
+        policies = {
+            key: (config[key], load_policy(config[key], key))
+            for key in KEYS
+            if is_written(config.get(key))
+        }
+        simulated = _engine.simulate(
+            [config],
+            jobs=1,
+            control=control,
+            policies={0: policies} if policies else None,
+            instead=instead,
+        )
+        result = simulated.results[0]
+    except ConfigError as error:
+        return Kept("cannot", config, None, str(error), time.monotonic() - begun)
+    except TraceError as error:
+        # A trace may be repaired; what is wrong with a volume of it that was read stays.
+        status = "cannot" if instead is not None and instead[1] else "failed"
+        return Kept(status, config, None, str(error), time.monotonic() - begun)
+    except Exception as error:
+        return Kept("failed", config, None, _words(error), time.monotonic() - begun)
+    if result["interrupted"]:
+        return None
+    return Kept("result", config, result, "", time.monotonic() - begun)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    return str(error) if isinstance(error, FlashgcError | OSError) else describe(error)

@@ -1,0 +1,217 @@
+"""Runs cells on an executor: a bounded number at a time, each kept as soon as it is complete."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc._core import ConfigError, Control, version
+from flashgc.store import Contents, Kept
+from flashgc.studies.cell import simulate_cell
+from flashgc.studies.shipping import Lacking, content_of, digest_of, simulate_there
+
+#: The work on a cell; it returns ``None`` where it was stopped.
+Work = Callable[[dict[str, Any], Control | None], Kept | None]
+
+#: Seconds between two looks at whether somebody wants the end.
+_LOOK = 0.05
+#: Cells that another executor has at a time: it may have many workers.
+_AHEAD = 512
+#: Seconds to wait for the scheduler of a cluster.
+_CONNECT = 10
+#: The number of times that a cell is given to a worker before it has failed.
+_TRIES = 3
+
+
+def cores(jobs: int) -> int:
+    """Return the number of cores for ``jobs``; 0 is all that this process may use."""
+    if jobs:
+        return jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def executor(on: str | None, jobs: int) -> Iterator[Executor]:
+    """Open an executor: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
+
+    Raises :class:`flashgc.ConfigError` where it cannot be reached.
+    """
+    if on is None:
+        with Threads(jobs) as threads:
+            yield threads
+        return
+    kind, separator, address = on.partition("://")
+    if kind != "dask" or not separator or not address:
+        raise ConfigError(f"--on: found '{on}', expected a scheduler; hint: write dask://HOST:8786")
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        hint = "hint: pip install distributed"
+        raise ConfigError(f"--on: {on} needs the package distributed; {hint}") from None
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "no answer"
+        hint = "hint: dask scheduler starts one"
+        raise ConfigError(f"--on: {on}: {reason}; {hint}") from None
+    with client:
+        yield client.get_executor(pure=False)
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads of this process. The engine works outside Python's lock.
+
+    Left by an exception, it does not wait for what still runs: that may be Ctrl-C's second press.
+    """
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.shutdown(wait=kind is None, cancel_futures=True)
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = cores(jobs)
+        super().__init__(self.jobs, thread_name_prefix="flashgc-sweep")
+
+
+#: The outcome of a cell; ``None`` where it was stopped.
+Came = Kept | Lacking | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell that is to be run."""
+
+    index: int
+    #: The number of times that it has been given to a worker, this time included.
+    tries: int = 1
+    #: The digest of its trace, where that is sent along.
+    sends: str | None = None
+
+
+class Execution:
+    """Cells on an executor."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        control: Control,
+        work: Work = simulate_cell,
+        contents: Contents | None = None,
+    ) -> None:
+        """``work`` is what threads of ours do; elsewhere, cells are simulated.
+
+        ``contents`` has digests of traces, by which other machines find them.
+        """
+        self._executor, self._control, self._work = executor, control, work
+        self._contents = contents or Contents()
+        #: Controls of the cells that run in threads of ours, by what they run as.
+        self._own: dict[Future[Came], Control] = {}
+        #: Cells that wait for a trace that is being sent to a worker, by its digest.
+        self._held: dict[str, list[Task]] = {}
+
+    def run(
+        self,
+        count: int,
+        config: Callable[[int], dict[str, Any]],
+        done: Callable[[int, Kept], None],
+        look: Callable[[float], None],
+    ) -> bool:
+        """Runs ``count`` cells; tells ``done`` of each by its index. Whether all were run.
+
+        ``config`` makes the configuration of a cell whenever it is needed. ``look`` is called about
+        20 times a second, with how many cells' worth of those that run is done.
+        """
+        waiting = (Task(index) for index in range(count))
+        again: list[Task] = []
+        running: dict[Future[Came], Task] = {}
+        ahead = 2 * self._executor.jobs if isinstance(self._executor, Threads) else _AHEAD
+        try:
+            while True:
+                while not self._control.cancelled and len(running) < ahead:
+                    task = again.pop() if again else next(waiting, None)
+                    if task is None:
+                        break
+                    running[self._submit(config(task.index), task)] = task
+                if not running:
+                    return not self._control.cancelled
+                complete, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                for future in complete:
+                    task = running.pop(future)
+                    came = self._what_came(future, config(task.index), task)
+                    if task.sends is not None:
+                        again += self._held.pop(task.sends)
+                    if isinstance(came, Kept):
+                        done(task.index, came)
+                    elif isinstance(came, Lacking) and task.sends is not None:
+                        told = "its trace changed while it was sent to a worker"
+                        done(task.index, Kept("failed", config(task.index), None, told))
+                    elif isinstance(came, Lacking):
+                        again += self._sending(came.digest, task)
+                    elif not self._control.cancelled:
+                        again.append(Task(task.index, task.tries + 1))
+                look(
+                    sum(
+                        _share(one, config(running[future].index))
+                        for future, one in self._own.items()
+                    )
+                )
+                if self._control.cancelled:
+                    self._stop(running)
+        finally:
+            self._stop(running)
+
+    def _sending(self, digest: str, task: Task) -> list[Task]:
+        """The task with the trace that its worker lacks, unless that is under way with another."""
+        if digest in self._held:
+            self._held[digest].append(task)
+            return []
+        self._held[digest] = []
+        return [Task(task.index, task.tries, sends=digest)]
+
+    def _submit(self, config: dict[str, Any], task: Task) -> Future[Came]:
+        if not isinstance(self._executor, Threads):
+            digest = digest_of(config, self._contents)
+            try:
+                sent = None if task.sends is None else content_of(config)
+            except OSError as error:
+                failed: Future[Came] = Future()
+                failed.set_result(Kept("failed", config, None, str(error)))
+                return failed
+            return self._executor.submit(simulate_there, config, digest, sent, version())
+        control = Control()
+        future: Future[Came] = self._executor.submit(self._work, config, control)
+        self._own[future] = control
+        return future
+
+    def _what_came(self, future: Future[Came], config: dict[str, Any], task: Task) -> Came:
+        """Return the result of a cell; ``None`` if it must be run again, or was stopped."""
+        self._own.pop(future, None)
+        try:
+            return future.result()
+        except CancelledError:
+            lost = "its worker was lost"
+        except Exception as error:  # A worker that died, or a result that could not be sent.
+            lost = f"its worker was lost: {type(error).__name__}: {error}"
+        return Kept("failed", config, None, lost) if task.tries >= _TRIES else None
+
+    def _stop(self, running: dict[Future[Came], Task]) -> None:
+        for control in self._own.values():
+            control.cancel()
+        for future in running:
+            future.cancel()
+
+
+def _share(control: Control, config: dict[str, Any]) -> float:
+    """The share of a cell that is done."""
+    return min(control.done / max(int(config.get("runs") or 1), 1), 1.0)

@@ -1,0 +1,211 @@
+"""Runs simulations one call of the engine after another, and keeps each as it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from flashgc import _engine
+from flashgc._core import ConfigError, Control, FlashgcError, TraceError
+from flashgc.progress import Show
+from flashgc.store.cache import Cache
+from flashgc.studies.study import Study
+
+#: A result of the engine; why it cannot be; or ``None`` where it was stopped before its end.
+Outcome = dict[str, Any] | str | None
+
+
+@dataclass
+class Wanted:
+    """A simulation, and how long it takes beside the others."""
+
+    config: dict[str, Any]
+    cost: float = 1.0
+
+
+class Rounds(Study):
+    """Rounds of simulations: those that earlier work has kept are found, the others are run."""
+
+    def __init__(
+        self,
+        cache: Cache | None,
+        *,
+        show: Show | None,
+        control: Control | None = None,
+        jobs: int = 0,
+        resume: bool = True,
+        limit: float | None = None,
+        only: Collection[str] | None = None,
+        by_round: bool = False,
+        strict: bool = False,
+    ) -> None:
+        """``limit`` is the number of seconds after which to stop.
+
+        With ``only``, no more than these keys of a result are kept. Progress is that of all, in
+        pages programmed, or ``by_round``, in runs. ``strict`` raises what one of them fails with.
+        """
+        super().__init__(show, control)
+        self._cache, self._resume, self._jobs = cache, resume, jobs
+        self._begin, self._limit = monotonic(), limit
+        self._only, self._by_round, self._strict = only, by_round, strict
+        self._known: dict[str, Outcome] = {}
+        #: A short configuration that can be, with which a call of the engine has something to run.
+        self.sure: dict[str, Any] | None = None
+        #: True if the time was over before the end.
+        self.late = False
+        #: Why finished simulations are no longer kept.
+        self.unkept: OSError | None = None
+        #: Pages programmed by the calls of the engine before the present one.
+        self._programs = 0
+
+    @property
+    def stopped(self) -> bool:
+        """True if no more simulations may be run."""
+        return self.interrupted or self.late
+
+    def run(self, wanted: Sequence[Wanted], what: str, *, possible: bool) -> list[Outcome]:
+        """Run the simulations and return an outcome of each; ``what`` is shown beside the progress.
+
+        ``possible`` says that it is known of all of them that they can be. Raises
+        :class:`flashgc.TraceError` where the trace is at fault.
+        """
+        missing = self.look(wanted)
+        if missing and not self.stopped:
+            try:
+                self._engine(missing, what, leave_out=not possible)
+            except TraceError:
+                raise
+            except FlashgcError:
+                if self._strict:
+                    raise
+                # One of them fails: each on its own, to find out which.
+                for key, one in missing.items():
+                    if key not in self._known and not self.stopped:
+                        self._alone(key, one, what)
+        return [self.of(one.config) for one in wanted]
+
+    def of(self, config: dict[str, Any]) -> Outcome:
+        """Return the outcome of a simulation so far."""
+        return self._known.get(_key(config))
+
+    def look(self, wanted: Iterable[Wanted]) -> dict[str, Wanted]:
+        """Those of which nothing is known, also from earlier work."""
+        each = {_key(one.config): one for one in wanted}
+        return {
+            key: one
+            for key, one in each.items()
+            if key not in self._known and not self._look(key, one)
+        }
+
+    def _look(self, key: str, one: Wanted) -> bool:
+        """Return true if an earlier search has kept this one."""
+        kept = None if self._cache is None else self._cache.load(one.config)
+        if kept is None or not self._resume:
+            return False
+        self._known[key] = kept
+        self.found += 1
+        self.done += one.cost
+        return True
+
+    def _alone(self, key: str, one: Wanted, what: str) -> None:
+        try:
+            self._engine({key: one}, what, leave_out=False)
+        except TraceError:
+            raise
+        except FlashgcError as error:
+            self._known[key] = str(error)
+            self.done += one.cost
+
+    def _engine(self, missing: dict[str, Wanted], what: str, *, leave_out: bool) -> None:
+        keys, configs = list(missing), [one.config for one in missing.values()]
+        sure = [self.sure] if leave_out and self.sure is not None else []
+        cost = sum(one.cost for one in missing.values())
+        if self._by_round:
+            self.done, self.total = 0.0, cost
+        mean_cost = cost / len(missing)
+        # The engine counts runs, of which a configuration may have several.
+        runs = sum(int(one["runs"]) for one in configs) / len(configs)
+        begun, complete = self.done, 0
+
+        def keep(index: int, result: dict[str, Any]) -> None:
+            nonlocal complete
+            complete += 1
+            if index < len(keys):  # Not the one that is sure.
+                self._keep(keys[index], missing[keys[index]], result)
+
+        def show(engine: Control) -> None:
+            self._watch(engine)
+            done = begun + max(engine.done / runs, complete) * mean_cost
+            number, unit = self._programs + engine.programs, "programs"
+            if self._by_round:
+                number, unit = int(engine.done), "runs"
+            self.show(self._share(done), what, number, unit)
+
+        control = Control()
+        simulated = _engine.simulate(
+            [*configs, *sure],
+            jobs=self._jobs,
+            progress=show,
+            control=control,
+            on_result=keep,
+            leave_out=leave_out,
+        )
+        self._programs += control.programs
+        reasons = {one["index"]: one["reason"] for one in simulated.left_out}
+        for index, reason in reasons.items():
+            self._known[keys[index]] = reason
+            self.done += missing[keys[index]].cost
+        if control.cancelled and not self.late:
+            self.interrupted = True
+
+    def _keep(self, key: str, one: Wanted, result: dict[str, Any]) -> None:
+        if result["interrupted"]:
+            return
+        if self._only is not None:
+            result = {name: result[name] for name in self._only}
+        self._known[key] = result
+        self.ran += 1
+        self.done += one.cost
+        if self._cache is not None and self.unkept is None:
+            try:
+                self._cache.store(one.config, result)
+            except OSError as error:  # The work is worth more than its copy.
+                self.unkept = error
+
+    def _watch(self, engine: Control) -> None:
+        """Stops the engine where the time is over, or where somebody wants the end."""
+        if self._limit is not None and monotonic() - self._begin > self._limit:
+            self.late = True
+        if self.late or self.control.cancelled:
+            engine.cancel()
+
+    def _share(self, done: float) -> float:
+        """The share of the search that is done: of its time, if that is its budget."""
+        if self._limit is not None:
+            return (monotonic() - self._begin) / self._limit
+        return done / max(self.total, 1e-9)
+
+
+def _key(config: dict[str, Any]) -> str:
+    return json.dumps(config, sort_keys=True)
+
+
+def folder_of(folder: str | PathLike[str] | None, place: str, work: str) -> Cache | None:
+    """The results kept in a folder for ``work``; ``None`` without one.
+
+    Raises :class:`flashgc.ConfigError` with ``place``.
+    """
+    if folder is None:
+        return None
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{place}: {path} is a file; hint: give a folder or a new name")
+    try:
+        return Cache(path, work, option=place)
+    except OSError as error:
+        raise ConfigError(f"{place}: {path}: {error.strerror}; hint: give another folder") from None

@@ -1,0 +1,308 @@
+"""The grid of a sweep: which cells there are, and what each of them is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc._tenant_texts import PATH, TABLES
+from flashgc.experiment_file import load
+from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
+from flashgc.studies.sweep import ranges
+from flashgc.studies.sweep.conditions import Condition, sameness
+
+#: The section of a grid that no experiment has, and its keys.
+SECTION = "sweep"
+_KEYS = ("experiments", "zip", "leave_out")
+#: Options that a cell of a grid cannot have, and what to do instead.
+_NOT_OF_A_CELL = {
+    "run.jobs": "flashgc sweep --jobs",
+    "run.timeline": "flashgc run --timeline, of one cell",
+    PATH: "flashgc run, with a file for each set of tenants",
+    "run.worst": "flashgc run --worst yes, of one cell",
+    "run.trace_events": "flashgc run --trace-events, of one cell",
+}
+#: Cells of the largest grid.
+MOST = 10_000_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place on an axis: values by path, and what it is called."""
+
+    values: Mapping[str, Any]
+    #: The words for the axis here, by its names.
+    words: tuple[Any, ...]
+    #: The place of each value.
+    places: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the grid."""
+
+    #: Keys of the options that it sets, or ``experiment``.
+    names: tuple[str, ...]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One experiment of the grid."""
+
+    #: Its place on the axes, by their names, as typed.
+    at: Mapping[str, Any]
+    #: All its values, by section and key.
+    values: Mapping[str, Mapping[str, Any]]
+    #: The place of each value.
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Axes, the values that all cells share, and the conditions that leave cells out."""
+
+    base: Mapping[str, Any]
+    axes: tuple[Axis, ...]
+    left_out: tuple[Condition, ...]
+    places: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(name for axis in self.axes for name in axis.names)
+
+    @property
+    def size(self) -> int:
+        """The number of cells, those that conditions leave out among them."""
+        return math.prod(len(axis.points) for axis in self.axes)
+
+    def cells(self) -> Iterator[Cell]:
+        """The cells in order: the last axis changes fastest. Those left out are not among them."""
+        used = [False] * len(self.left_out)
+        for points in itertools.product(*(axis.points for axis in self.axes)):
+            values, places = dict(self.base), dict(self.places)
+            for point in points:
+                _lay(values, point.values)
+                places.update(point.places)
+            out = [condition.holds(values) for condition in self.left_out]
+            used = [one or two for one, two in zip(used, out, strict=True)]
+            if not any(out):
+                words = itertools.chain.from_iterable(point.words for point in points)
+                yield Cell(dict(zip(self.names, words, strict=True)), _sections(values), places)
+        for condition, one in zip(self.left_out, used, strict=True):
+            if not one:
+                raise ConfigError(
+                    f"{condition.where}: the condition holds for no cell; hint: compare it with "
+                    "the lists of the grid"
+                )
+
+
+def _lay(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Puts further values into ``values``, in the place of what says the same otherwise."""
+    for path in more:
+        for alternatives in ALTERNATIVES:
+            if path in alternatives:
+                for other in alternatives:
+                    values.pop(other, None)
+    values.update(more)
+
+
+def _sections(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    made: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        section, key = path.split(".")
+        made.setdefault(section, {})[key] = value
+    return made
+
+
+def grid(source: Path | Mapping[str, Any]) -> Grid:
+    """The grid of a file, or of a dictionary with the sections of one.
+
+    Raises :class:`flashgc.ConfigError` with the place of what is wrong.
+    """
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+    values, places = (source, {}) if isinstance(source, Mapping) else load(source)
+    own = _own(values, places)
+    base: dict[str, Any] = {}
+    axes: list[Axis] = []
+    for path, given in _options(values, places):
+        where = places.get(path, path)
+        value = ranges.values(given, where) if isinstance(given, Mapping) else given
+        if not isinstance(value, list):
+            base[path] = value
+        elif not value:
+            raise ConfigError(f"{where}: found an empty list; hint: name at least one")
+        else:
+            axes.append(_axis(path, value, places))
+    zipped = [_zip(table, index, places) for index, table in enumerate(own.get("zip", []))]
+    experiments = own.get("experiments")
+    if experiments is not None:
+        axes.insert(0, _experiments(experiments, {*base}, places))
+    made = Grid(base, (*axes, *zipped), _conditions(own, places), places)
+    _once(made, places)
+    if made.size > MOST:
+        raise ConfigError(f"{made.size} cells, expected at most {MOST}; hint: shorter lists")
+    return made
+
+
+def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, Any]:
+    """The section of the grid itself."""
+    own = values.get(SECTION, {})
+    where = places.get(SECTION, SECTION)
+    if not isinstance(own, Mapping):
+        raise ConfigError(f"{where}: found {own!r}, expected a section; hint: write [{SECTION}]")
+    for key in own:
+        if key not in _KEYS:
+            at = places.get(f"{SECTION}.{key}", key)
+            hint = _core.suggest(key, list(_KEYS))
+            raise ConfigError(f"{at}: unknown key '{key}' in [{SECTION}]; hint: {hint}")
+    for key in ("zip", "leave_out"):
+        tables = own.get(key, [])
+        if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+            at = places.get(f"{SECTION}.{key}", key)
+            raise ConfigError(
+                f"{at}: found {tables!r}, expected tables; hint: write [[{SECTION}.{key}]]"
+            )
+    return own
+
+
+def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Path and value of each option that is given."""
+    names = [section.name for section in SECTIONS]
+    for section, keys in values.items():
+        if section == SECTION:
+            continue
+        where = places.get(section, section)
+        if section == TABLES:
+            raise ConfigError(f"{where}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[PATH]}")
+        if section not in names:
+            hint = f"put it in [{find(section).section}]" if known(section) else None
+            hint = hint or _core.suggest(section, [*names, SECTION])
+            raise ConfigError(f"{where}: unknown section '{section}'; hint: {hint}")
+        if not isinstance(keys, Mapping):
+            raise ConfigError(
+                f"{where}: found {keys!r}, expected a section; hint: write [{section}] on a line"
+            )
+        for key, value in keys.items():
+            path = f"{section}.{key}"
+            if path not in PATHS:
+                at = places.get(path, path)
+                raise ConfigError(
+                    f"{at}: unknown key '{key}' in [{section}]; hint: {_meant(section, key)}"
+                )
+            if path in _NOT_OF_A_CELL:
+                at = places.get(path, path)
+                raise ConfigError(f"{at}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[path]}")
+            yield path, _native(value)
+
+
+def _native(value: Any) -> Any:
+    """Arrays, numbers of numpy, tuples and ranges as lists and numbers.
+
+    >>> import numpy
+    >>> _native(numpy.array([0.5, 1])), _native(range(2)), _native((numpy.int64(3), "7%"))
+    ([0.5, 1.0], [0, 1], [3, '7%'])
+    """
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_native(one) for one in value] if isinstance(value, list | tuple | range) else value
+
+
+def _meant(section: str, key: str) -> str:
+    if known(key):
+        return f"it belongs in [{find(key).section}]"
+    return _core.suggest(key, [one.key for one in PATHS.values() if one.section == section])
+
+
+def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
+    points = []
+    taken: set[str | float] = set()
+    for index, value in enumerate(values):
+        at = places.get(f"{path}.{index}", places.get(path, path))
+        if isinstance(value, list | Mapping):
+            raise ConfigError(f"{at}: found {value!r} in a list, expected a value; hint: one list")
+        one = sameness(path, value)
+        if one in taken:
+            raise ConfigError(f"{at}: {value!r} is given twice; hint: give each once")
+        taken.add(one)
+        points.append(Point({path: value}, (value,), {path: at}))
+    return Axis((PATHS[path].key,), tuple(points))
+
+
+def _zip(table: Mapping[str, Any], index: int, places: Mapping[str, str]) -> Axis:
+    """Lists that go together: the first values of all, then the second, and so on."""
+    where = places.get(f"{SECTION}.zip", f"{SECTION}.zip")
+    found: dict[str, list[Any]] = {}
+    for path, value in _options(table, {}):
+        lists = ranges.values(value, where) if isinstance(value, Mapping) else value
+        if not isinstance(lists, list) or not lists:
+            raise ConfigError(
+                f"{where}: {path} is {value!r}, expected a list; hint: zip takes lists"
+            )
+        found[path] = lists
+    lengths = {path: len(values) for path, values in found.items()}
+    if len(set(lengths.values())) != 1:
+        told = ", ".join(f"{path} {length}" for path, length in lengths.items()) or "nothing"
+        raise ConfigError(
+            f"{where}: lists of different lengths: {told}; hint: as many values in each"
+        )
+    points = tuple(
+        Point(dict(zip(found, values, strict=True)), values, dict.fromkeys(found, where))
+        for values in zip(*found.values(), strict=True)
+    )
+    return Axis(tuple(PATHS[path].key for path in found), points)
+
+
+def _experiments(names: Any, given: set[str], places: Mapping[str, str]) -> Axis:
+    """Experiment files, each with all its values but for those that the grid gives itself."""
+    path = f"{SECTION}.experiments"
+    where = places.get(path, path)
+    if not isinstance(names, list) or not names or not all(isinstance(one, str) for one in names):
+        raise ConfigError(f'{where}: found {names!r}, expected files; hint: write ["a.toml"]')
+    points = []
+    for name in names:
+        values, own = load(Path(name))
+        found: dict[str, Any] = {}
+        for inner, value in _options(values, own):
+            if isinstance(value, list | Mapping):
+                at = own.get(inner, inner)
+                raise ConfigError(
+                    f"{at}: found several values in an experiment of a grid, expected one; hint: "
+                    "give the list in the grid"
+                )
+            if inner not in given:
+                found[inner] = value
+        points.append(Point(found, (Path(name).stem,), own))
+    return Axis(("experiment",), tuple(points))
+
+
+def _conditions(own: Mapping[str, Any], places: Mapping[str, str]) -> tuple[Condition, ...]:
+    where = places.get(f"{SECTION}.leave_out", f"{SECTION}.leave_out")
+    made = []
+    for table in own.get("leave_out", []):
+        wanted = dict(_options(table, {}))
+        if not wanted:
+            raise ConfigError(f'{where}: an empty condition; hint: write gc.victim = "fifo"')
+        made.append(Condition(wanted, where))
+    return tuple(made)
+
+
+def _once(made: Grid, places: Mapping[str, str]) -> None:
+    """Refuses an option that two axes set."""
+    taken = set(made.base)
+    for axis in made.axes:
+        paths = set(axis.points[0].values)
+        if axis.names == ("experiment",):
+            continue
+        for path in sorted(paths & taken):
+            where = axis.points[0].places.get(path, places.get(path, path))
+            raise ConfigError(f"{where}: {path} is given twice; hint: leave one out")
+        taken |= paths

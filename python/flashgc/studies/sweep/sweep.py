@@ -1,0 +1,191 @@
+"""``flashgc.sweep``: a grid of experiments, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flashgc import _notebook_progress
+from flashgc._core import ConfigError, Control
+from flashgc.execution import parse_jobs
+from flashgc.store import Contents, Kept, Store
+from flashgc.studies.cells import Cell, Cells
+from flashgc.studies.executing import Threads
+from flashgc.studies.study import Progress, without_unit
+from flashgc.studies.sweep.cost import USUAL, drive_of, seconds_of, writes_of
+from flashgc.studies.sweep.grid import grid as grid_of
+from flashgc.studies.sweep.outcome import Sweep, swept
+from flashgc.studies.sweep.plan import Planned, plan
+
+#: The ending of the name of a file of results.
+ENDING = ".results"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a sweep."""
+
+    #: Cells of the grid.
+    cells: int
+    #: Those that cannot be, that are in the file of results, and that failed in earlier work.
+    cannot: int
+    found: int
+    failed: int
+    #: Simulations to run.
+    missing: int
+    #: About how long they take, in seconds of a core.
+    seconds: float
+    #: True if that is from results of the file; else from usual speeds.
+    measured: bool
+
+
+def sweep(
+    grid: str | PathLike[str] | Mapping[str, Any],
+    *,
+    results: str | PathLike[str] | None = None,
+    jobs: int | str = 0,
+    executor: Executor | None = None,
+    shard: str | None = None,
+    retry: bool = False,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> Sweep:
+    """Runs a grid of experiments and keeps each result as soon as it is complete.
+
+    ``grid`` is a TOML file with the sections of an experiment, or a dictionary like it. Any option
+    may be a list or a range (``{from = "5%", to = "30%", count = 6}``): each is an axis.
+    ``[[sweep.zip]]`` has lists that go together, ``sweep.experiments`` whole experiment files,
+    ``[[sweep.leave_out]]`` conditions for cells that are not wanted.
+
+    ``results`` is the file of results (``GRID.results`` beside the file by default). What it has is
+    not run again. Cells that cannot be have their reason; of those that failed it is kept, and
+    ``retry`` runs them again. ``jobs`` is the number of cores (0 for all), ``executor`` any other
+    place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask client.
+    ``shard`` (``"2/8"``) runs a part of the cells, for a cluster's job array.
+
+    Ctrl-C ends it; what is complete is kept, and the same call goes on.
+
+    Raises :class:`flashgc.ConfigError` and :class:`OSError`.
+
+    >>> import tempfile
+    >>> cells = {"drive": {"blocks": 64, "pages_per_block": 16, "spare": ["10%", "20%"]},
+    ...          "gc": {"victim": ["greedy", "fifo"]}, "run": {"writes": "2x"}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     swept = sweep(cells, results=folder + "/grid.results")
+    >>> swept.axes, len(swept), swept.ran
+    (('spare', 'victim'), 4, 4)
+    """
+    path = _results(grid, results)
+    planned = _planned(grid, path, _shard(shard))
+    with Store(path, "results") as store, _notebook_progress.shown(progress) as show:
+        if executor is not None:
+            return _run(planned, store, executor, retry, show, control)
+        with Threads(parse_jobs(jobs, "jobs")) as threads:
+            return _run(planned, store, threads, retry, show, control)
+
+
+def sweep_plan(
+    grid: str | PathLike[str] | Mapping[str, Any],
+    *,
+    results: str | PathLike[str] | None = None,
+    shard: str | None = None,
+    retry: bool = False,
+) -> Plan:
+    """Return the plan of :func:`sweep`; it runs nothing."""
+    path = _results(grid, results)
+    planned = _planned(grid, path, _shard(shard))
+    known, speeds = dict[str, str](), dict[str, float]()
+    if path.exists():
+        with Store(path, "results", make=False) as store:
+            known = store.statuses([one.key for one in planned if one.config])
+            speeds = store.speeds(writes_of)
+    missing = {
+        one.key: one.config
+        for one in planned
+        if one.config is not None
+        and (one.key not in known or (retry and known[one.key] == "failed"))
+    }
+    return Plan(
+        cells=len(planned),
+        cannot=sum(one.config is None or known.get(one.key) == "cannot" for one in planned),
+        found=sum(known.get(one.key) == "result" for one in planned),
+        failed=sum(known.get(one.key) == "failed" for one in planned),
+        missing=len(missing),
+        seconds=sum(seconds_of(config, speeds) for config in missing.values()),
+        measured=all(drive_of(config) in speeds for config in missing.values()),
+    )
+
+
+def _results(grid: str | PathLike[str] | Mapping[str, Any], results: Any) -> Path:
+    if results is not None:
+        return Path(results)
+    if isinstance(grid, Mapping):
+        return Path(f"flashgc{ENDING}")
+    if not Path(grid).is_file():
+        raise ConfigError(f"{grid}: no such file; hint: give a grid, such as grid.toml")
+    return Path(grid).with_suffix(ENDING)
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """Number and count of ``2/8``, from 1.
+
+    >>> _shard("2/8"), _shard(None)
+    ((2, 8), (1, 1))
+    """
+    if text is None:
+        return 1, 1
+    first, _, second = str(text).partition("/")
+    if first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second):
+        return int(first), int(second)
+    raise ConfigError(f"shard: found {text!r}, expected one of N parts; hint: write 1/4 to 4/4")
+
+
+def _planned(
+    grid: str | PathLike[str] | Mapping[str, Any], path: Path, shard: tuple[int, int]
+) -> list[Planned]:
+    """The cells of this part. A file of results is not made before all is found to be right."""
+    made = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
+    contents = Contents()
+    if path.exists():
+        with Store(path, "results", make=False) as store:
+            contents = store.contents()
+    planned = plan(made, contents)
+    if path.exists() and contents.new:
+        with Store(path, "results", make=False) as store, contextlib.suppress(OSError):
+            store.remember(contents)
+    number, count = shard
+    return planned[number - 1 :: count]
+
+
+def _run(
+    planned: list[Planned],
+    store: Store,
+    executor: Executor,
+    retry: bool,
+    progress: Progress | None,
+    control: Control | None,
+) -> Sweep:
+    study = Cells(store, "sweep", retry=retry, show=without_unit(progress), control=control)
+    known = study.known([one.key for one in planned if one.config is not None])
+    configs: dict[str, dict[str, Any]] = {}
+    missing: list[Cell] = []
+    for one in planned:
+        if one.config is not None and one.key not in known and one.key not in configs:
+            configs[one.key] = one.config
+            missing.append(Cell(one.key, one.place, seconds_of(one.config, USUAL), one.asked))
+    with study.stoppable():
+        study.run(missing, lambda cell: configs[cell.key], executor, contents=store.contents())
+    cells = []
+    for one in planned:
+        kept = store.load(one.key) if one.config is not None else None
+        if one.config is None:
+            kept = Kept("cannot", {}, None, one.reason)
+        cells.append(swept(one.at, one.key, kept))
+    names = tuple(planned[0].at) if planned else ()
+    found = sum(known.get(one.key) == "result" for one in planned)
+    return Sweep(names, tuple(cells), study.ran, found, study.interrupted, results=str(store.path))

@@ -1,0 +1,1 @@
+"""The terminal: tables, text, and bars of progress."""

@@ -1,0 +1,153 @@
+"""The progress bar: on standard error, only on a terminal, only for work of over a second."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from flashgc.progress import Show
+from flashgc.terminal.render import is_screen
+from flashgc.units import format_count, format_rate
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import TaskID
+
+    from flashgc._core import Control
+    from flashgc.terminal.told import Told
+
+#: Seconds before anything is shown.
+PATIENCE = 1.0
+
+
+class Bar:
+    """A progress bar that shows itself when the work takes long; call it to bring it up to date.
+
+    ``runs`` is how many an engine's :class:`Control` will count.
+    """
+
+    def __init__(self, runs: int = 1, *, quiet: bool) -> None:
+        self._runs = runs
+        self._begin = time.monotonic()
+        self._programs = (self._begin, 0)
+        self._quiet = quiet or not is_screen(sys.stderr)
+        self._progress: Told | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def expect(self, runs: int) -> None:
+        """Says how many runs there are now: some were found to be done."""
+        self._runs = runs
+
+    def __call__(self, control: Control) -> None:
+        """Shows how far ``control`` is."""
+        if control.accesses:
+            self.show(None, f"recording, {format_count(control.accesses)} accesses", 0)
+            return
+        reading = control.done == 0 and control.total_bytes and not control.programs
+        if reading:
+            self.show(control.read_bytes / control.total_bytes, "reading the trace", 0)
+        else:
+            self._say_worst(control.worst)
+            self.show(control.done / max(self._runs, 1), "simulating", control.programs)
+
+    def _say_worst(self, worst: str | None) -> None:
+        """Says below the bar what held the slowest request so far."""
+        if worst is None or self._progress is None:
+            return
+        import json
+
+        from flashgc._documents import read
+        from flashgc.results import Worst
+
+        first, second = read(Worst, json.loads(worst)).story
+        self._progress.below = f"worst: {first}\n  {second}"
+
+    def show(self, share: float | None, what: str, programs: int, unit: str = "programs") -> None:
+        """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
+
+        They may be counted in another ``unit``.
+
+        ``None`` is a share that nobody knows.
+        """
+        now = time.monotonic()
+        if self._quiet or now - self._begin < PATIENCE:
+            return
+        if self._progress is None:
+            self._progress = _bar()
+            self._task = self._progress.add_task("", total=None if share is None else 1.0, rate="")
+            self._progress.start()
+        assert self._task is not None  # Made together with the progress.
+        began, before = self._programs
+        rate = (programs - before) / max(now - began, 1e-9)
+        self._progress.update(
+            self._task,
+            completed=min(share or 0.0, 1.0),
+            description=what,
+            rate=format_rate(rate, unit) if rate > 0 else "",
+        )
+
+
+def _bar() -> Told:
+    from rich.progress import (
+        BarColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from flashgc.terminal.screen import Screen
+    from flashgc.terminal.told import Told
+
+    return Told(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TaskProgressColumn(),
+        TextColumn("[dim]{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        console=Screen(sys.stderr),
+        transient=True,
+    )
+
+
+class Bars:
+    """A progress bar for each part of the work, one after the other."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._what = ""
+        self._bar = contextlib.ExitStack()
+        self._show: Show = lambda *_: None
+
+    def show(self, share: float, what: str, done: int, unit: str) -> None:
+        """Shows how much of ``what`` is done, with its rate and the time that is left."""
+        if what != self._what:
+            self._bar.close()
+            self._what = what
+            self._show = self._bar.enter_context(Bar(quiet=self._quiet)).show
+        self._show(share, what, done, unit)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        self._bar.close()
+        self._what = ""
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

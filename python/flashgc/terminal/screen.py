@@ -1,0 +1,51 @@
+"""The look of output on a terminal. Imported only if there is one: rich takes a while."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from flashgc.terminal.render import RIGHT
+
+
+class Screen(Console):
+    """A console that leaves a broken pipe to the command's entrance."""
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__(file=file, highlight=False, emoji=False, markup=False)
+
+    def on_broken_pipe(self) -> None:
+        """Goes on with the error that is being handled, rather than exit with code 1."""
+        raise  # noqa: PLE0704 - called while one is handled
+
+
+def table(columns: list[tuple[str, str]]) -> Table:
+    """A table with these columns (heading and alignment)."""
+    headings = [heading for heading, _ in columns]
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        pad_edge=False,
+        # The box adds a column between columns: two in all, or one where they are many.
+        padding=(0, int(sum(map(bool, headings)) < 8), 0, 0),
+        show_edge=False,
+    )
+    for heading, align in columns:
+        made.add_column(
+            heading,
+            justify="right" if align == RIGHT else "left",
+            no_wrap=align == RIGHT,
+            overflow="fold",
+        )
+    return made
+
+
+def facts() -> Table:
+    """A block of named facts, yet without any."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    return made
