@@ -33,8 +33,11 @@ fn crashed(settings: &Settings) -> (CrashMedia, usize) {
     (media, 40)
 }
 
+/// A write: its place, the bytes that were there, and its own.
+type Written = (u64, Vec<u8>, Vec<u8>);
+
 /// Splits the operations of an opening behind each sync. Each write comes with the bytes that were there.
-fn rounds(media: &CrashMedia, settings: &Settings) -> Vec<Vec<(u64, Vec<u8>, Vec<u8>)>> {
+fn rounds(media: &CrashMedia, settings: &Settings) -> Vec<Vec<Written>> {
     let mut image = media.image();
     media.take_history();
     let _drive = opened(media, settings);
