@@ -273,3 +273,62 @@ impl Copies {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::MemMedia;
+
+    fn first() -> Superblock {
+        Superblock {
+            uuid: [7; 16],
+            blocks: 12,
+            pages_per_block: 5,
+            logical_pages: 40,
+            config_bytes: 0,
+            config_crc: 0,
+            slot_bytes: 4096,
+            journal_blocks: 8,
+            generation: 1,
+            epoch: 1,
+            is_clean: true,
+            has_ended: false,
+            checkpoint: Named::default(),
+            before: None,
+            durable: 0,
+            power_cycles: 0,
+            unsafe_shutdowns: 0,
+            media_errors: 0,
+            usage: Usage::default(),
+            is_synced: true,
+        }
+    }
+
+    /// The generation of each copy.
+    fn generations(media: &MemMedia) -> [u64; COPIES as usize] {
+        let read = |copy| Superblock::read(media, copy).map_or(0, |found| found.generation);
+        std::array::from_fn(|copy| read(copy as u64))
+    }
+
+    #[test]
+    fn a_generation_never_goes_over_the_one_before_it() {
+        let mut media = MemMedia::new(COPIES * PAGE as u64);
+        let mut copies = Copies::create(&mut media, first()).unwrap();
+        assert_eq!(generations(&media), [1, 1, 1, 1]);
+        copies.write(&mut media, copies.now).unwrap();
+        assert_eq!(generations(&media), [2, 2, 1, 1]);
+        copies.write(&mut media, copies.now).unwrap();
+        assert_eq!(generations(&media), [2, 2, 3, 3]);
+        // It goes on so where the drive is opened again.
+        let mut copies = Copies::read(&media).unwrap();
+        assert_eq!(copies.now.generation, 3);
+        copies.write(&mut media, copies.now).unwrap();
+        assert_eq!(generations(&media), [4, 4, 3, 3]);
+        // One copy of the newest is damaged: the next generation goes over the others.
+        media.bytes()[70] ^= 1;
+        let mut copies = Copies::read(&media).unwrap();
+        assert_eq!(copies.now.generation, 4);
+        copies.write(&mut media, copies.now).unwrap();
+        assert_eq!(generations(&media), [0, 4, 5, 5]);
+    }
+}

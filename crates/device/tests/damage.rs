@@ -259,6 +259,10 @@ fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     assert_eq!(damaged(&mut drive, &held), first);
     drive.flush().unwrap();
     drop(drive);
-    let mut drive = open(media, &settings);
+    let mut drive = open(media.clone(), &settings);
     assert_eq!(damaged(&mut drive, &held), first);
+    // Their count goes on over a restart.
+    let counted = drive.stat().media_errors;
+    drive.close().unwrap();
+    assert_eq!(open(media, &settings).stat().media_errors, counted);
 }
