@@ -196,7 +196,8 @@ impl<'a> Schedule<'a> {
         let begin = media.len_of_history();
         self.durability = match (self.durability, rng.below(8)) {
             (Durability::Power, 0) => Durability::Process,
-            (Durability::Process, 0..4) => Durability::Power,
+            // What a failed sync has lost, a drive that promises less does not write again.
+            (Durability::Process, 0..4) if media.state().lost.is_empty() => Durability::Power,
             (durability, _) => durability,
         };
         loop {
