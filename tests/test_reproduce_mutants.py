@@ -123,6 +123,7 @@ def test_results_of_a_mutant_are_kept_apart_from_right_ones(tmp_path: Path) -> N
     config = simulation(workload="uniform", blocks=200, pages_per_block=16).config()
     right = Cache(tmp_path, "reproduce")
     wrong = right.of("zombie-counts-stay")
+    assert wrong.load(config) is None  # a result is looked for before it is kept
     wrong.store(config, {"write_amplification": 9.0})
     assert right.load(config) is None
     assert right.of("another").load(config) is None
