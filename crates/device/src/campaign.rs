@@ -28,6 +28,7 @@ pub mod replay;
 mod schedule;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -127,6 +128,15 @@ pub struct Outcome<T> {
     pub broken: Option<Broken>,
 }
 
+/// Does `run`. A panic is a broken promise too.
+fn guarded(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("the drive panicked: {}", text.unwrap_or("no text")))
+    })
+}
+
 /// Runs schedules from `seed` on until at least `images` images were looked at.
 pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
@@ -134,7 +144,7 @@ pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Outcome<Tally> {
         let seed = seed + tally.schedules;
         let mut rng = Stream::new(seed, "crash campaign");
         let mut schedule = Schedule::draw(&mut rng, pace);
-        if let Err(what) = schedule.run(&mut rng, &mut tally) {
+        if let Err(what) = guarded(|| schedule.run(&mut rng, &mut tally)) {
             let broken = Some(Broken { seed, what, script: Vec::new() });
             return Outcome { tally, broken };
         }

@@ -17,9 +17,7 @@ mod pages;
 mod script;
 mod short;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use super::{Broken, Outcome, Pace};
+use super::{Broken, Outcome, Pace, guarded};
 use machine::Machine;
 use script::Script;
 
@@ -82,19 +80,14 @@ pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
     Outcome { tally, broken: None }
 }
 
-/// Plays a script. A panic is a broken promise too.
+/// Plays a script.
 fn play(script: &Script, tally: &mut Tally) -> Result<(), String> {
-    let played = catch_unwind(AssertUnwindSafe(|| {
+    guarded(|| {
         let mut machine = Machine::new(script, tally)?;
         for (number, step) in script.steps.iter().enumerate() {
             machine.step(step).map_err(|what| format!("step {}, {step}: {what}", number + 1))?;
         }
         machine.end().map_err(|what| format!("at the end: {what}"))
-    }));
-    played.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("the drive panicked: {}", text.unwrap_or("no text")))
     })
 }
 

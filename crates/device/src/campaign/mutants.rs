@@ -1,10 +1,10 @@
 //! The campaign on deliberately wrong drives: each must break a promise, or a reason says why it cannot.
 
 use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::panic;
 use std::sync::Once;
 
-use super::{Outcome, Pace, fuzz, sweep};
+use super::{Broken, Outcome, Pace, fuzz, sweep};
 use crate::mutants::{Mutant, choose};
 
 /// Steps of the first round of fuzzing. A round of the sweep takes about as long: it has an eighth as many images, but
@@ -43,32 +43,18 @@ pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
     for round in 0..rounds {
         // A schedule is some thousand images: the first round is the shortest that there is.
         let images = if round == 0 { 1 } else { length / 8 };
-        let swept = within(seed + schedules, || sweep(seed + schedules, images, pace));
-        let broken = match swept {
-            Ok(Outcome { tally, broken }) => {
-                (hunt.images, schedules) =
-                    (hunt.images + tally.images, schedules + tally.schedules);
-                broken.map(|broken| (broken.seed, broken.what))
-            }
-            Err(panicked) => Some(panicked),
-        };
-        if let Some((seed, what)) = broken {
-            hunt.found = Some(Find { level: "images", seed, what });
+        let Outcome { tally, broken } = sweep(seed + schedules, images, pace);
+        hunt.images += tally.images;
+        schedules += tally.schedules;
+        hunt.found = broken.map(|broken| Find::of("images", broken));
+        if hunt.found.is_some() {
             break;
         }
-        let fuzzed = within(seed + scripts, || fuzz::run_unshrunk(seed + scripts, length, pace));
-        let broken = match fuzzed {
-            Ok(Outcome { tally, broken }) => {
-                (hunt.steps, scripts) = (hunt.steps + tally.operations, scripts + tally.scripts);
-                broken.map(|broken| (broken.seed, broken.what))
-            }
-            Err(panicked) => Some(panicked),
-        };
-        if let Some((seed, what)) = broken {
-            hunt.found = Some(Find { level: "fuzz", seed, what });
-            break;
-        }
-        if pace.is_over() {
+        let Outcome { tally, broken } = fuzz::run_unshrunk(seed + scripts, length, pace);
+        hunt.steps += tally.operations;
+        scripts += tally.scripts;
+        hunt.found = broken.map(|broken| Find::of("fuzz", broken));
+        if hunt.found.is_some() || pace.is_over() {
             break;
         }
         length *= GROWTH;
@@ -76,13 +62,10 @@ pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
     hunt
 }
 
-/// Does `run`; where it panics, a seed from which on it does, and what the panic said.
-fn within<T>(seed: u64, run: impl FnOnce() -> T) -> Result<T, (u64, String)> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-        (seed, format!("the drive panicked: {text}"))
-    })
+impl Find {
+    fn of(level: &'static str, Broken { seed, what, .. }: Broken) -> Self {
+        Self { level, seed, what }
+    }
 }
 
 thread_local! {

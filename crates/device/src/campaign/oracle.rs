@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::layout::PAGE;
+use crate::settings::Durability;
 
 /// A version of a page; 0 is a page without data.
 pub(super) type Version = u32;
@@ -31,8 +32,27 @@ impl Contents {
         self.parts.get(&(page, version)).cloned().unwrap_or_else(|| bytes_of(page, version))
     }
 
+    /// Notes that these bytes of the drive are written anew, and that each of their pages has `version` then, of
+    /// which `old` says the version before. Returns the bytes.
+    pub(super) fn write(
+        &mut self,
+        bytes: Range<u32>,
+        version: Version,
+        old: impl Fn(u32) -> Version,
+    ) -> Vec<u8> {
+        let size = PAGE as u32;
+        let mut data = Vec::new();
+        for page in bytes.start / size..bytes.end.div_ceil(size) {
+            let first = bytes.start.max(page * size) - page * size;
+            let behind = bytes.end.min((page + 1) * size) - page * size;
+            let part = first as usize..behind as usize;
+            data.extend(self.part(page, (old(page), version), part));
+        }
+        data
+    }
+
     /// Notes that `version` of `page` is `old` with the bytes `range` written anew. Returns these bytes.
-    pub(super) fn part(
+    fn part(
         &mut self,
         page: u32,
         (old, version): (Version, Version),
@@ -69,6 +89,39 @@ impl Contents {
             None if bytes.iter().all(|&byte| byte == 0) => Ok(0),
             None if found != page => Err(format!("page {page} holds data of page {found}")),
             None => Err(format!("page {page} is torn")),
+        }
+    }
+}
+
+/// The promise that holds behind a crash, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Promise {
+    /// All that the host was told.
+    Kept,
+    /// The medium has one fault: what it has proof of, or an error in its place.
+    Proved,
+    /// The medium has two: any version that a page had, or an error in its place.
+    Known,
+    /// The drive did not promise to survive this: anything but data that were never written.
+    Nothing,
+}
+
+impl Promise {
+    /// The promise of a drive that ends without being closed, with the power or as its process does.
+    pub(super) fn of(durability: Durability, is_power: bool) -> Self {
+        match durability {
+            Durability::Power => Self::Kept,
+            Durability::Process if !is_power => Self::Kept,
+            Durability::Process | Durability::None => Self::Nothing,
+        }
+    }
+
+    /// The promise of a medium that has one more fault.
+    pub(super) fn with_a_fault(self) -> Self {
+        match self {
+            Self::Kept => Self::Proved,
+            Self::Proved => Self::Known,
+            Self::Known | Self::Nothing => self,
         }
     }
 }

@@ -322,14 +322,7 @@ impl<'a> Schedule<'a> {
         let from = range.start * page + rng.below(page);
         let until = from.max((range.end - 1) * page) + 1;
         let until = until + rng.below(range.end * page - until + 1);
-        let mut data = Vec::new();
-        for number in range {
-            let first = from.max(number * page) - number * page;
-            let behind = until.min((number + 1) * page) - number * page;
-            let bytes = first as usize..behind as usize;
-            let versions = (oracle.latest(number), version);
-            data.extend(self.contents.part(number, versions, bytes));
-        }
+        let data = self.contents.write(from..until, version, |page| oracle.latest(page));
         (from.into(), data)
     }
 

@@ -291,6 +291,15 @@ pub(crate) fn read(
     Ok(Tables { blocks, counters, horizons: found })
 }
 
+/// Passes over the snapshot, for those who have no store that takes it.
+///
+/// # Errors
+/// Those of the medium, and damage.
+pub(crate) fn pass_over(from: &mut dyn Read, bytes: u64) -> Result<(), String> {
+    let passed = io::copy(&mut from.take(bytes), &mut io::sink());
+    passed.map(drop).map_err(|error| error.to_string())
+}
+
 fn counts(counters: &Counters) -> [u64; 5] {
     let &Counters { host_pages, copied_pages, erases, collections, trimmed_pages } = counters;
     [host_pages, copied_pages, erases, collections, trimmed_pages]

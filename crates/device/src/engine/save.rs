@@ -131,7 +131,7 @@ impl Drive {
     }
 
     /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
-    /// Where the medium cannot take room back, the drive works on without that.
+    /// The drive works on without that where the medium cannot take room back.
     fn punch_erased(&mut self) -> io::Result<()> {
         let mut erased = std::mem::take(&mut self.erased);
         if !self.gives_room_back {

@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 
 use super::super::drives::bit_of;
 use super::super::images::Images;
-use super::super::oracle::{Contents, Version};
+use super::super::oracle::{Contents, Promise, Version};
 use super::Tally;
 use super::life::{How, Life};
 use super::pages::Pages;
@@ -27,19 +27,6 @@ enum Change {
     Vouched,
 }
 
-/// The promise that holds behind a crash, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Promise {
-    /// All that the host was told.
-    Kept,
-    /// The medium has one fault: what it has proof of, or an error in its place.
-    Proved,
-    /// The medium has two: any version that a page had, or an error in its place.
-    Known,
-    /// The drive did not promise to survive this: anything but data that were never written.
-    Nothing,
-}
-
 /// See the module's text.
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
@@ -58,17 +45,6 @@ pub(super) struct Machine<'a> {
     /// Nothing is left to look at: the steps that follow do nothing.
     is_over: bool,
     tally: &'a mut Tally,
-}
-
-impl Promise {
-    /// The promise of a medium that has one more fault.
-    fn with_a_fault(self) -> Self {
-        match self {
-            Self::Kept => Self::Proved,
-            Self::Proved => Self::Known,
-            Self::Known | Self::Nothing => self,
-        }
-    }
 }
 
 /// The end of a drive's life in one process.
@@ -198,18 +174,10 @@ impl<'a> Machine<'a> {
     fn write_part(&mut self, at: u32, bytes: u32, version: Version) -> Result<(), String> {
         let page = PAGE as u32;
         let pages = at / page..(at + bytes).div_ceil(page);
-        let Some(versions) =
-            pages.clone().map(|page| self.pages.certain(page)).collect::<Option<Vec<_>>>()
-        else {
-            return Ok(());
-        };
-        let mut data = Vec::new();
-        for (number, old) in pages.clone().zip(versions) {
-            let first = at.max(number * page) - number * page;
-            let behind = (at + bytes).min((number + 1) * page) - number * page;
-            let part = first as usize..behind as usize;
-            data.extend(self.contents.part(number, (old, version), part));
-        }
+        let versions = pages.clone().map(|page| self.pages.certain(page));
+        let Some(versions) = versions.collect::<Option<Vec<_>>>() else { return Ok(()) };
+        let old = |page: u32| versions[(page - pages.start) as usize];
+        let data = self.contents.write(at..at + bytes, version, old);
         let done = self.life()?.drive.write(at.into(), &data);
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {
@@ -347,14 +315,13 @@ impl<'a> Machine<'a> {
             End::Closed => rng.below(2) == 0,
             End::Crashed | End::Cut => rng.below(32) == 0,
         };
-        let survives = match self.settings.durability {
-            Durability::Power => true,
+        let mut promise = match end {
             // A drive that promises less knows nothing of what an earlier sync of its file has lost.
-            _ if end == End::Closed => !is_power || images.state().lost.is_empty(),
-            Durability::Process => !is_power,
-            Durability::None => false,
+            End::Closed if !is_power || images.state().lost.is_empty() => Promise::Kept,
+            End::Closed | End::Crashed | End::Cut => {
+                Promise::of(self.settings.durability, is_power)
+            }
         };
-        let mut promise = if survives { Promise::Kept } else { Promise::Nothing };
         if is_power && images.state().has_lied {
             self.tally.lies += 1;
             promise = promise.with_a_fault();

@@ -1,13 +1,11 @@
 //! The images of a schedule, and what a drive that is opened from one must hold.
 
-use std::io::{self, Read};
-
 use flashgc_base::rng::Stream;
 
 use super::super::Tally;
 use super::super::drives::bit_of;
 use super::super::images::Images;
-use super::super::oracle::View;
+use super::super::oracle::{Promise, View};
 use super::{Schedule, Work};
 use crate::check::check;
 use crate::checkpoint::{self, Named};
@@ -22,7 +20,7 @@ use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 const FURTHER: u32 = 48;
 /// One image in so many has its two maps compared.
 const COMPARED: u32 = 3;
-/// One image in so many has its checkpoint damaged, and one any bit flipped.
+/// One image in so many has its checkpoint damaged, one any bit flipped, and one a bit of a superblock's copy.
 const DAMAGED: u32 = 16;
 
 /// An image of a medium, and what a drive that is opened from it has to keep.
@@ -32,17 +30,6 @@ struct Image {
     is_power: bool,
     /// The name of the draw.
     kind: &'static str,
-}
-
-/// The promise that an image must hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    /// All that the host was told.
-    Kept,
-    /// Versions that the medium has proof of, or an error in their place.
-    Proved,
-    /// Any version that the page had, or an error in its place.
-    Known,
 }
 
 impl Schedule<'_> {
@@ -84,15 +71,6 @@ impl Schedule<'_> {
         }
     }
 
-    fn promise(&self, image: &Image) -> Promise {
-        match self.durability {
-            Durability::Power if image.is_power && image.state.has_lied => Promise::Proved,
-            Durability::Power => Promise::Kept,
-            Durability::Process if !image.is_power => Promise::Kept,
-            Durability::Process | Durability::None => Promise::Known,
-        }
-    }
-
     /// Opens the drive from an image and looks at every page.
     fn judge(
         &mut self,
@@ -105,7 +83,10 @@ impl Schedule<'_> {
     ) -> Result<(), String> {
         tally.images += 1;
         tally.of_ended += u64::from(work.ended_at.is_some_and(|ended| ended <= position));
-        let mut promise = self.promise(&image);
+        let mut promise = Promise::of(self.durability, image.is_power);
+        if image.is_power && image.state.has_lied {
+            promise = promise.with_a_fault();
+        }
         let mut state = image.state;
         if image.is_power {
             state = State::of(state.durable);
@@ -136,7 +117,7 @@ impl Schedule<'_> {
             let bit = bit_of(&zones, rng.below(u32::MAX));
             state.visible[(bit / 8) as usize] ^= 1 << (bit % 8);
             flipped = format!("byte {} flipped: ", bit / 8);
-            promise = Promise::Proved;
+            promise = promise.with_a_fault();
         }
         let is_whole = promise == Promise::Kept && !is_damaged;
         let goes_on = is_whole && !is_further && rng.below(FURTHER) == 0;
@@ -163,11 +144,11 @@ impl Schedule<'_> {
         let found = self.read_all(drive.drive(), rng)?;
         let view = match promise {
             Promise::Kept => work.oracle.at(position),
-            Promise::Proved | Promise::Known => work.oracle.proved_at(position),
+            _ => work.oracle.proved_at(position),
         };
         for (page, version) in (0..).zip(found) {
             match version {
-                Some(_) if promise == Promise::Known => {}
+                Some(_) if promise == Promise::Nothing => {}
                 Some(version) => {
                     view.judge(page, version).map_err(|what| flipped.clone() + &what)?
                 }
@@ -175,19 +156,17 @@ impl Schedule<'_> {
                 None => tally.lost += 1,
             }
         }
-        if promise != Promise::Known {
+        if promise != Promise::Nothing {
             work.look_at_end(&mut drive, position)?;
         }
-        if let Some(why) = drive.drive().why_read_only()
-            && promise == Promise::Kept
-            && self.settings.layout.lifespan.is_none()
-        {
-            return Err(format!("a drive on a medium that works takes no writes: {why}"));
-        }
         // With an endurance, too few blocks may be left.
-        let is_worn = self.settings.layout.lifespan.is_some();
-        if promise == Promise::Kept && !is_worn && !drive.drive().can_collect() {
-            return Err("a recovered drive has no room for a collection".to_string());
+        if promise == Promise::Kept && self.settings.layout.lifespan.is_none() {
+            if let Some(why) = drive.drive().why_read_only() {
+                return Err(format!("a drive on a medium that works takes no writes: {why}"));
+            }
+            if !drive.drive().can_collect() {
+                return Err("a recovered drive has no room for a collection".to_string());
+            }
         }
         if crashes {
             let ops = media.take_history();
@@ -214,17 +193,15 @@ impl Schedule<'_> {
             let is_before =
                 named.slot != slot && named.journal >> EPOCH_SHIFT == journal >> EPOCH_SHIFT;
             let place = (&zones, superblock.tag());
-            let skip = |from: &mut dyn Read, bytes: u64| {
-                let passed = io::copy(&mut from.take(bytes), &mut io::sink());
-                passed.map(drop).map_err(|error| error.to_string())
-            };
-            is_before.then(|| checkpoint::read(&media, place, &named, |_, _| {}, skip).ok())?
+            let read = || checkpoint::read(&media, place, &named, |_, _| {}, checkpoint::pass_over);
+            is_before.then(|| read().ok())?
         };
         let falls_back = (0..COPIES).any(|copy| names_before(copy).is_some());
         *image = media.image();
         image[zones.checkpoint(slot) as usize + rng.below(bytes as u32) as usize] ^= 1;
         Ok(falls_back)
     }
+
     /// Cuts off the recovery that did `ops` to the medium `before`.
     fn crash_recovery(
         &mut self,
