@@ -3,9 +3,11 @@
 use crate::reference;
 use crate::reference::picks::naive_pick;
 use crate::reference::{Frontier as Naive, Reference, naive_allocation};
+use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Frontier, FtlError, FtlErrorKind, Geometry, Layout,
-    Levelling, Lifespan, Translation, VictimSpec, allocation_policies, victim_policies,
+    Levelling, Lifespan, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
+    allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 
@@ -289,4 +291,50 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
     let tight = Geometry::new(20, 16, 19 * 16).unwrap();
     let error = build(Frontier::Pool { low: 2 }, tight);
     assert!(error.contains("keeps 4 blocks of 16 pages"), "{error}");
+}
+
+/// Placements that think of a page's class anew while its victim is copied.
+#[test]
+fn a_drive_whose_placement_goes_by_age_ends_its_life_with_its_data() {
+    // 24 blocks of 8 pages that bear 10 erases. Near the end fewer blocks are erased than the worst victim
+    // needs, and the pages of a victim grow old, by the clock of both, while they are copied.
+    let placements = [
+        "dac:regions=2,threshold=300",
+        "dac:regions=3,threshold=900",
+        "gdt:classes=4",
+        "sfs:classes=4",
+        "fadac:classes=4",
+    ];
+    let geometry = Geometry::new(24, 8, 96).unwrap();
+    for placement in placements {
+        for seed in 0..200 {
+            let placement = PlacementSpec::parse(placement).unwrap();
+            let low = 1 + placement.kept_for_copies();
+            let layout = || Layout {
+                frontier: Frontier::Pool { low: 1 },
+                allocation: Allocation::parse("lowest-erase").unwrap(),
+                placement: placement.clone(),
+                lifespan: Some(lifespan("10", EndOfLife::SystemFailure)),
+                seed,
+                ..Layout::new(geometry)
+            };
+            let victim = VictimSpec::parse("random").unwrap();
+            let mut counting = victim.build(layout()).unwrap();
+            let planes = PlaneLayout { layout: layout(), planes: 1, first: 0, home: &|_| 0 };
+            let mut steps = victim.build_stepwise(planes).unwrap();
+            let mut stream = Stream::new(seed, "pages");
+            while !counting.has_ended() {
+                let page = stream.below(96) * stream.below(96) / 96;
+                let name = format!("{placement} {seed} {page}");
+                let written = counting.write_until(&[page], u64::MAX);
+                let written = written.unwrap_or_else(|error| panic!("{name}: {error}"));
+                let placed = steps.write_at_once(page, 0, low, low);
+                let placed = placed.unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_eq!(placed.is_some(), written == 1, "{name}");
+                assert_eq!(steps.decisions(), counting.decisions(), "{name}");
+            }
+            steps.audit().unwrap();
+            check_end(&mut *counting).unwrap_or_else(|why| panic!("{placement} {seed}: {why}"));
+        }
+    }
 }

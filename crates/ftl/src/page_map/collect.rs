@@ -197,9 +197,7 @@ impl<P: VictimPolicy> PageMap<P> {
             let page = self.moving[index];
             let zombie = self.moves_zombies && self.store.is_zombie(page);
             let class = self.store.sorting.of_copy(page, block, zombie);
-            if self.plane().room(class) == 0 {
-                self.store.open_next(class, PLANE)?;
-            }
+            let class = self.store.room_for_copy(class, PLANE)?;
             self.set_down(class, index, index + 1);
             self.store.sorting.copied(page, block, class);
         }

@@ -477,7 +477,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let Move { page, from, .. } = self.take_moving(plane).expect("a merge follows a move");
         let class = self.store.class_of_copy(plane, page, from, false);
         self.store.sorting.goes_on()?;
-        self.give_room(class, plane)?;
+        let class = self.store.room_for_copy(class, plane)?;
         Ok(self.program_host_page(plane, class, page))
     }
 

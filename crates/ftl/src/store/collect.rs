@@ -186,9 +186,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let zombie = self.is_zombie(page);
         let class = self.class_of_copy(plane, page, from, zombie);
         self.sorting.goes_on()?;
-        if self.planes[plane as usize].room(class) == 0 {
-            self.open_next(class, plane)?;
-        }
+        let class = self.room_for_copy(class, plane)?;
         let ppn = self.program(plane, class, page, Fate::Copied);
         self.sorting.copied(page, self.tables.place_of(from).0, class);
         if zombie {

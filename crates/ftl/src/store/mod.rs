@@ -283,6 +283,35 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(())
     }
 
+    /// Makes room for a copy that belongs to `class` in `plane`. Returns the class whose open block takes it.
+    ///
+    /// That is `class`, but for one case. On a drive that wears out, a collection may begin with too few erased
+    /// blocks for the worst victim, because this one's pages find room ([`PageStore::begin`]). A placement by age
+    /// may think of them again while they are copied. Where the pool is then empty, the lowest class with
+    /// room takes the copy: there is as much room as there are pages.
+    ///
+    /// # Errors
+    /// No open block has room, and no erased block is left.
+    pub(crate) fn room_for_copy(
+        &mut self,
+        class: Class,
+        plane: PlaneId,
+    ) -> Result<Class, FtlError> {
+        let plane_state = &self.planes[plane as usize];
+        if plane_state.room(class) > 0 {
+            return Ok(class);
+        }
+        if self.wear.is_some() && plane_state.pool.len() == 0 {
+            let has_room =
+                |&other: &Class| self.sorting.takes_copies(other) && plane_state.room(other) > 0;
+            if let Some(other) = (0..plane_state.open.len() as Class).find(has_room) {
+                return Ok(other);
+            }
+        }
+        self.open_next(class, plane)?;
+        Ok(class)
+    }
+
     /// The counts of all planes.
     pub(crate) fn counters(&self) -> Counters {
         let planes = self.planes.iter().map(|plane| plane.counters);

@@ -138,6 +138,11 @@ impl Sorting {
         self.rule.as_ref().map_or(without_rule, |rule| rule.copy_classes() as u32)
     }
 
+    /// Returns `true` if a placement may send copies to `class`.
+    pub(crate) fn takes_copies(&self, class: Class) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.takes_copies(class))
+    }
+
     /// Asks the processor to load what the rule keeps of `page`.
     #[inline]
     pub(crate) fn prefetch(&self, page: u32) {
