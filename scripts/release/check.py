@@ -14,6 +14,8 @@ import venv
 from pathlib import Path
 
 RUN = ("run", "--blocks", "64", "--pages-per-block", "16", "--writes", "4x", "--quiet", "--json")
+#: A module with wrong engines or drives asks this variable which of them is wanted.
+MUTANTS = b"FLASHGC_MUTANT"
 IMPORT = (
     "import flashgc; result = flashgc.run(blocks=64, pages_per_block=16, writes='4x'); "
     "print(flashgc.__version__, result.digest)"
@@ -39,6 +41,7 @@ def output(*command: str | Path, folder: str) -> str:
 def check(package: Path, papers: Path | None) -> str:
     """The version and the digest of a run, by the command and from Python.
 
+    No module has wrong engines or drives in it.
     ``papers`` is the package of the papers: before it is installed, ``reproduce`` says how it is.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
@@ -46,6 +49,9 @@ def check(package: Path, papers: Path | None) -> str:
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
         install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         output(programs / "python", *install, package.resolve(), folder=empty)
+        wrong = [path.name for path in Path(folder).rglob("_core*") if MUTANTS in path.read_bytes()]
+        if wrong:
+            raise SystemExit(f"error: {package.name}: wrong engines or drives are in {wrong}")
         version = output(programs / "flashgc", "--version", folder=empty).split()[-1]
         digest = json.loads(output(programs / "flashgc", *RUN, folder=empty))["digest"]
         imported = output(programs / "python", "-c", IMPORT, folder=empty).split()

@@ -422,6 +422,13 @@ impl Mutant {
         reasons.get(&self.name()).and_then(|reason| reason.as_str()).map(String::from)
     }
 
+    /// Returns the path of the test that fails with it, if its reason names one.
+    pub fn test(self) -> Option<String> {
+        let reason = self.justification()?;
+        let (_, after) = reason.split_once("the test ")?;
+        after.split(' ').next().map(String::from)
+    }
+
     /// Returns the mutant of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
@@ -434,9 +441,44 @@ fn reasons() -> toml_edit::DocumentMut {
     include_str!("mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")
 }
 
+/// Runs the tests of this program that mutants are said to fail, each with its mutant. Returns the names of the
+/// mutants whose test passed all the same, and the number of tests.
+///
+/// # Errors
+/// The program cannot be run again.
+#[cfg(feature = "mutants")]
+pub fn missed_by_their_tests() -> std::io::Result<(Vec<String>, usize)> {
+    let run = |arguments: &[&str], mutant: Option<&str>| {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(arguments).env_remove("FLASHGC_MUTANT");
+        command.envs(mutant.map(|name| ("FLASHGC_MUTANT", name))).output()
+    };
+    let list = run(&["--list"], None)?.stdout;
+    let list = String::from_utf8_lossy(&list).into_owned();
+    let (mut missed, mut tests) = (Vec::new(), 0);
+    for mutant in Mutant::ALL {
+        let Some(test) = mutant.test() else { continue };
+        if list.lines().any(|line| line.strip_suffix(": test") == Some(&test)) {
+            tests += 1;
+            if run(&["--exact", &test], Some(&mutant.name()))?.status.success() {
+                missed.push(mutant.name());
+            }
+        }
+    }
+    Ok((missed, tests))
+}
+
 #[cfg(all(test, feature = "mutants"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mutants_that_a_test_of_a_part_finds_are_found() {
+        let (missed, tests) = missed_by_their_tests().unwrap();
+        assert!(missed.is_empty(), "not found: {missed:?}");
+        let of_parts = |test: &String| test.contains("::tests::");
+        assert_eq!(tests, Mutant::ALL.iter().filter_map(|one| one.test()).filter(of_parts).count());
+    }
 
     #[test]
     fn names_are_told_apart_and_lead_back() {

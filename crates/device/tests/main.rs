@@ -29,4 +29,5 @@ mod opening;
 mod pace;
 mod queue;
 mod recordings;
+mod room;
 mod vhost;

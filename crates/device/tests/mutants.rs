@@ -2,7 +2,7 @@
 
 use flashgc_device::campaign::Pace;
 use flashgc_device::campaign::mutants::hunt;
-use flashgc_device::mutants::{Mutant, chosen};
+use flashgc_device::mutants::{Mutant, chosen, missed_by_their_tests};
 
 /// One mutant for each part of the drive, which breaks a promise within the first round.
 const QUICK: [Mutant; 19] = [
@@ -43,4 +43,12 @@ fn a_hunt_ends_when_its_time_is_over() {
     let pace = Pace::until(std::time::Instant::now());
     let hunted = hunt(Mutant::FileNotLocked, 1, u32::MAX, &pace);
     assert_eq!(hunted.found, None);
+}
+
+#[test]
+fn mutants_that_a_test_of_the_whole_finds_are_found() {
+    let (missed, tests) = missed_by_their_tests().unwrap();
+    assert!(missed.is_empty(), "not found: {missed:?}");
+    let of_whole = |test: &String| !test.contains("::tests::");
+    assert_eq!(tests, Mutant::ALL.iter().filter_map(|one| one.test()).filter(of_whole).count());
 }

@@ -6,8 +6,8 @@ use crate::reference::{Frontier as Naive, Reference, naive_allocation};
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Frontier, FtlError, FtlErrorKind, Geometry, Layout,
-    Levelling, Lifespan, PlacementSpec, PlaneLayout, Stepwise, Translation, VictimSpec,
-    allocation_policies, victim_policies,
+    Levelling, Lifespan, PlacementSpec, PlaneLayout, Translation, VictimSpec, allocation_policies,
+    victim_policies,
 };
 use proptest::prelude::*;
 

@@ -138,8 +138,8 @@ mod mutants {
         watched,
     };
 
-    /// Every way in which a drive can be wrong, as JSON: its name, what is wrong, and why the campaign
-    /// cannot find it.
+    /// Every way in which a drive can be wrong, as JSON: its name, what is wrong, why the campaign
+    /// cannot find it, and the test that does.
     #[pyfunction]
     pub(crate) fn device_mutants() -> PyResult<String> {
         let told = Mutant::ALL.iter().map(|mutant| {
@@ -147,6 +147,7 @@ mod mutants {
                 "name": mutant.name(),
                 "what": mutant.what(),
                 "justified": mutant.justification(),
+                "test": mutant.test(),
             })
         });
         to_json(&told.collect::<Value>())

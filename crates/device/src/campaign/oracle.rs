@@ -11,25 +11,42 @@ pub(super) type Version = u32;
 
 /// The bytes of a version of a page that was written whole: no two have a sector in common.
 pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
-    if version == 0 {
-        return vec![0; PAGE];
+    let mut bytes = vec![0; PAGE];
+    for (place, word) in bytes.chunks_exact_mut(WORD).zip(words_of(page, version)) {
+        place.copy_from_slice(&word);
     }
+    bytes
+}
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// The words of a version of a page that was written whole. The first one names page and version.
+fn words_of(page: u32, version: Version) -> impl Iterator<Item = [u8; WORD]> {
     let name = u64::from(page) << 32 | u64::from(version);
-    // Odd multiples of the 64-bit golden ratio; the first word is the name itself.
-    let word = |index: u64| name ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(name | 1);
-    (0..PAGE as u64 / 8).flat_map(|index| word(index).to_le_bytes()).collect()
+    // Odd multiples of the 64-bit golden ratio.
+    let word =
+        move |index: u64| name ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(name | 1);
+    (0..(PAGE / WORD) as u64)
+        .map(move |index| if version == 0 { 0 } else { word(index) }.to_le_bytes())
 }
 
 /// The bytes of all versions, also of those of which the host wrote a part of the page only.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    parts: HashMap<(u32, Version), Vec<u8>>,
+    /// For each page the versions that were written in part, and their bytes.
+    parts: HashMap<u32, Vec<(Version, Vec<u8>)>>,
 }
 
 impl Contents {
     /// Returns the bytes of a version of a page.
     pub(super) fn bytes(&self, page: u32, version: Version) -> Vec<u8> {
-        self.parts.get(&(page, version)).cloned().unwrap_or_else(|| bytes_of(page, version))
+        let part = self.parts_of(page).iter().find(|(of, _)| *of == version);
+        part.map_or_else(|| bytes_of(page, version), |(_, whole)| whole.clone())
+    }
+
+    fn parts_of(&self, page: u32) -> &[(Version, Vec<u8>)] {
+        self.parts.get(&page).map_or(&[], Vec::as_slice)
     }
 
     /// Notes that these bytes of the drive are written anew, and that each of their pages has `version` then, of
@@ -68,7 +85,7 @@ impl Contents {
             }
             part[0] = part[0].wrapping_add(1);
         }
-        self.parts.insert((page, version), whole);
+        self.parts.entry(page).or_default().push((version, whole));
         part
     }
 
@@ -79,13 +96,13 @@ impl Contents {
     pub(super) fn version_of(&self, page: u32, bytes: &[u8]) -> Result<Version, String> {
         let name = u64::from_le_bytes(*bytes.first_chunk().expect("a page has 4096 bytes"));
         let (found, version) = ((name >> 32) as u32, name as u32);
-        let is_whole = found == page && !self.parts.contains_key(&(page, version));
-        if is_whole && bytes == bytes_of(page, version) {
+        let parts = self.parts_of(page);
+        let is_whole = found == page && parts.iter().all(|&(part, _)| part != version);
+        if is_whole && bytes.chunks_exact(WORD).eq(words_of(page, version)) {
             return Ok(version);
         }
-        let mixed = self.parts.iter().find(|((of, _), whole)| *of == page && *whole == bytes);
-        match mixed {
-            Some((&(_, version), _)) => Ok(version),
+        match parts.iter().find(|(_, whole)| *whole == bytes) {
+            Some(&(version, _)) => Ok(version),
             None if bytes.iter().all(|&byte| byte == 0) => Ok(0),
             None if found != page => Err(format!("page {page} holds data of page {found}")),
             None => Err(format!("page {page} is torn")),

@@ -189,3 +189,61 @@ impl Drive {
         (1..left.min(AT_ONCE)).rev().find(is_live).map_or(1, |last| last + 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
+
+    use super::*;
+    use crate::media::MemMedia;
+    use crate::served::Served;
+    use crate::settings::{Durability, Settings};
+
+    /// The pages are written in turn, so a victim has no live page, but for one that is left out: it lies where the
+    /// page lay that was collected last.
+    #[test]
+    fn a_collection_reads_nothing_that_an_earlier_one_had_read() {
+        let layout = Layout {
+            frontier: Frontier::Pool { low: 1 },
+            fill: Fill::Empty,
+            ..Layout::new(Geometry::new(12, 4, 24).unwrap())
+        };
+        let victim = Victim::Registered(VictimSpec::parse("fifo").unwrap());
+        let durability = Durability::Power;
+        let settings = Settings { layout, victim, journal_blocks: 16, durability, streams: None };
+        let mut media = MemMedia::new(settings.file_bytes().unwrap());
+        Drive::create(&mut media, &settings, [7; 16]).unwrap();
+        let mut drive = Drive::open(Box::new(media), &settings).unwrap();
+        let mut held = [0; 24];
+        // The page that is left out, its place, and the place of the one before.
+        let (mut left_out, mut place, mut before, mut moved) = (Some(0), None, None, 0);
+        for write in 0..24 * 200_u64 {
+            let page = (write % 24) as u32;
+            if write == 24 {
+                place = drive.map.locate(0);
+            }
+            if let Some(out) = left_out
+                && write > 24
+                && drive.map.locate(out) != place
+            {
+                (left_out, before, moved) = (None, place, moved + 1);
+            }
+            if left_out.is_none() && drive.map.locate(page) == before {
+                (left_out, place) = (Some(page), before);
+            }
+            if left_out == Some(page) && write >= 24 {
+                continue;
+            }
+            let data = (write + 1).to_le_bytes().repeat(PAGE / 8);
+            drive.write(page.into(), &data, false).unwrap();
+            held[page as usize] = write + 1;
+        }
+        assert!(moved > 10, "{moved}");
+        for (page, number) in (0..).zip(held) {
+            let mut found = vec![0; PAGE];
+            drive.read(page, &mut found).unwrap();
+            assert_eq!(found, number.to_le_bytes().repeat(PAGE / 8), "page {page}");
+        }
+        assert_eq!(drive.stat().media_errors, 0);
+    }
+}

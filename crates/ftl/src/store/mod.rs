@@ -301,7 +301,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if plane_state.room(class) > 0 {
             return Ok(class);
         }
-        if self.wear.is_some() && plane_state.pool.len() == 0 {
+        if self.wear.is_some() && plane_state.pool.is_empty() {
             let has_room =
                 |&other: &Class| self.sorting.takes_copies(other) && plane_state.room(other) > 0;
             if let Some(other) = (0..plane_state.open.len() as Class).find(has_room) {

@@ -177,9 +177,11 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
     else:
         justified = verdicts.count("justified")
         found = sum(one.level is not None for one in done)
+        by_test = verdicts.count("test")
         of = f" of {len(wanted)}, stopped early" if stopped else ""
         click.echo(
-            f"{len(done)} wrong drives{of}: {found} found, {justified} justified, {left_open} open"
+            f"{len(done)} wrong drives{of}: {found} found, {by_test} found by a test alone, "
+            f"{justified} justified, {left_open} open"
         )
     if left_open:
         return FAILED
@@ -190,7 +192,8 @@ def _show_hunt(one: Hunt, width: int) -> None:
     """Prints what was said of a wrong drive, in a line."""
     from flashgc.units import format_duration
 
-    what = {"justified": one.mutant.justified, "open": one.mutant.what}.get(one.verdict, one.told)
+    why = one.mutant.justified
+    what = {"justified": why, "test": why, "open": one.mutant.what}.get(one.verdict, one.told)
     time = format_duration(one.seconds)
     click.echo(f"{one.mutant.name:{width}}  {one.verdict:9}  {time:>8}  {what or one.mutant.what}")
 

@@ -1,13 +1,16 @@
 """Deliberately wrong drives: the levels in memory must tell each from the right one.
 
-A mutant that they do not find needs a reason in ``crates/device/src/mutants.toml`` why they cannot.
+A mutant that they do not find needs a reason in ``crates/device/src/mutants.toml`` why they cannot:
+a test finds it, and `make test` runs that test with it, or its drive keeps its promises.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,6 +31,8 @@ class Mutant:
     what: str
     #: Why no level can find it; ``None`` where nobody has said so.
     justified: str | None
+    #: The test in Rust that finds it; ``None`` where the reason names none.
+    test: str | None
 
 
 @dataclass(frozen=True)
@@ -47,9 +52,14 @@ class Hunt:
 
     @property
     def verdict(self) -> str:
-        """The level that found it, ``justified``, ``stopped``, or ``open``: that one is a gap."""
+        """The level that found it, ``test``, ``justified``, ``stopped``, or ``open``.
+
+        One that is open is a gap.
+        """
         if self.level is not None:
             return self.level
+        if self.mutant.test is not None:
+            return "test"
         if self.mutant.justified is not None:
             return "justified"
         return "stopped" if self.stopped else "open"
@@ -92,17 +102,30 @@ def hunts(
     seed: int = 1,
     report: Callable[[Hunt], None] = lambda hunt: None,
 ) -> list[Hunt]:
-    """Hunts for each for so many seconds at most, until somebody wants the end."""
-    done: list[Hunt] = []
+    """Hunts for each for so many seconds at most, until somebody wants the end.
+
+    As many are hunted at once as the machine has processors. ``report`` gets them as they end; what
+    is returned is in the order of ``wanted``.
+    """
     pace.begin("hunting wrong drives", "mutants", len(wanted))
-    for mutant in wanted:
+
+    def hunt(mutant: Mutant) -> Hunt | None:
         if pace.is_over:
-            break
+            return None
         began = time.monotonic()
-        told = json.loads(_core.device_hunt(mutant.name, seed, seconds, pace.control, pace.look))
+        told = json.loads(_core.device_hunt(mutant.name, seed, seconds, pace.control))
         took = round(time.monotonic() - began, 3)
         stopped = pace.is_over and told["level"] is None
-        done.append(Hunt(mutant=mutant, seconds=took, stopped=stopped, **told))
-        report(done[-1])
-        pace.step()
-    return done
+        return Hunt(mutant=mutant, seconds=took, stopped=stopped, **told)
+
+    done = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        left = {pool.submit(hunt, mutant) for mutant in wanted}
+        while left:
+            ready, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
+            for one in filter(None, (future.result() for future in ready)):
+                done.append(one)
+                report(one)
+                pace.step()
+            pace.look()
+    return sorted(done, key=lambda one: wanted.index(one.mutant))

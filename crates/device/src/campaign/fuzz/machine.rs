@@ -442,6 +442,9 @@ impl<'a> Machine<'a> {
             Some(why) if self.settings.layout.lifespan.is_none() && promise == Promise::Kept => {
                 Err(format!("a drive on a medium that works takes no writes: {why}"))
             }
+            None if self.settings.layout.lifespan.is_none() && !self.drive()?.can_collect() => {
+                Err("a recovered drive has no room for a collection".to_string())
+            }
             _ => self.drive()?.audit(),
         }
     }
