@@ -207,6 +207,20 @@ impl Oracle {
         self.commands.push(Command { effect, wrote: has_data, begin, end });
     }
 
+    /// Notes a command that failed, with the pages and versions that it may have written. The journal may have
+    /// no record of it, so a flush behind it may have nothing to say.
+    pub(super) fn note_failed(
+        &mut self,
+        may_have_written: impl Iterator<Item = (u32, Version)>,
+        begin: usize,
+        end: usize,
+    ) {
+        self.note(Effect::Changes, may_have_written, begin, end);
+        if let Some(command) = self.commands.last_mut() {
+            command.wrote = false;
+        }
+    }
+
     /// Returns the version that a running drive must hold now.
     pub(super) fn latest(&self, page: u32) -> Version {
         self.versions[page as usize].last().map_or(0, |&(_, version)| version)
@@ -365,5 +379,21 @@ mod tests {
         assert_eq!(allowed(7), [1, 2, 3]);
         assert_eq!(allowed(8), [2, 3]);
         assert_eq!(allowed(9), [3]);
+    }
+
+    #[test]
+    fn a_flush_behind_a_command_that_failed_proves_nothing() {
+        for failed in [false, true] {
+            let mut oracle = Oracle::new(&[1, 1]);
+            oracle.note(Effect::Changes, [(0, 2)].into_iter(), 0, 2);
+            oracle.note(Effect::Flush, [].into_iter(), 2, 4);
+            match failed {
+                true => oracle.note_failed([(1, 2)].into_iter(), 4, 4),
+                false => oracle.note(Effect::Changes, [(1, 2)].into_iter(), 4, 4),
+            }
+            oracle.note(Effect::Flush, [].into_iter(), 4, 4);
+            assert_eq!(oracle.proved_at(4).judge(0, 1).is_ok(), failed);
+            assert!(oracle.at(4).judge(0, 1).is_err());
+        }
     }
 }

@@ -284,7 +284,7 @@ impl<'a> Schedule<'a> {
         };
         // Each page is old or new: the drive says which.
         let old: Vec<Version> = range.clone().map(|page| work.oracle.latest(page)).collect();
-        work.oracle.note(Effect::Changes, wrote, begin, end);
+        work.oracle.note_failed(wrote, begin, end);
         if is_write {
             let mut found = Vec::new();
             for (page, old) in range.zip(old) {
@@ -295,7 +295,7 @@ impl<'a> Schedule<'a> {
                 }
                 found.push((page, now));
             }
-            work.oracle.note(Effect::Changes, found.into_iter(), begin, end);
+            work.oracle.note_failed(found.into_iter(), begin, end);
         }
         let has_ended = drive.drive().has_ended();
         if has_ended && media.failed_syncs() == work.failed {
