@@ -14,7 +14,9 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, Stepwise, VictimSpec};
-use flashgc_timed::{Channels, Loop, Meter, Preemption, Settings, TimedDrive, Until, WorstSoFar};
+use flashgc_timed::{
+    Before, Channels, Loop, Meter, Preemption, Settings, TimedDrive, Until, WorstSoFar,
+};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 use tlc::{OVERPROVISION, PAGES_PER_BLOCK};
@@ -189,7 +191,10 @@ impl Bench {
         let made =
             Channels::new(&settings, self.pages(), self.requests(), threads, Self::meter, map);
         let mut drive = made.expect("the settings above");
-        self.warming().for_each(|pages| drive.precondition(&pages).expect("there is room"));
+        self.warming().for_each(|pages| {
+            let before = Before { pages, ..Before::default() };
+            drive.precede(&before).expect("there is room");
+        });
         let start = Instant::now();
         drive.run(self.requests, u64::MAX).expect("there is room");
         let seconds = start.elapsed().as_secs_f64();

@@ -1,6 +1,9 @@
 //! Preparation before the clock starts: a workload's writes bring the drive into its state. Every
 //! collection is at once, and no time passes.
 
+use std::ops::Range;
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
 use flashgc_host::{ClockedHost, Leaving};
@@ -10,6 +13,39 @@ use flashgc_workload::requests::TimedRequest;
 use super::drive::TimedDrive;
 use super::measure::Observer;
 
+/// Page commands that come before the clock, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// The pages.
+    pub pages: Vec<u32>,
+    /// What happens to each page, or empty if all are written.
+    pub ops: Vec<Op>,
+    /// The stream of each command, or empty if none has one.
+    pub streams: Vec<StreamId>,
+}
+
+impl Before {
+    /// Adds the commands of `request`, a write, a discard or a read, to its `pages`.
+    pub fn push(&mut self, request: &TimedRequest, pages: Range<u32>) {
+        if request.op != Op::Write || !self.ops.is_empty() {
+            self.ops.resize(self.pages.len(), Op::Write);
+            self.ops.resize(self.pages.len() + pages.len(), request.op);
+        }
+        if request.stream != NO_STREAM || !self.streams.is_empty() {
+            self.streams.resize(self.pages.len(), NO_STREAM);
+            self.streams.resize(self.pages.len() + pages.len(), request.stream);
+        }
+        self.pages.extend(pages);
+    }
+
+    fn clear(&mut self) {
+        let Self { pages, ops, streams } = self;
+        pages.clear();
+        ops.clear();
+        streams.clear();
+    }
+}
+
 impl<O: Observer> TimedDrive<O> {
     /// Writes `pages` before the clock starts, with the collections they need. This brings a drive to
     /// its steady state at the speed of the counting drive. Returns the number of pages written: not
@@ -18,24 +54,95 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// Those of the map.
     pub fn precondition(&mut self, pages: &[u32]) -> Result<usize, FtlError> {
+        self.execute(pages, &[], &[], usize::MAX)
+    }
+
+    /// Executes commands before the clock starts, with the collections they need, until `most` pages
+    /// are written. Returns the number of pages written, which is less at the end of the drive's life.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn precede(&mut self, commands: &Before, most: u64) -> Result<u64, FtlError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let Before { pages, ops, streams } = commands;
+        self.execute(pages, ops, streams, most).map(|written| written as u64)
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        pages: &[u32],
+        ops: &[Op],
+        streams: &[StreamId],
+        most: usize,
+    ) -> Result<usize, FtlError> {
         const AHEAD: usize = 24;
+        let has_streams = self.shared.map.streams().is_some();
+        let mut written = 0;
         for (index, &page) in pages.iter().enumerate() {
+            if written == most {
+                break;
+            }
             if let Some(&ahead) = pages.get(index + AHEAD) {
                 self.shared.map.prefetch(ahead);
             }
             if let Some(&ahead) = pages.get(index + AHEAD / 2) {
                 self.shared.map.prefetch_old(ahead);
             }
+            match ops.get(index) {
+                Some(Op::Trim) => {
+                    self.trim_at_once(page)?;
+                    continue;
+                }
+                Some(Op::Read) => {
+                    self.read_at_once(page)?;
+                    continue;
+                }
+                _ => {}
+            }
+            if has_streams {
+                self.shared.name(page, streams.get(index).copied().unwrap_or(NO_STREAM))?;
+            }
             let map = &mut *self.shared.map;
-            let written = match self.front.mapping_mut() {
+            let is_written = match self.front.mapping_mut() {
                 Some(mapping) => mapping.write_at_once(map, &self.scheduler, page)?,
                 None => self.scheduler.write_at_once(map, page)?,
             };
-            if !written {
-                return Ok(index);
+            if !is_written {
+                break;
+            }
+            written += 1;
+        }
+        Ok(written)
+    }
+
+    fn trim_at_once(&mut self, page: u32) -> Result<(), FtlError> {
+        if self.shared.map.has_ended() {
+            return Ok(());
+        }
+        let map = &mut *self.shared.map;
+        match self.front.mapping_mut() {
+            Some(mapping) => mapping.trim_at_once(map, &self.scheduler, page),
+            None => map.trim(page).map(drop),
+        }
+    }
+
+    /// A read changes the part of a map on flash that is in memory, and nothing else.
+    fn read_at_once(&mut self, page: u32) -> Result<(), FtlError> {
+        let map = &mut *self.shared.map;
+        match self.front.mapping_mut() {
+            Some(mapping) => mapping.read_page_at_once(map, &self.scheduler, page),
+            None => Ok(()),
+        }
+    }
+
+    /// Programs what waits in the page buffers, unless their power is protected.
+    fn flush_at_once(&mut self) {
+        if !self.shared.map.buffer().is_protected {
+            for plane in 0..self.shared.map.planes() {
+                while self.shared.map.program_host_data(plane).is_some() {}
             }
         }
-        Ok(pages.len())
     }
 
     /// Executes `requests` before the clock starts, until the drive has written `most` pages, or its
@@ -43,24 +150,30 @@ impl<O: Observer> TimedDrive<O> {
     ///
     /// Behind a host's cache the requests are the application's, on the clock of requests, and the
     /// drive executes the commands of the cache. Commands that have left the cache when the last
-    /// page is written are the first when the clock starts. Without a cache reads and discards are
-    /// left out.
+    /// page is written are the first when the clock starts. Reads change nothing but the
+    /// memory of a map on flash; without one they are left out.
     ///
     /// # Errors
     /// A request beyond the end; those of the map.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         let behind = self.front.host_mut().is_some();
-        let (mut pages, mut written) = (Vec::new(), 0);
+        let (mut waiting, mut written) = (Before::default(), 0);
         for request in requests {
             match request.op {
                 op if op.is_hint() && !behind => {
-                    written += self.write_before(&mut pages, most - written)?;
+                    written += self.execute_waiting(&mut waiting, most - written)?;
                     if written < most {
                         let hinted: Vec<u32> = self.front.shape().pages_of(request)?.collect();
                         match op {
                             Op::Clean => self.shared.take_back(&hinted)?,
                             _ => self.shared.hint(&hinted)?,
                         }
+                    }
+                }
+                Op::Flush if !behind => {
+                    written += self.execute_waiting(&mut waiting, most - written)?;
+                    if written < most {
+                        self.flush_at_once();
                     }
                 }
                 Op::Dirty | Op::Clean | Op::Flush => {}
@@ -70,23 +183,24 @@ impl<O: Observer> TimedDrive<O> {
                         written += self.follow_cache(most - written)?;
                     }
                 }
-                Op::Write => pages.extend(self.front.shape().pages_of(request)?),
-                Op::Read | Op::Trim => {}
+                Op::Read if self.front.mapping_mut().is_none() => {}
+                Op::Write | Op::Trim | Op::Read => {
+                    waiting.push(request, self.front.shape().pages_of(request)?);
+                }
             }
             if written == most || self.shared.map.has_ended() {
                 return Ok(written);
             }
         }
-        Ok(written + self.write_before(&mut pages, most - written)?)
+        Ok(written + self.execute_waiting(&mut waiting, most - written)?)
     }
 
-    /// Writes `pages`, at most `most` of them, and empties the list. Returns the number of pages
-    /// written.
-    fn write_before(&mut self, pages: &mut Vec<u32>, most: u64) -> Result<u64, DriveError> {
-        pages.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        let written = self.precondition(pages)?;
-        pages.clear();
-        Ok(written as u64)
+    /// Executes the commands that wait, until `most` pages are written, and empties the list. Returns the
+    /// number of pages written.
+    fn execute_waiting(&mut self, waiting: &mut Before, most: u64) -> Result<u64, DriveError> {
+        let written = self.precede(waiting, most)?;
+        waiting.clear();
+        Ok(written)
     }
 
     /// Executes commands that have left the cache until `most` pages are written. Returns the number
@@ -105,13 +219,7 @@ impl<O: Observer> TimedDrive<O> {
                     written += 1;
                 }
                 Leaving::Command(page, Op::Trim) => {
-                    let map = &mut *self.shared.map;
-                    match self.front.mapping_mut() {
-                        Some(mapping) => mapping.trim_at_once(map, &self.scheduler, page)?,
-                        None => {
-                            map.trim(page)?;
-                        }
-                    }
+                    self.trim_at_once(page)?;
                 }
                 Leaving::Command(..) | Leaving::HintCommand => {}
             }

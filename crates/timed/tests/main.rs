@@ -12,5 +12,6 @@ mod timed_options;
 mod timed_pacing;
 mod timed_preemption;
 mod timed_slc;
+mod timed_streams;
 mod timed_versions;
 mod timed_worst;

@@ -101,19 +101,27 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
 }
 
 #[test]
-fn writes_before_the_clock_are_the_counting_drives() {
+fn what_comes_before_the_clock_is_the_counting_drives() {
     let geometry = Geometry::with_spare(200, 16, 0.15).unwrap();
-    let mut stream = Stream::new(5, "pages");
-    let pages: Vec<u32> = (0..5000).map(|_| stream.below(geometry.logical_pages())).collect();
+    let commands = mixed(6000, geometry.logical_pages());
+    let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
     let (mapping, plain) = ("dftl:entries=50,per_page=64", settings(paper_hardware()));
     let of = (geometry, "greedy", Fill::Random);
     let mut timed = drive(&plain, mapping, of, Vec::new(), |_| Recorder::default());
     let mut counting = counting(mapping, geometry, "greedy", Fill::Random);
-    assert_eq!(timed.precondition(&pages).unwrap(), pages.len());
-    counting.write(&pages).unwrap();
+    let writes = commands.iter().filter(|(op, _)| *op == Op::Write).count() as u64;
+    assert_eq!(timed.prepare(&requests, u64::MAX).unwrap(), writes);
+    for &(op, page) in &commands {
+        match op {
+            Op::Write => counting.write(&[page]).unwrap(),
+            Op::Read => counting.reads().unwrap().read(&[page]).unwrap(),
+            _ => counting.trim(&[page]).unwrap(),
+        }
+    }
     assert_eq!(timed.map_traffic(), counting.map_traffic());
     assert_eq!(timed.counters(), counting.counters());
     assert_eq!(timed.layer().decisions(), counting.decisions());
+    assert!(timed.counters().trimmed_pages > 100);
     timed.audit().unwrap();
 }
 

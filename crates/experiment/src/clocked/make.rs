@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
@@ -128,6 +129,9 @@ fn whole(resolved: &Resolved, timed: &Timed, index: u32) -> Result<TimedDrive<Me
     let mut drive = TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
     if !timed.tenants.is_empty() {
         drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);
+    }
+    if let Some(ranges) = &resolved.streams {
+        drive = drive.named_by(Arc::clone(ranges), resolved.config.unit());
     }
     let locate = |page| drive.layer().locate(page);
     if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {

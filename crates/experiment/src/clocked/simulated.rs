@@ -4,7 +4,7 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{Counters, Packing, Stepwise};
-use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
+use flashgc_timed::{Before, Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
@@ -53,18 +53,25 @@ impl Simulated {
     }
 
     /// Carries out `requests` before the clock starts, until the drive has written `most` pages or its life
-    /// has ended. Returns the number of requests carried out.
+    /// has ended. Returns the number of pages written.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         match self {
             Self::Whole(drive) => drive.prepare(requests, most),
             Self::ByChannel(drive) => {
-                let mut pages = Vec::new();
-                for request in requests.iter().filter(|request| request.op == Op::Write) {
-                    pages.extend(drive.shape().pages_of(request)?);
+                let (mut commands, mut written) = (Before::default(), 0);
+                for request in requests {
+                    if matches!(request.op, Op::Write | Op::Trim) && written < most {
+                        let mut pages = drive.shape().pages_of(request)?;
+                        if request.op == Op::Write {
+                            let left = u32::try_from(most - written).unwrap_or(u32::MAX);
+                            pages.end = pages.end.min(pages.start.saturating_add(left));
+                            written += pages.len() as u64;
+                        }
+                        commands.push(request, pages);
+                    }
                 }
-                pages.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-                drive.precondition(&pages)?;
-                Ok(pages.len() as u64)
+                drive.precede(&commands)?;
+                Ok(written)
             }
         }
     }

@@ -35,6 +35,7 @@ use super::config::{Loop, Placement, Settings, Unit};
 use super::drive::{Stop, TimedDrive};
 use super::front::Shape;
 use super::measure::Meter;
+use crate::prepare::Before;
 use crate::tenants::InTurn;
 use channel::Channel;
 use crew::Crew;
@@ -154,24 +155,28 @@ impl Channels {
         Ok(stop)
     }
 
-    /// Writes `pages` before the clock starts, with the collections they need.
+    /// Executes commands before the clock starts, with the collections they need. None has a stream.
     ///
     /// # Errors
     /// Those of the map.
-    pub fn precondition(&mut self, pages: &[u32]) -> Result<(), DriveError> {
-        let mut parts = vec![Vec::new(); self.channels.len()];
-        for &page in pages {
+    pub fn precede(&mut self, commands: &Before) -> Result<(), DriveError> {
+        let mut parts = vec![Before::default(); self.channels.len()];
+        for (index, &page) in commands.pages.iter().enumerate() {
             let (channel, number) = self.desk.split.place(page);
-            parts[channel as usize].push(number);
+            let part = &mut parts[channel as usize];
+            part.pages.push(number);
+            if let Some(&op) = commands.ops.get(index) {
+                part.ops.push(op);
+            }
         }
         let each = parts.len().div_ceil(self.threads);
-        let mut jobs: Vec<(&mut Channel, Vec<u32>)> = self.drives().zip(parts).collect();
-        let write = |jobs: &mut [(&mut Channel, Vec<u32>)]| {
-            jobs.iter_mut().try_for_each(|(drive, pages)| drive.precondition(pages).map(drop))
+        let mut jobs: Vec<(&mut Channel, Before)> = self.drives().zip(parts).collect();
+        let execute = |jobs: &mut [(&mut Channel, Before)]| {
+            jobs.iter_mut().try_for_each(|(drive, part)| drive.precede(part, u64::MAX).map(drop))
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> =
-                jobs.chunks_mut(each).map(|jobs| scope.spawn(move || write(jobs))).collect();
+                jobs.chunks_mut(each).map(|jobs| scope.spawn(move || execute(jobs))).collect();
             let done = threads.into_iter().map(|thread| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });

@@ -43,6 +43,22 @@ impl Mapping {
         Ok(())
     }
 
+    /// Looks `page` up as a read does, with the translation pages that this needs.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn read_page_at_once(
+        &mut self,
+        map: &mut dyn Stepwise,
+        dies: &Scheduler,
+        page: u32,
+    ) -> Result<(), FtlError> {
+        if self.look_up_at_once(map, dies, page)? {
+            self.settle_at_once(map, dies)?;
+        }
+        Ok(())
+    }
+
     /// Makes the entry of `page` cached. Returns `false` at the end of the drive's life.
     fn look_up_at_once(
         &mut self,

@@ -1,0 +1,95 @@
+//! Streams: before the clock and with it, each page of a request has the stream of its own address, as on the
+//! counting drive.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::{Counters, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
+use flashgc_timed::{Loop, Settings, TimedDrive, Until};
+use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::{Op, StreamRanges};
+
+use crate::timed_common::{
+    Listed, PAGE, Recorder, paper_hardware, request, settings, sorted_layer,
+};
+
+const PLACEMENT: &str = "fdp:handles=2";
+
+fn geometry() -> Geometry {
+    Geometry::with_spare(100, 16, 0.2).unwrap()
+}
+
+/// The first fifth of the pages is stream 0, the rest stream 1.
+fn ranges() -> Arc<StreamRanges> {
+    let all = u64::from(geometry().logical_pages()) * u64::from(PAGE);
+    let border = u64::from(geometry().logical_pages() / 5) * u64::from(PAGE);
+    let table = format!("0, {border}, 0\n{border}, {all}, 1\n");
+    Arc::new(StreamRanges::parse(Path::new("table"), table.as_bytes()).unwrap())
+}
+
+/// Returns requests of up to 60 pages, so that many lie in both ranges, and the pages of each.
+fn requests(count: usize) -> Vec<(TimedRequest, Vec<u32>)> {
+    let pages = geometry().logical_pages();
+    let mut rng = Stream::new(3, "requests");
+    let mut next = || {
+        let first = if rng.below(2) == 0 { rng.below(pages / 4) } else { rng.below(pages - 60) };
+        let count = 1 + rng.below(60);
+        let op = if rng.below(10) == 0 { Op::Trim } else { Op::Write };
+        let bytes = count * PAGE;
+        (TimedRequest { bytes, ..request(0, op, first) }, (first..first + count).collect())
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Returns what the counting drive decides and counts, whose commands have the streams of their pages.
+fn counted(requests: &[(TimedRequest, Vec<u32>)]) -> (Counters, u64) {
+    let layout = Layout {
+        frontier: Frontier::Pool { low: 2 },
+        streams: true,
+        placement: PlacementSpec::parse(PLACEMENT).unwrap(),
+        fill: Fill::Random,
+        seed: 7,
+        ..Layout::new(geometry())
+    };
+    let mut layer = VictimSpec::parse("greedy").unwrap().build(layout).unwrap();
+    for (request, pages) in requests {
+        for &page in pages {
+            if request.op == Op::Trim {
+                layer.trim(&[page]).unwrap();
+                continue;
+            }
+            let stream = ranges().of(u64::from(page) * u64::from(PAGE)).unwrap_or(NO_STREAM);
+            layer.streams().unwrap().name(&[page], &[stream]).unwrap();
+            layer.write(&[page]).unwrap();
+        }
+    }
+    (layer.counters(), layer.decisions())
+}
+
+fn timed(requests: Vec<TimedRequest>) -> TimedDrive<Recorder> {
+    // One request at a time: the drive rests in between.
+    let host = Loop::Closed { threads: 1, think_ns: 1_000_000_000 };
+    let mut settings = Settings { host, ..settings(paper_hardware()) };
+    settings.collecting.low += PlacementSpec::parse(PLACEMENT).unwrap().kept_for_copies();
+    settings.collecting.high = settings.collecting.low;
+    let layer = sorted_layer(&settings, geometry(), ("greedy", PLACEMENT), Fill::Random, 2);
+    let requests = Box::new(Listed::new(requests));
+    let drive = TimedDrive::new(settings, layer, requests, Recorder::default());
+    drive.unwrap().named_by(ranges(), PAGE)
+}
+
+#[test]
+fn each_page_of_a_request_has_the_stream_of_its_own_address() {
+    let all = requests(3000);
+    let each: Vec<TimedRequest> = all.iter().map(|(request, _)| *request).collect();
+    let expected = counted(&all);
+    assert!(expected.0.copied_pages > 1000 && expected.0.trimmed_pages > 1000, "{expected:?}");
+    let mut before = timed(Vec::new());
+    before.prepare(&each, u64::MAX).unwrap();
+    assert_eq!((before.counters(), before.layer().decisions()), expected, "before the clock");
+    let mut with = timed(each);
+    with.run(Until::END).unwrap();
+    assert_eq!((with.counters(), with.layer().decisions()), expected, "with the clock");
+}
