@@ -341,6 +341,8 @@ mutants! {
     OneCopyWritten,
     /// One copy of a superblock makes a drive.
     OneCopyNamesDrive,
+    /// A damaged copy of the superblock says nothing of whose it is.
+    DamagedCopyNamesNothing,
     /// A copy of the superblock that cannot be read keeps the drive from opening.
     UnreadableCopyEnds,
     /// Openings of a drive that was not closed are not counted.

@@ -4,7 +4,7 @@
 //! one. The highest generation counts, also where one copy of it is left: what it names was durable
 //! before it was written. One damaged copy, one write that went astray, or a read of old bytes hides
 //! nothing. A drive is known by two copies of the same identity, so that one of another drive does no
-//! harm.
+//! harm. A copy that is damaged counts for the identity if it still names it: a loss of power may tear two.
 
 use std::io;
 
@@ -121,7 +121,7 @@ impl Superblock {
         let mut zeroed = *bytes;
         zeroed[CRC_AT..CRC_AT + 4].fill(0);
         if get.u32() != crc(0, &zeroed) && !mutants::on(Mutant::CopySumNotChecked) {
-            return Err(Bad::Crc);
+            return Err(Bad::Crc(get.array()));
         }
         if version != VERSION {
             return Err(Bad::Version(version));
@@ -173,7 +173,8 @@ pub(crate) const EPOCH_SHIFT: u32 = 40;
 /// The reason why a copy holds no superblock.
 enum Bad {
     Magic,
-    Crc,
+    /// The check sum does not match. The identity is in the first sector, which no loss of power tears.
+    Crc([u8; 16]),
     Version(u32),
 }
 
@@ -203,7 +204,7 @@ impl Copies {
     /// None, another version, an error of the medium.
     pub(crate) fn read(media: &dyn Media) -> Result<Self, DeviceError> {
         let mut copies: [Option<Superblock>; COPIES as usize] = [None; COPIES as usize];
-        let (mut has_magic, mut version) = (false, None);
+        let (mut has_magic, mut version, mut damaged) = (false, None, Vec::new());
         for (copy, found) in (0..).zip(&mut copies) {
             let mut bytes = [0; PAGE];
             match media.read_at(Zones::superblock(copy), &mut bytes) {
@@ -214,7 +215,8 @@ impl Copies {
             match Superblock::decode(&bytes) {
                 Ok(superblock) => *found = Some(superblock),
                 Err(Bad::Magic) => continue,
-                Err(Bad::Crc) => {}
+                Err(Bad::Crc(_)) if mutants::on(Mutant::DamagedCopyNamesNothing) => {}
+                Err(Bad::Crc(uuid)) => damaged.push(uuid),
                 Err(Bad::Version(other)) => version = Some(other),
             }
             has_magic = true;
@@ -224,8 +226,9 @@ impl Copies {
                 true => *copy == one,
                 false => copy.uuid == one.uuid,
             };
-            let count = copies.iter().flatten().filter(is_like).count();
-            count > 1 || mutants::on(Mutant::OneCopyNamesDrive)
+            let whole = copies.iter().flatten().filter(is_like).count();
+            let named = damaged.iter().filter(|&&uuid| uuid == one.uuid).count();
+            whole + named > 1 || mutants::on(Mutant::OneCopyNamesDrive)
         };
         let present = copies.iter().flatten().filter(|one| is_of_two(one));
         let Some(&now) = present.max_by_key(|one| one.generation) else {
@@ -308,6 +311,24 @@ mod tests {
     fn generations(media: &MemMedia) -> [u64; COPIES as usize] {
         let read = |copy| Superblock::read(media, copy).map_or(0, |found| found.generation);
         std::array::from_fn(|copy| read(copy as u64))
+    }
+
+    #[test]
+    fn a_damaged_copy_counts_for_the_identity_that_it_names() {
+        for is_another in [false, true] {
+            let mut media = MemMedia::new(COPIES * PAGE as u64);
+            Copies::create(&mut media, first()).unwrap();
+            // Three copies are damaged behind the identity, or are another drive's.
+            for copy in 1..COPIES {
+                let mut bytes = Superblock { uuid: [8; 16], ..first() }.encode();
+                if !is_another {
+                    bytes = first().encode();
+                }
+                bytes[600] ^= 1;
+                media.write_at(Zones::superblock(copy), &bytes).unwrap();
+            }
+            assert_eq!(Copies::read(&media).is_err(), is_another);
+        }
     }
 
     #[test]
