@@ -10,12 +10,14 @@ pub(super) struct Images<'a> {
     state: State,
     /// Operations done.
     done: usize,
+    /// Operations done when the last sync succeeded.
+    synced: usize,
 }
 
 impl<'a> Images<'a> {
     /// Those of a medium that was `base` before `ops`.
     pub(super) fn new(base: &State, ops: &'a [Op]) -> Self {
-        Self { ops, state: base.clone(), done: 0 }
+        Self { ops, state: base.clone(), done: 0, synced: 0 }
     }
 
     /// Operations done.
@@ -23,11 +25,19 @@ impl<'a> Images<'a> {
         self.done
     }
 
+    /// Operations done when the last sync succeeded: a loss of power leaves nothing older than that.
+    pub(super) fn synced(&self) -> usize {
+        self.synced
+    }
+
     /// Does the next operation. Returns `false` if there is none.
     pub(super) fn step(&mut self) -> bool {
         let Some(op) = self.ops.get(self.done) else { return false };
         self.done += 1;
         self.state.step(op);
+        if *op == Op::Sync {
+            self.synced = self.done;
+        }
         true
     }
 

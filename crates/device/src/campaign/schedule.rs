@@ -167,7 +167,7 @@ impl<'a> Schedule<'a> {
                 if before == (false, drive.drive().stat().checkpoints)
                     && !drive.drive().is_checkpointing()
                 {
-                    work.fallbacks.push((begin, media.len_of_history()));
+                    work.note_fallback(begin, media.len_of_history());
                 }
             }
         }
@@ -423,6 +423,14 @@ impl Work {
         let durabilities = vec![(0, 0, durability)];
         let failed = media.failed_syncs();
         Self { base, ops, oracle, durabilities, fallbacks: Vec::new(), ended_at: None, failed }
+    }
+
+    /// Notes that no checkpoint was begun or under way between these operations.
+    fn note_fallback(&mut self, begin: usize, end: usize) {
+        match self.fallbacks.last_mut() {
+            Some(before) if before.1 == begin => before.1 = end,
+            _ => self.fallbacks.push((begin, end)),
+        }
     }
 
     /// Returns `true` if the drive survived a loss of power at all times.

@@ -30,6 +30,8 @@ struct Image {
     is_power: bool,
     /// The name of the draw.
     kind: &'static str,
+    /// The medium is as it was behind so many operations, or later.
+    since: usize,
 }
 
 impl Schedule<'_> {
@@ -50,7 +52,8 @@ impl Schedule<'_> {
                 let image = match draw {
                     0 => {
                         let state = images.state().clone();
-                        Image { state, is_power: false, kind: "the end of the process" }
+                        let (kind, since) = ("the end of the process", position);
+                        Image { state, is_power: false, kind, since }
                     }
                     _ => Image::draw(&images, rng),
                 };
@@ -103,7 +106,8 @@ impl Schedule<'_> {
         let is_damaged = promise == Promise::Kept && damage == 0;
         let mut falls_back = false;
         if is_damaged {
-            let is_within = |&(begin, end): &(usize, usize)| begin <= position && position <= end;
+            let is_within =
+                |&(begin, end): &(usize, usize)| begin <= image.since && position <= end;
             falls_back =
                 self.damage(&mut state.visible, rng)? && work.fallbacks.iter().any(is_within);
         }
@@ -357,6 +361,7 @@ impl Image {
     fn draw(images: &Images<'_>, rng: &mut Stream) -> Self {
         let (kind, durable) = images.draw(rng);
         let has_lied = images.state().has_lied;
-        Self { state: State { durable, has_lied, ..State::default() }, is_power: true, kind }
+        let state = State { durable, has_lied, ..State::default() };
+        Self { state, is_power: true, kind, since: images.synced() }
     }
 }
