@@ -322,6 +322,7 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
             op: Op::Write,
             urgent: false,
             stream: NO_STREAM,
+            goes_on: false,
         });
         let mut drive = recorded(&settings, layer, requests.collect());
         drive.run(Until::END).unwrap();

@@ -90,6 +90,7 @@ impl RequestStream for Random {
                 op: Op::Write,
                 urgent: false,
                 stream: NO_STREAM,
+                goes_on: false,
             });
         }
         Ok(())

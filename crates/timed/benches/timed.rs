@@ -86,6 +86,7 @@ impl RequestStream for Uniform {
                 op,
                 urgent: false,
                 stream: NO_STREAM,
+                goes_on: false,
             });
         }
         Ok(())

@@ -210,7 +210,15 @@ impl Live {
 
     fn push(&mut self, op: Op, offset: u64, bytes: u32, arrival_ns: u64) {
         let (urgent, stream) = (false, NO_STREAM);
-        self.requests.push(TimedRequest { arrival_ns, offset, bytes, op, urgent, stream });
+        self.requests.push(TimedRequest {
+            arrival_ns,
+            offset,
+            bytes,
+            op,
+            urgent,
+            stream,
+            goes_on: false,
+        });
     }
 
     /// Simulates until `until_ns`, and adds the requests that were completed to `done`.

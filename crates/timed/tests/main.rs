@@ -11,6 +11,7 @@ mod timed_live;
 mod timed_options;
 mod timed_pacing;
 mod timed_preemption;
+mod timed_requests;
 mod timed_slc;
 mod timed_streams;
 mod timed_versions;

@@ -164,6 +164,7 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
                 op,
                 urgent: draw.from(0, 30) == 0,
                 stream: NO_STREAM,
+                goes_on: false,
             }
         })
         .collect()

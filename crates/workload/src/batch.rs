@@ -84,10 +84,15 @@ pub struct Batch {
     /// The stream of each command, [`NO_STREAM`] if it has none, or empty if no command has one. It
     /// names the origin of the command; a drive places writes by it.
     pub streams: Vec<StreamId>,
+    /// The commands that belong to the same request of the host as the command before them, in order. The
+    /// first command of a batch may be one. Filled only where `wants_joints` says so.
+    pub joints: Vec<u32>,
+    /// `true` if whoever fills the batch is to say where requests end. Emptying the batch keeps it.
+    pub wants_joints: bool,
 }
 
 impl Value for Batch {
-    value!(pages, ops, hints, short, flushes, streams);
+    value!(pages, ops, hints, short, flushes, streams, joints, wants_joints);
 }
 
 impl Batch {
@@ -103,6 +108,7 @@ impl Batch {
         self.short.clear();
         self.flushes.clear();
         self.streams.clear();
+        self.joints.clear();
     }
 
     /// Returns the operation of command number `command`.

@@ -1,10 +1,9 @@
 //! A host that flushes: it puts a flush command behind every N-th page write of any workload, of page
 //! commands or of requests with times.
 //!
-//! Page writes are counted over the whole run, whole ones and short ones. Among page commands a flush
-//! comes behind the N-th, 2N-th, ... page write exactly, also inside a request of several pages. A
-//! request with a time stays whole. Its flush comes behind the request that has the N-th page write, and
-//! once if the request has several such writes.
+//! Page writes are counted over the whole run, whole ones and short ones. A flush comes behind the request
+//! that has the N-th, 2N-th, ... page write, and once if the request has several of these: no host flushes
+//! in the middle of a request.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::state;
@@ -17,9 +16,9 @@ use crate::{Batch, Op, Workload, WorkloadError};
 pub struct Flushing {
     inner: Box<dyn Workload>,
     every: u64,
-    /// The number of page writes since the last flush.
+    /// The number of page writes since the last one behind whose request a flush comes.
     writes: u64,
-    /// `true` if a flush is due before the next command.
+    /// `true` if a flush is due before the next request.
     due: bool,
 }
 
@@ -51,6 +50,7 @@ impl State for Flushing {
 
 impl Workload for Flushing {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        batch.wants_joints = true;
         self.inner.fill(batch, limit)?;
         if limit == 0 {
             return Ok(());
@@ -77,6 +77,7 @@ impl Workload for Flushing {
                 }
             }
         }
+        behind_requests(&mut flushes, &batch.joints);
         if commands > 0 && flushes.last() == Some(&commands) {
             flushes.pop();
             self.due = true;
@@ -89,6 +90,24 @@ impl Workload for Flushing {
     }
 }
 
+/// Moves flushes that stand inside a request behind it. Each is there once.
+fn behind_requests(flushes: &mut Vec<u32>, joints: &[u32]) {
+    if joints.is_empty() {
+        return;
+    }
+    let (mut next, mut end) = (0, 0);
+    for flush in &mut *flushes {
+        // The request that it stands in may have one already.
+        *flush = end.max(*flush);
+        next += joints[next..].partition_point(|joint| joint < flush);
+        while joints.get(next) == Some(flush) {
+            (*flush, next) = (*flush + 1, next + 1);
+        }
+        end = *flush;
+    }
+    flushes.dedup();
+}
+
 /// Requests with a flush behind every `every`-th page write, at the time of the request before it.
 pub struct FlushingRequests {
     inner: Box<dyn RequestStream>,
@@ -96,6 +115,8 @@ pub struct FlushingRequests {
     page_size: u64,
     /// The number of page writes since the last one with a flush behind it.
     writes: u64,
+    /// `true` if a flush is due behind the request whose pieces are being handed out.
+    is_due: bool,
     /// The time of a flush that comes before the next request, if one does.
     due_ns: Option<u64>,
     /// The drawn requests. Those before `next` are handed out.
@@ -109,7 +130,8 @@ impl FlushingRequests {
     pub fn new(inner: Box<dyn RequestStream>, every: u64, page_size: u32) -> Self {
         assert!(every > 0 && page_size > 0, "a flush behind every 0 writes");
         let (writes, page_size) = (0, page_size.into());
-        Self { inner, every, page_size, writes, due_ns: None, drawn: Vec::new(), next: 0 }
+        let (due_ns, drawn) = (None, Vec::new());
+        Self { inner, every, page_size, writes, is_due: false, due_ns, drawn, next: 0 }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -123,7 +145,7 @@ impl FlushingRequests {
 impl State for FlushingRequests {
     state! {
         named: "flushing";
-        values: writes, due_ns, drawn, next;
+        values: writes, is_due, due_ns, drawn, next;
         states: inner;
         fixed: every, page_size;
         then: check;
@@ -143,6 +165,7 @@ impl RequestStream for FlushingRequests {
                     op,
                     urgent: false,
                     stream: NO_STREAM,
+                    goes_on: false,
                 });
                 continue;
             }
@@ -159,10 +182,12 @@ impl RequestStream for FlushingRequests {
             if request.op == Op::Write && request.bytes > 0 {
                 let last = (request.end() - 1) / self.page_size;
                 self.writes += last - request.offset / self.page_size + 1;
-                if self.writes >= self.every {
-                    self.writes %= self.every;
-                    self.due_ns = Some(request.arrival_ns);
-                }
+                self.is_due |= self.writes >= self.every;
+                self.writes %= self.every;
+            }
+            if self.is_due && !request.goes_on {
+                self.is_due = false;
+                self.due_ns = Some(request.arrival_ns);
             }
         }
         Ok(())

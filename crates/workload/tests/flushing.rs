@@ -112,12 +112,43 @@ fn timed_flushes_come_behind_the_request_that_has_the_write() {
                     op,
                     urgent: false,
                     stream: NO_STREAM,
+                    goes_on: false,
                 });
             }
         }
         for limit in [1, 3, 4096] {
             let found = draw(Box::new(FlushingRequests::new(stream(), every, 4096)), limit, 2500);
             assert!(found[..] == expected[..2500], "every {every}, limit {limit}");
+        }
+    }
+}
+
+/// Requests of several pages: one page write in five is followed by a flush, behind its request.
+#[test]
+fn no_flush_comes_inside_a_request() {
+    let (size, page) = (3 * 4096, 4096);
+    for text in ["uniform", "uniform:read=0.3"] {
+        let sized = || spec(text).open_sized(90, page, size, 1).unwrap();
+        let mut plain = sized();
+        let mut batch = Batch::default();
+        plain.fill(&mut batch, 3000).unwrap();
+        // By the book: a page write at a time, a request of three pages at a time.
+        let (mut writes, mut expected, mut is_due) = (0, Vec::new(), false);
+        for command in 0..batch.pages.len() {
+            if batch.op(command) == Op::Write {
+                writes += 1;
+                is_due |= writes % 5 == 0;
+            }
+            if command % 3 == 2 && std::mem::take(&mut is_due) {
+                expected.push((writes, command + 1));
+            }
+        }
+        expected.retain(|place| place.1 < 2900);
+        assert!(expected.len() > 300);
+        for limits in [&[3000][..], &[1], &[2, 5, 1, 64], &[4096]] {
+            let mut found = places(Flushing::new(sized(), 5), limits, 2999);
+            found.retain(|place| place.1 < 2900);
+            assert!(found == expected, "{text} {limits:?}");
         }
     }
 }

@@ -181,6 +181,7 @@ fn timed_requests_are_the_same_bytes_as_the_commands() {
                     op,
                     urgent: false,
                     stream: NO_STREAM,
+                    goes_on: false,
                 })
                 .collect();
             for limit in [1, 3, 700] {

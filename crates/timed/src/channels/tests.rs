@@ -183,6 +183,7 @@ impl Case {
                 op,
                 urgent,
                 stream: NO_STREAM,
+                goes_on: false,
             }
         };
         Box::new(Listed { requests: (0..self.count).map(draw).collect(), taken: 0 })

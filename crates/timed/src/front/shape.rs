@@ -70,6 +70,7 @@ impl Shape {
             op,
             urgent: false,
             stream: NO_STREAM,
+            goes_on: false,
         }
     }
 

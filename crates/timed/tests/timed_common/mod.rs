@@ -123,7 +123,15 @@ impl RequestStream for Listed {
 /// Returns a request on one whole page.
 pub fn request(arrival_ns: u64, op: Op, page: u32) -> TimedRequest {
     let offset = u64::from(page) * u64::from(PAGE);
-    TimedRequest { arrival_ns, offset, bytes: PAGE, op, urgent: false, stream: NO_STREAM }
+    TimedRequest {
+        arrival_ns,
+        offset,
+        bytes: PAGE,
+        op,
+        urgent: false,
+        stream: NO_STREAM,
+        goes_on: false,
+    }
 }
 
 /// An observer that keeps all that it is told.

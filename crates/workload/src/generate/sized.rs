@@ -179,6 +179,10 @@ impl Several {
     /// Hands out pages of the unfinished request, as many as `batch` has room for.
     fn go_on(&mut self, batch: &mut Batch, len: usize) {
         let pages = self.left.min((len - batch.pages.len()) as u32);
+        if batch.wants_joints {
+            let (first, is_begun) = (batch.pages.len() as u32, self.left < self.size);
+            batch.joints.extend(first + u32::from(!is_begun)..first + pages);
+        }
         batch.pages.extend(self.next..self.next + pages);
         batch.ops.resize(batch.pages.len(), self.op);
         batch.streams.resize(batch.pages.len(), self.stream);

@@ -221,6 +221,7 @@ impl DiskSimRequests {
             op,
             urgent: self.urgent > 0.0 && self.kinds.unit() < self.urgent,
             stream: NO_STREAM,
+            goes_on: false,
         }
     }
 }

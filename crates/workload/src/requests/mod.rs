@@ -37,6 +37,8 @@ pub struct TimedRequest {
     pub urgent: bool,
     /// The stream of the request, or [`NO_STREAM`](flashgc_base::stream::NO_STREAM).
     pub stream: StreamId,
+    /// `true` if this is a piece of a request of the host, and the next one is another piece of it.
+    pub goes_on: bool,
 }
 
 impl TimedRequest {
@@ -47,7 +49,7 @@ impl TimedRequest {
 }
 
 impl Value for TimedRequest {
-    value!(arrival_ns, offset, bytes, op, urgent, stream);
+    value!(arrival_ns, offset, bytes, op, urgent, stream, goes_on);
 }
 
 /// A stream of requests in the order of their arrival.

@@ -65,6 +65,7 @@ impl RequestStream for PageRequests {
                 op: self.commands.op(index),
                 urgent: false,
                 stream: self.commands.stream(index),
+                goes_on: false,
             });
         }
         Ok(())

@@ -279,6 +279,7 @@ fn place(
             op: Op::Flush,
             urgent: false,
             stream: NO_STREAM,
+            goes_on: false,
         });
         return;
     }
@@ -298,6 +299,7 @@ fn place(
             (byte.rem_euclid(i128::from(paging.page_size)) as u64, request.size)
         }
     };
+    let begin = out.len();
     for (first, pages) in runs {
         let mut offset = u64::from(first) * paging.page_size + before;
         let mut left = size.min(pages * paging.page_size - before);
@@ -311,10 +313,14 @@ fn place(
                 op: request.op,
                 urgent: false,
                 stream: request.stream,
+                goes_on: true,
             });
             offset += bytes;
             left -= bytes;
         }
+    }
+    if let Some(last) = out[begin..].last_mut() {
+        last.goes_on = false;
     }
 }
 

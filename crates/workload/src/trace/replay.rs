@@ -37,10 +37,13 @@ pub(crate) struct Commands {
     short: Vec<(u32, u32)>,
     flushes: Vec<u32>,
     streams: Vec<StreamId>,
+    /// A bit for each command, from the lowest on: it belongs to the request of the command before it. Bits
+    /// behind the last word are 0.
+    joints: Vec<u64>,
 }
 
 impl Value for Commands {
-    value!(pages, ops, hints, short, flushes, streams);
+    value!(pages, ops, hints, short, flushes, streams, joints);
 }
 
 impl Commands {
@@ -64,6 +67,28 @@ impl Commands {
         for piece in pieces.into_iter().filter(|&(_, bytes)| bytes > 0) {
             push(&mut self.short, piece);
         }
+    }
+
+    /// Notes that the commands from number `first` on belong to one request.
+    #[inline]
+    pub fn join(&mut self, first: usize) {
+        for command in first + 1..self.pages.len() {
+            let word = command / 64;
+            if word >= self.joints.len() {
+                self.joints.resize(word + 1, 0);
+            }
+            self.joints[word] |= 1 << (command % 64);
+        }
+    }
+
+    /// Returns the commands from number `at` on and before `end` that belong to the request of the one before.
+    fn joints_within(&self, at: usize, end: usize) -> impl Iterator<Item = u32> {
+        let words =
+            self.joints.iter().enumerate().skip(at / 64).take_while(move |it| it.0 * 64 < end);
+        let bits = words.flat_map(|(number, &word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| number * 64 + bit)
+        });
+        bits.filter(move |command| (at..end).contains(command)).map(|command| command as u32)
     }
 
     /// Notes a flush before the next command.
@@ -103,6 +128,7 @@ impl Commands {
 
     pub fn memory_bytes(&self) -> u64 {
         let words = self.pages.len() + 2 * self.short.len() + self.flushes.len();
+        let words = words + 2 * self.joints.len();
         (4 * words + size_of::<Hint>() * self.hints.len() + self.ops.len() + self.streams.len())
             as u64
     }
@@ -113,6 +139,7 @@ impl Commands {
         self.hints.shrink_to_fit();
         self.short.shrink_to_fit();
         self.flushes.shrink_to_fit();
+        self.joints.shrink_to_fit();
         self.streams.shrink_to_fit();
     }
 
@@ -133,6 +160,7 @@ impl Commands {
         self.ops.clear();
         self.short.clear();
         self.streams.clear();
+        self.joints.clear();
     }
 }
 
@@ -154,6 +182,9 @@ fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     batch.short.extend(short.iter().map(|&(command, bytes)| (command - from, bytes)));
     let flushes = within(&commands.flushes, |&before| before, *at, end);
     batch.flushes.extend(flushes.iter().map(|&before| before - from));
+    if batch.wants_joints {
+        batch.joints.extend(commands.joints_within(*at, end).map(|command| command - from));
+    }
     batch.pages.extend_from_slice(&commands.pages[*at..end]);
     if let Some(ops) = commands.ops.get(*at..end) {
         let other = ops.iter().fold(false, |other, &op| other | (op != Op::Write));
@@ -192,6 +223,7 @@ impl Expander {
         let (range, first) = (self.paging.pages(request), out.len());
         let known = self.map.known(range, |page| out.push(request.op, page, request.stream));
         out.shorten(first, self.paging.missing(request));
+        out.join(first);
         if known < range.count && matches!(request.op, Op::Read | Op::Write) {
             return Err(
                 "the trace has changed since it was first read, expected the same requests",
@@ -463,6 +495,7 @@ fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     batch.hints.retain(|hint| kept(&hint.page));
     batch.hints.iter_mut().for_each(|hint| new(&mut hint.before));
     batch.flushes.iter_mut().for_each(new);
+    batch.joints = joints_kept(batch, kept);
     batch.short.retain(|&(command, _)| kept(&batch.pages[command as usize]));
     batch.short.iter_mut().for_each(|(command, _)| new(command));
     if !batch.ops.is_empty() {
@@ -474,6 +507,24 @@ fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
         batch.streams.retain(|_| pages.next().is_some_and(kept));
     }
     batch.pages.retain(kept);
+}
+
+/// Returns the joints by the new numbers of the commands that are `kept`: a command stays one if an earlier
+/// command of its request is kept, or was before this batch.
+fn joints_kept(batch: &Batch, kept: impl Fn(&u32) -> bool) -> Vec<u32> {
+    let (mut joints, mut next, mut has_earlier) = (Vec::new(), 0, true);
+    let mut old = batch.joints.iter().peekable();
+    for (number, page) in (0..).zip(&batch.pages) {
+        let is_joint = old.next_if_eq(&&number).is_some();
+        has_earlier &= is_joint;
+        if kept(page) {
+            if is_joint && has_earlier {
+                joints.push(next);
+            }
+            (next, has_earlier) = (next + 1, true);
+        }
+    }
+    joints
 }
 
 impl Workload for Replayer {

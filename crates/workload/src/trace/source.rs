@@ -128,6 +128,7 @@ impl TraceSource {
                         }
                     })?;
                     kept.shorten(first, options.paging.missing(request));
+                    kept.join(first);
                     Ok(())
                 }),
                 None => builder.add(&block, |_, _| {}),
