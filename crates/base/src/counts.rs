@@ -13,14 +13,10 @@ macro_rules! counts {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, $crate::snapshot::Value)]
         pub struct $name {
             $($($(#[$now_doc])* pub $now: u64,)+)?
             $($(#[$field_doc])* pub $field: u64,)+
-        }
-
-        impl $crate::snapshot::Value for $name {
-            $crate::value! { $($($now,)+)? $($field),+ }
         }
 
         impl $name {

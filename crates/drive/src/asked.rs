@@ -3,10 +3,9 @@
 use std::fmt;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 /// Counts of the host's commands so far, beside the pages that it wrote.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Value)]
 pub struct Asked {
     /// The number of pages read.
     pub reads: u64,
@@ -16,10 +15,6 @@ pub struct Asked {
     pub missing_bytes: u64,
     /// The bytes that the host wrote and overwrote while they waited in the drive's write cache.
     pub merged_bytes: u64,
-}
-
-impl Value for Asked {
-    value!(reads, short_writes, missing_bytes, merged_bytes);
 }
 
 /// Writes the reads alone if all writes are of whole pages: results digest the text.

@@ -1,11 +1,10 @@
 //! Counts of swap traffic.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use flashgc_ftl::Duplicates;
 
 /// The traffic between memory and flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Swapping {
     /// The number of pages touched by the host.
     pub references: u64,
@@ -23,19 +22,6 @@ pub struct Swapping {
     pub clean_evictions: u64,
     /// The actions of collections on pages in the cache.
     pub duplicates: Duplicates,
-}
-
-impl Value for Swapping {
-    value!(
-        references,
-        writes,
-        hits,
-        swap_ins,
-        first_touches,
-        swap_outs,
-        clean_evictions,
-        duplicates
-    );
 }
 
 impl Swapping {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use flashgc_drive::asked::Asked;
 use flashgc_drive::stats::Interval;
 use flashgc_drive::swapping::Swapping;
@@ -14,6 +13,7 @@ use flashgc_host::HostCounts;
 use crate::worn::{Erases, Worn};
 
 /// The remains of a run when its drive is gone.
+#[derive(Value)]
 pub(crate) struct Finished {
     /// The passes of a trace that was replayed until it had settled; otherwise 0.
     pub(crate) passes: u64,
@@ -60,37 +60,6 @@ pub(crate) struct Finished {
     pub(crate) elapsed: Duration,
 }
 
-impl Value for Finished {
-    value!(
-        passes,
-        counters,
-        asked,
-        packing,
-        levelled,
-        zombies,
-        streams,
-        host,
-        merges,
-        map_traffic,
-        swapping,
-        map_bytes,
-        programs,
-        decisions,
-        erases,
-        tally,
-        life,
-        failures,
-        wearing,
-        settling,
-        measured,
-        elapsed
-    );
-}
-
-impl Value for Life {
-    value!(reserve, first_failure, system_failure);
-}
-
 impl Finished {
     /// Returns `true` if the drive failed.
     pub(crate) fn has_ended(&self) -> bool {
@@ -99,7 +68,7 @@ impl Finished {
 }
 
 /// The moments of one drive's life, each with the counts of the host's commands up to it.
-#[derive(Debug)]
+#[derive(Debug, Value)]
 pub(crate) struct Life {
     /// The number of blocks that may be bad.
     pub(crate) reserve: u32,

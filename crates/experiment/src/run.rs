@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
@@ -102,11 +101,17 @@ pub(crate) trait Lengthened: State + Send + Sized {
 }
 
 /// A run under way.
+#[derive(State)]
+#[snapshot(named = "run")]
 pub(crate) struct Run {
+    #[snapshot(state)]
     drive: Box<dyn Drive>,
+    #[snapshot(skip)]
     unit: Unit,
     /// The bytes of a page.
+    #[snapshot(skip)]
     page_bytes: u32,
+    #[snapshot(skip)]
     warmup: Extent,
     settling: Vec<Interval>,
     /// The intervals measured so far.
@@ -114,6 +119,8 @@ pub(crate) struct Run {
     last: Written,
     /// The wear of the blocks after each interval, if blocks wear out.
     wearing: Vec<Worn>,
+    /// The counts of the host, which are saved with the workload.
+    #[snapshot(skip)]
     host: Option<HostWatch>,
     /// The counts at the beginning of the measured part.
     at_start: Option<Counted>,
@@ -129,20 +136,10 @@ pub(crate) struct Run {
     pieces: u64,
     /// The position at which that part began; `None` between two parts.
     origin: Option<u64>,
-    elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// The time since which `elapsed` is yet to be counted.
+    #[snapshot(skip)]
     since: Instant,
-}
-
-/// The counts of the host are saved with the workload.
-impl State for Run {
-    state! {
-        named: "run";
-        values: settling, measured, last, wearing, at_start, after_each, rounds, under_way,
-            pieces, origin, elapsed;
-        states: drive;
-        fixed: unit, page_bytes, warmup, host, since;
-    }
 }
 
 /// The end of an interval.
@@ -156,6 +153,7 @@ enum End {
 }
 
 /// The counts of a drive since it was made, and of the host before it.
+#[derive(Value)]
 struct Counted {
     counters: Counters,
     asked: Asked,
@@ -174,21 +172,6 @@ macro_rules! since {
     ($now:expr, $then:expr) => {
         $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
     };
-}
-
-impl Value for Counted {
-    value!(
-        counters,
-        asked,
-        packing,
-        levelled,
-        zombies,
-        streams,
-        host,
-        merges,
-        map_traffic,
-        swapping
-    );
 }
 
 impl Counted {

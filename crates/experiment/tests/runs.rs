@@ -267,20 +267,14 @@ fn bad_configurations_are_refused_with_a_hint() {
 /// nor on the layer: a map on flash learns of reads, others do not.
 #[test]
 fn every_read_is_counted_once() {
-    use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+    use flashgc_base::snapshot::State;
     use flashgc_ftl::Mapping;
     use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
     /// A workload that reads, writes, reads, TRIMs and reads, and then ends.
+    #[derive(State)]
+    #[snapshot(refused = "five commands are not saved")]
     struct Five(usize);
-    impl State for Five {
-        fn save(&self, to: &mut Writer<'_>) {
-            to.refuse(Fault::new("five commands are not saved"));
-        }
-        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-            Err(Fault::new("five commands are not saved"))
-        }
-    }
     impl Workload for Five {
         fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
             batch.clear();

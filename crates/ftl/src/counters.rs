@@ -1,8 +1,8 @@
 //! The counters of layers.
 
+use flashgc_base::counts;
 use flashgc_base::snapshot::Value;
 use flashgc_base::stream::MOST_STREAMS;
-use flashgc_base::{counts, value};
 
 counts! {
     /// Everything that has been counted since the layer was made.
@@ -100,17 +100,13 @@ counts! {
 }
 
 /// The counts of all streams since the layer was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Value)]
 pub struct StreamTotals {
     /// The counts of each stream. The last entry counts writes without a stream, and first
     /// contents.
     pub streams: Vec<StreamCounts>,
     /// Blocks collected with valid pages in them: their data were moved.
     pub moved_blocks: u64,
-}
-
-impl Value for StreamTotals {
-    value!(streams, moved_blocks);
 }
 
 impl Default for StreamTotals {

@@ -11,7 +11,6 @@ use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
-use flashgc_base::value;
 
 /// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,7 +347,7 @@ impl ClassTable {
 }
 
 /// Counts of the actions of collections on pages in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Duplicates {
     /// Pages left out that were clean and became dirty.
     pub made_dirty: u64,
@@ -356,10 +355,6 @@ pub struct Duplicates {
     pub left_dirty: u64,
     /// Pages written from memory, which became clean.
     pub flushed: u64,
-}
-
-impl Value for Duplicates {
-    value!(made_dirty, left_dirty, flushed);
 }
 
 impl Duplicates {

@@ -7,15 +7,18 @@
 //! once if the request has several such writes.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use flashgc_base::stream::NO_STREAM;
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
 
 /// A workload of page commands with a flush behind every `every`-th page write, besides its own flushes.
+#[derive(State)]
+#[snapshot(named = "flushing", then = check)]
 pub struct Flushing {
+    #[snapshot(state)]
     inner: Box<dyn Workload>,
+    #[snapshot(skip)]
     every: u64,
     /// The number of page writes since the last flush.
     writes: u64,
@@ -37,16 +40,6 @@ impl Flushing {
 
 fn check_writes(writes: u64, every: u64) -> Result<(), Fault> {
     if writes < every { Ok(()) } else { Err(Fault::new("a flush is overdue")) }
-}
-
-impl State for Flushing {
-    state! {
-        named: "flushing";
-        values: writes, due;
-        states: inner;
-        fixed: every;
-        then: check;
-    }
 }
 
 impl Workload for Flushing {
@@ -90,9 +83,14 @@ impl Workload for Flushing {
 }
 
 /// Requests with a flush behind every `every`-th page write, at the time of the request before it.
+#[derive(State)]
+#[snapshot(named = "flushing", then = check)]
 pub struct FlushingRequests {
+    #[snapshot(state)]
     inner: Box<dyn RequestStream>,
+    #[snapshot(skip)]
     every: u64,
+    #[snapshot(skip)]
     page_size: u64,
     /// The number of page writes since the last one with a flush behind it.
     writes: u64,
@@ -117,16 +115,6 @@ impl FlushingRequests {
             return Err(Fault::new("more requests are used than there are"));
         }
         check_writes(self.writes, self.every)
-    }
-}
-
-impl State for FlushingRequests {
-    state! {
-        named: "flushing";
-        values: writes, due_ns, drawn, next;
-        states: inner;
-        fixed: every, page_size;
-        then: check;
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
@@ -39,6 +38,7 @@ const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 
 /// The remains of a timed run when its drive is gone.
+#[derive(Value)]
 pub(crate) struct TimedRun {
     /// The counts that every drive has.
     pub finished: Finished,
@@ -63,6 +63,7 @@ pub(crate) struct TimedRun {
 }
 
 /// The time and the counts of a drive at one moment; differences of moments are measured.
+#[derive(Value)]
 struct Moment {
     now: u64,
     counters: Counters,
@@ -71,28 +72,9 @@ struct Moment {
     levelled: Option<Levelled>,
     zombies: Option<ZombieCounts>,
     streams: Option<StreamTotals>,
-    map_traffic: Option<MapTraffic>,
     host: Option<HostCounts>,
+    map_traffic: Option<MapTraffic>,
     totals: Totals,
-}
-
-impl Value for Moment {
-    value!(now, counters, asked, packing, levelled, zombies, streams, host, map_traffic, totals);
-}
-
-impl Value for TimedRun {
-    value!(
-        finished,
-        meter,
-        collecting,
-        slc,
-        utilisation,
-        ns,
-        completed,
-        request_ns,
-        overload,
-        note
-    );
 }
 
 impl Moment {
@@ -122,8 +104,12 @@ impl Moment {
 }
 
 /// A timed run under way.
+#[derive(State)]
+#[snapshot(named = "timed run")]
 pub(crate) struct ClockedRun {
+    #[snapshot(state)]
     drive: Simulated,
+    #[snapshot(state)]
     precondition: Option<Precondition>,
     /// `true` if the writes before the clock are made.
     is_prepared: bool,
@@ -133,8 +119,10 @@ pub(crate) struct ClockedRun {
     wearing: Vec<Worn>,
     last: Written,
     /// The bytes of a mapping unit.
+    #[snapshot(skip)]
     unit: u32,
     /// The number of the run.
+    #[snapshot(skip)]
     index: u32,
     stop: Stop,
     completed: u64,
@@ -144,30 +132,19 @@ pub(crate) struct ClockedRun {
     under_way: bool,
     /// The pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
-    elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// The time since which `elapsed` is yet to be counted.
+    #[snapshot(skip)]
     since: Instant,
 }
 
-impl State for ClockedRun {
-    state! {
-        named: "timed run";
-        values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
-            under_way, pieces, elapsed;
-        states: drive, precondition;
-        fixed: since, unit, index;
-    }
-}
-
 /// The writes that come before the requests: those of the same workload, with other random numbers.
+#[derive(State)]
 struct Precondition {
+    #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     left: u64,
     without_write: u64,
-}
-
-impl State for Precondition {
-    state! { values: left, without_write; states: stream; }
 }
 
 /// Is called between two steps of a run with its progress; `false` stops the run.

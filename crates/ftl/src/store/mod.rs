@@ -40,6 +40,7 @@ pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -55,20 +56,29 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 /// The page store with victim policy `P`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page store", then = check)]
 pub(crate) struct PageStore<P: VictimPolicy> {
+    #[snapshot(state)]
     pub(crate) tables: Tables,
+    #[snapshot(state)]
     pub(crate) planes: Box<[Plane<P>]>,
+    #[snapshot(state)]
     pub(crate) sorting: Sorting,
+    #[snapshot(skip)]
     pub(crate) buffer: PageBuffer,
-    /// The page buffer; `None` where a page is a flash page.
-    pub(crate) gathering: Option<Gathering>,
     /// The wear of the blocks; `None` where they bear any number of erases.
+    #[snapshot(state)]
     pub(crate) wear: Option<Wear>,
+    /// The page buffer; `None` where a page is a flash page.
+    #[snapshot(state)]
+    pub(crate) gathering: Option<Gathering>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
     /// Logical pages copied since they were last asked for; `None` while nobody asks.
     pub(crate) copied: Option<Vec<u32>>,
     /// Memory that all this takes.
+    #[snapshot(skip)]
     pub(crate) bytes: u64,
 }
 

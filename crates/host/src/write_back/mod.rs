@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
-use flashgc_base::{state, value};
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -279,7 +278,7 @@ impl std::fmt::Debug for HostSpec {
 }
 
 /// The counts of a host since it was opened, in pages unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct HostCounts {
     /// Pages that the application read.
     pub reads: u64,
@@ -298,10 +297,6 @@ pub struct HostCounts {
     pub known: u128,
     /// The number of requests, or nanoseconds, in these sums.
     pub moments: u128,
-}
-
-impl Value for HostCounts {
-    value!(reads, writes, drive_reads, drive_writes, hints, dirty, known, moments);
 }
 
 impl HostCounts {
@@ -376,10 +371,15 @@ impl HostWatch {
 ///
 /// Dirty pages stay in the cache at the end of a finite application, as they do when a host is watched
 /// for a while.
+#[derive(State)]
+#[snapshot(named = "host", then = check)]
 pub struct Host {
+    #[snapshot(state)]
     application: Box<dyn Workload>,
+    #[snapshot(state)]
     served: Served,
     /// The time from one request to the next.
+    #[snapshot(skip)]
     gap_ns: u64,
     batch: Batch,
     /// The number of commands of `batch` that are done.
@@ -387,19 +387,20 @@ pub struct Host {
     /// The number of requests in a row that made the drive read and write nothing.
     unseen: u64,
     /// `true` if an oracle looks ahead.
+    #[snapshot(skip)]
     foresees: bool,
+    #[snapshot(state)]
     shared: HostWatch,
 }
 
 /// A cache, its commands for the drive, and its counts.
+#[derive(State)]
 struct Served {
+    #[snapshot(state)]
     cache: Box<dyn Cache>,
+    #[snapshot(state)]
     outlet: Outlet,
     counts: HostCounts,
-}
-
-impl State for Served {
-    state! { values: counts; states: cache, outlet; }
 }
 
 /// Saves and restores the counts through the watch, wherever it is held.
@@ -411,16 +412,6 @@ impl State for HostWatch {
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         self.tell(Value::take(from)?);
         Ok(())
-    }
-}
-
-impl State for Host {
-    state! {
-        named: "host";
-        values: batch, done, unseen;
-        states: application, served, shared;
-        fixed: gap_ns, foresees;
-        then: check;
     }
 }
 

@@ -2,7 +2,6 @@
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::count;
-use flashgc_base::value;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +59,7 @@ pub struct Throughput {
 }
 
 /// Shares of the time in which something was in use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct Utilisation {
     /// The share of a bus, as the mean over the channels.
     pub bus: f64,
@@ -76,7 +75,7 @@ pub struct Utilisation {
 }
 
 /// The counts of collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct CollectionResult {
     /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
@@ -88,7 +87,7 @@ pub struct CollectionResult {
 }
 
 /// Requests that came faster than the drive could serve them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct Overload {
     /// The requests that arrived a second.
     pub offered_per_second: f64,
@@ -123,18 +122,6 @@ impl Overload {
             self.offered_per_second, self.sustainable_per_second,
         )
     }
-}
-
-impl Value for CollectionResult {
-    value!(counts, suspended_programs, suspended_erases);
-}
-
-impl Value for Utilisation {
-    value!(bus, die, collection, channels, dies);
-}
-
-impl Value for Overload {
-    value!(offered_per_second, sustainable_per_second, outstanding, is_cut_short);
 }
 
 impl CollectionResult {

@@ -1,12 +1,11 @@
 //! The counts of a timed drive.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use serde::{Deserialize, Serialize};
 
 /// The counts of collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct CollectionCounts {
     /// The victims picked.
     pub started: u64,
@@ -35,23 +34,6 @@ pub struct CollectionCounts {
     pub idle: u64,
 }
 
-impl Value for CollectionCounts {
-    value!(
-        started,
-        ended,
-        preempted,
-        preemptions,
-        merged_reads,
-        merged_writes,
-        pipelined_reads,
-        pipelined_writes,
-        entered_s2,
-        entered_s3,
-        starved,
-        idle
-    );
-}
-
 impl CollectionCounts {
     /// Returns the counts of both, joined one by one by `join`.
     pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
@@ -73,7 +55,7 @@ impl CollectionCounts {
 }
 
 /// The counts of an SLC region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct SlcCounts {
     /// The pages that the host wrote into the region.
     pub host_pages: u64,
@@ -87,10 +69,6 @@ pub struct SlcCounts {
     pub idle_folds: u64,
     /// The pages that the host read from the cells of the region.
     pub reads: u64,
-}
-
-impl Value for SlcCounts {
-    value!(host_pages, direct_pages, folded_pages, folds, idle_folds, reads);
 }
 
 impl SlcCounts {
@@ -108,7 +86,7 @@ impl SlcCounts {
 }
 
 /// The counts of a timed drive since it was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Value)]
 pub struct Totals {
     /// The number of requests that arrived.
     pub arrived: u64,
@@ -180,25 +158,4 @@ impl Totals {
         self.die_collecting_ns.extend(die_collecting_ns);
         self.request_ns += request_ns;
     }
-}
-
-impl Value for Totals {
-    value!(
-        arrived,
-        completed,
-        pages_read,
-        pages_written,
-        pages_modified,
-        cache_hits,
-        suspended_programs,
-        suspended_erases,
-        collections,
-        slc,
-        bus_busy_ns,
-        die_busy_ns,
-        die_collecting_ns,
-        request_ns,
-        last_arrival_ns,
-        at_last_arrival
-    );
 }
