@@ -1,7 +1,10 @@
-//! Derives of `flashgc_base::snapshot`: an object's state as bytes, from the declaration of its fields.
+//! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as bytes
+//! (`snapshot`) and the arithmetic of counts (`counts`).
 //!
 //! A field without a word is a value of the snapshot. So a new field is saved, is named as something
 //! else, or does not compile.
+
+mod counts;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Code;
@@ -37,6 +40,13 @@ pub fn state(input: TokenStream) -> TokenStream {
 pub fn value(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     value_of(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `Counts`, and `Listed` where every field is a `u64`: see there.
+#[proc_macro_derive(Counts, attributes(counts))]
+pub fn counts(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    counts::derived(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The words of a struct.

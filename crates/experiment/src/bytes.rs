@@ -1,5 +1,6 @@
 //! Write amplification in bytes: the bytes programmed for those that the host wrote, by cause.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_drive::asked::Asked;
 use flashgc_drive::stats::Interval;

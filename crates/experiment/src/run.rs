@@ -4,22 +4,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_drive::asked::Asked;
 use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::passes::Rule;
 use flashgc_drive::stats::{Interval, amplifications};
-use flashgc_drive::swapping::Swapping;
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts};
-use flashgc_host::{HostCounts, HostWatch};
+use flashgc_host::HostWatch;
 use flashgc_timed::WorstResult;
 use flashgc_workload::Batch;
 
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
+use crate::counted::Counted;
 use crate::finished::{Finished, Life};
 use crate::measured::cut;
 use crate::worn::{Erases, Worn, tally};
@@ -150,45 +149,6 @@ enum End {
     Life,
     /// The run was told to stop before.
     Cancelled,
-}
-
-/// The counts of a drive since it was made, and of the host before it.
-#[derive(Value)]
-struct Counted {
-    counters: Counters,
-    asked: Asked,
-    packing: Option<Packing>,
-    levelled: Option<Levelled>,
-    zombies: Option<ZombieCounts>,
-    streams: Option<StreamTotals>,
-    host: Option<HostCounts>,
-    merges: Option<Merges>,
-    map_traffic: Option<MapTraffic>,
-    swapping: Option<Swapping>,
-}
-
-/// Returns the counts between two moments, if there are any.
-macro_rules! since {
-    ($now:expr, $then:expr) => {
-        $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
-    };
-}
-
-impl Counted {
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            counters: self.counters.since(&earlier.counters),
-            asked: self.asked.since(&earlier.asked),
-            packing: since!(self.packing, earlier.packing),
-            levelled: since!(self.levelled, earlier.levelled),
-            zombies: since!(self.zombies, earlier.zombies),
-            streams: since!(self.streams, earlier.streams),
-            host: since!(self.host, earlier.host),
-            merges: since!(self.merges, earlier.merges),
-            map_traffic: since!(self.map_traffic, earlier.map_traffic),
-            swapping: since!(self.swapping, earlier.swapping),
-        }
-    }
 }
 
 impl Run {
@@ -443,19 +403,9 @@ impl Lengthened for Run {
             0 => self.at_start.as_ref().unwrap_or(&all),
             warmup => &self.after_each[warmup - 1],
         };
-        let counted = all.since(start);
         Finished {
             passes: resolved.plan.rule.map_or(0, |_| u64::from(self.rounds)),
-            counters: counted.counters,
-            asked: counted.asked,
-            packing: counted.packing,
-            levelled: counted.levelled,
-            zombies: counted.zombies,
-            streams: counted.streams,
-            host: counted.host,
-            merges: counted.merges,
-            map_traffic: counted.map_traffic,
-            swapping: counted.swapping,
+            counted: all.since(start),
             map_bytes: layer.map_bytes(),
             programs: now.programs(),
             decisions: layer.decisions(),

@@ -2,6 +2,7 @@
 //! what hints can and cannot do.
 
 use crate::hinting::Hinting;
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};

@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
 /// The version of the format; it is raised with every change of the written bytes.
-pub(super) const FORMAT: u32 = 9;
+pub(super) const FORMAT: u32 = 10;
 /// The bytes of a slot before its content.
 const SLOT: usize = 25;
 

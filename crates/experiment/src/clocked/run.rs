@@ -3,15 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
 use flashgc_drive::passes::Rule;
 use flashgc_drive::stats::Interval;
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Packing, StreamTotals, ZombieCounts};
-use flashgc_host::HostCounts;
 use flashgc_timed::{
     CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
 };
@@ -24,6 +22,7 @@ use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
+use crate::counted::Counted;
 use crate::finished::{Finished, Life};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
@@ -66,40 +65,28 @@ pub(crate) struct TimedRun {
 #[derive(Value)]
 struct Moment {
     now: u64,
-    counters: Counters,
-    asked: Asked,
-    packing: Option<Packing>,
-    levelled: Option<Levelled>,
-    zombies: Option<ZombieCounts>,
-    streams: Option<StreamTotals>,
-    host: Option<HostCounts>,
-    map_traffic: Option<MapTraffic>,
+    counted: Counted,
     totals: Totals,
 }
 
 impl Moment {
     fn of(drive: &mut Simulated) -> Self {
-        let mut moment = Self {
-            now: drive.now(),
+        let mut counted = Counted {
             counters: drive.counters(),
             asked: drive.asked(),
             packing: drive.packing(),
-            levelled: None,
-            zombies: None,
-            streams: None,
-            map_traffic: None,
-            host: None,
-            totals: drive.totals(),
+            ..Counted::default()
         };
+        let (now, totals) = (drive.now(), drive.totals());
         if let Some(drive) = drive.whole() {
-            moment.levelled = drive.layer().levelled();
-            moment.map_traffic = drive.map_traffic();
+            counted.levelled = drive.layer().levelled();
+            counted.map_traffic = drive.map_traffic();
             // A map on flash heeds no hints.
-            moment.zombies = drive.layer().zombies().filter(|_| moment.map_traffic.is_none());
-            moment.streams = drive.layer().stream_totals().cloned();
-            moment.host = drive.host_counts();
+            counted.zombies = drive.layer().zombies().filter(|_| counted.map_traffic.is_none());
+            counted.streams = drive.layer().stream_totals().cloned();
+            counted.host = drive.host_counts();
         }
-        moment
+        Self { now, counted, totals }
     }
 }
 
@@ -368,7 +355,7 @@ impl Lengthened for ClockedRun {
 
     fn has_erased(&self) -> bool {
         let erases = self.drive.erases();
-        self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
+        self.start.as_ref().is_some_and(|start| erases > start.counted.counters.erases)
     }
 
     /// Returns `true` if a block was erased: only erases wear blocks.
@@ -404,35 +391,19 @@ impl Lengthened for ClockedRun {
                 first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
                 system_failure: wear
                     .system_failure()
-                    .map(|(moment, cause)| ((moment, end.asked), cause)),
+                    .map(|(moment, cause)| ((moment, end.counted.asked), cause)),
             });
         }
         let finished = Finished {
             passes: 0,
-            counters: end.counters.since(&start.counters),
-            asked: end.asked.since(&start.asked),
-            packing: end.packing.zip(start.packing).map(|(end, start)| end.since(&start)),
-            programs: end.counters.programs(),
+            counted: end.counted.since(&start.counted),
+            programs: end.counted.counters.programs(),
             decisions: drive.decisions(),
             erases: Erases::of(&erases),
             tally: tally(&erases),
             life,
-            levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
-            zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
-            streams: end
-                .streams
-                .as_ref()
-                .zip(start.streams.as_ref())
-                .map(|(end, start)| end.since(start)),
             failures,
-            host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,
-            merges: None,
-            map_traffic: end
-                .map_traffic
-                .zip(start.map_traffic)
-                .map(|(end, start)| end.since(&start)),
-            swapping: None,
             map_bytes: drive.map_bytes(),
             settling: self.settling,
             measured: self.measured,
@@ -441,8 +412,7 @@ impl Lengthened for ClockedRun {
         TimedRun {
             finished,
             collecting: CollectionResult::between(&start.totals, &end.totals),
-            slc: (end.totals.slc.as_ref().zip(start.totals.slc.as_ref()))
-                .map(|(end, start)| end.joined(start, |end, start| end - start)),
+            slc: end.totals.slc.since(&start.totals.slc),
             utilisation: Utilisation::between(&start.totals, &end.totals, ns),
             ns,
             completed: end.totals.completed - start.totals.completed,

@@ -327,7 +327,7 @@ impl Hybrid {
             }
             Some(lbn) => self.complete(log, lbn, next, &table, memory),
             None => {
-                self.merges.fulls += 1;
+                self.merges.full += 1;
                 for offset in 0..next {
                     // Rebuilding a logical block leaves none of its pages here.
                     if self.is_live(log, offset) {
@@ -365,9 +365,9 @@ impl Hybrid {
     ) {
         let pages = self.pages_of(lbn);
         if next == pages {
-            self.merges.switches += 1;
+            self.merges.switch += 1;
         } else {
-            self.merges.partials += 1;
+            self.merges.partial += 1;
         }
         self.leave_log(log);
         self.roles[log as usize] = Role::Data(lbn);

@@ -39,6 +39,7 @@ pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
@@ -324,8 +325,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The counts of all planes.
     pub(crate) fn counters(&self) -> Counters {
-        let planes = self.planes.iter().map(|plane| plane.counters);
-        planes.reduce(|sum, counters| sum.plus(&counters)).unwrap_or_default()
+        Counters::sum(self.planes.iter().map(|plane| plane.counters)).unwrap_or_default()
     }
 
     /// A digest of every decision so far.
@@ -343,7 +343,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The cost of wear levelling; `None` without it.
     pub(crate) fn levelled(&self) -> Option<Levelled> {
         let planes = self.planes.iter().filter_map(|plane| plane.leveller.as_ref());
-        planes.map(|leveller| leveller.levelled).reduce(|sum, levelled| sum.plus(&levelled))
+        Levelled::sum(planes.map(|leveller| leveller.levelled))
     }
 
     /// Returns `true` if the drive's life is over: it is read-only, with all its data.

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
@@ -267,7 +268,7 @@ impl std::fmt::Debug for HintsSpec {
 }
 
 /// The counts of hints, in pages unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct HintCounts {
     /// Pages that became dirty, so that a hint was to be sent.
     pub due: u64,

@@ -14,6 +14,7 @@ mod pages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
 use flashgc_workload::units::Quantity;
@@ -278,7 +279,7 @@ impl std::fmt::Debug for HostSpec {
 }
 
 /// The counts of a host since it was opened, in pages unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct HostCounts {
     /// Pages that the application read.
     pub reads: u64,
@@ -303,52 +304,6 @@ impl HostCounts {
     /// Returns the number of the application's reads and writes, of one page each.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes
-    }
-
-    /// Returns the counts since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        let (now, then) = (&self.hints, &earlier.hints);
-        Self {
-            reads: self.reads - earlier.reads,
-            writes: self.writes - earlier.writes,
-            drive_reads: self.drive_reads - earlier.drive_reads,
-            drive_writes: self.drive_writes - earlier.drive_writes,
-            hints: HintCounts {
-                due: now.due - then.due,
-                sent: now.sent - then.sent,
-                overtaken: now.overtaken - then.overtaken,
-                lost: now.lost - then.lost,
-                late: now.late - then.late,
-                wrong: now.wrong - then.wrong,
-                commands: now.commands - then.commands,
-            },
-            dirty: self.dirty - earlier.dirty,
-            known: self.known - earlier.known,
-            moments: self.moments - earlier.moments,
-        }
-    }
-
-    /// Returns the sums of these counts and `other`.
-    pub fn plus(&self, other: &Self) -> Self {
-        let (a, b) = (&self.hints, &other.hints);
-        Self {
-            reads: self.reads + other.reads,
-            writes: self.writes + other.writes,
-            drive_reads: self.drive_reads + other.drive_reads,
-            drive_writes: self.drive_writes + other.drive_writes,
-            hints: HintCounts {
-                due: a.due + b.due,
-                sent: a.sent + b.sent,
-                overtaken: a.overtaken + b.overtaken,
-                lost: a.lost + b.lost,
-                late: a.late + b.late,
-                wrong: a.wrong + b.wrong,
-                commands: a.commands + b.commands,
-            },
-            dirty: self.dirty + other.dirty,
-            known: self.known + other.known,
-            moments: self.moments + other.moments,
-        }
     }
 }
 

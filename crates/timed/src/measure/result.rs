@@ -1,5 +1,6 @@
 //! The results of a timed run beside the counts that every drive has.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::count;
 use flashgc_drive::stats::mean;
@@ -75,7 +76,7 @@ pub struct Utilisation {
 }
 
 /// The counts of collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct CollectionResult {
     /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
@@ -128,18 +129,9 @@ impl CollectionResult {
     /// Returns the counts between the two.
     pub fn between(from: &Totals, to: &Totals) -> Self {
         Self {
-            counts: to.collections.joined(&from.collections, |to, from| to - from),
+            counts: to.collections.since(&from.collections),
             suspended_programs: to.suspended_programs - from.suspended_programs,
             suspended_erases: to.suspended_erases - from.suspended_erases,
-        }
-    }
-
-    /// Returns the sum of both.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            counts: self.counts.joined(&other.counts, |one, other| one + other),
-            suspended_programs: self.suspended_programs + other.suspended_programs,
-            suspended_erases: self.suspended_erases + other.suspended_erases,
         }
     }
 }
