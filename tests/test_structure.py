@@ -19,6 +19,7 @@ SPEC.loader.exec_module(structure)
 #: Files of the largest circle of a crate; 0 where there is none. A lower number is always fine.
 LARGEST = {
     "base": 0,
+    "derive": 0,
     "device": 7,
     "drive": 0,
     "experiment": 0,

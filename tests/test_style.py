@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Doc comments of each crate, docstrings of each package, that open with a relative clause.
 OPENINGS = {
     "crates/base": 0,
+    "crates/derive": 0,
     "crates/device": 0,
     "crates/drive": 0,
     "crates/experiment": 0,

@@ -5,6 +5,9 @@
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
+// Derives name this crate from outside, and its own types have them too.
+extern crate self as flashgc_base;
+
 pub mod counts;
 pub mod mutants;
 pub mod residency;

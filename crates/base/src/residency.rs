@@ -3,10 +3,9 @@
 //! no cache: the host implements it.
 
 use crate::snapshot::Value;
-use crate::words;
 
 /// The part of a page cache that a page is in, by how it was used last (3-region LRU).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Value)]
 pub enum Region {
     /// Touched once, when it came.
     Initial,
@@ -14,10 +13,6 @@ pub enum Region {
     Mru,
     /// Next in line to be evicted.
     Lru,
-}
-
-impl Value for Region {
-    words!(Initial, Mru, Lru);
 }
 
 impl Region {

@@ -2,19 +2,14 @@
 //! one component's draws never shift another's.
 
 use crate::snapshot::Value;
-use crate::value;
 
 /// One component's random numbers: xoshiro256++ seeded from `(seed, name)`.
 ///
 /// The sequence is part of every result, so it must not change between versions: the generator is
 /// a published one and the derivation and the bounded draw are written out here.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Stream {
     state: [u64; 4],
-}
-
-impl Value for Stream {
-    value!(state);
 }
 
 impl Stream {

@@ -11,6 +11,7 @@ mod bare;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::counting::CountingDrive;

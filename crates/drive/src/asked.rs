@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 /// Counts of the host's commands so far, beside the pages that it wrote.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Counts, Value)]
 pub struct Asked {
     /// The number of pages read.
     pub reads: u64,
@@ -16,10 +16,6 @@ pub struct Asked {
     pub missing_bytes: u64,
     /// The bytes that the host wrote and overwrote while they waited in the drive's write cache.
     pub merged_bytes: u64,
-}
-
-impl Value for Asked {
-    value!(reads, short_writes, missing_bytes, merged_bytes);
 }
 
 /// Writes the reads alone if all writes are of whole pages: results digest the text.
@@ -38,26 +34,5 @@ impl Asked {
     /// Returns the bytes that the host wrote in `pages` pages of `unit` bytes.
     pub fn host_bytes(&self, pages: u64, unit: u32) -> u64 {
         pages * u64::from(unit) + self.merged_bytes - self.missing_bytes
-    }
-
-    /// Returns the counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        self.joined(earlier, |now, then| now - then)
-    }
-
-    /// Returns the sum of both.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        self.joined(other, |one, other| one + other)
-    }
-
-    fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            reads: join(self.reads, other.reads),
-            short_writes: join(self.short_writes, other.short_writes),
-            missing_bytes: join(self.missing_bytes, other.missing_bytes),
-            merged_bytes: join(self.merged_bytes, other.merged_bytes),
-        }
     }
 }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
@@ -71,8 +70,12 @@ impl Drive for CountingDrive {
 }
 
 /// A translation layer and the workload that runs on it.
+#[derive(State)]
+#[snapshot(named = "counting drive", then = check)]
 pub struct CountingDrive {
+    #[snapshot(state)]
     layer: Box<dyn Translation>,
+    #[snapshot(state)]
     workload: Box<dyn Workload>,
     batch: Batch,
     /// The number of commands of `batch` that are done.
@@ -83,26 +86,20 @@ pub struct CountingDrive {
     shortened: usize,
     /// The number of flush commands of `batch` that are done.
     flushed: usize,
+    #[snapshot(skip)]
     batch_len: usize,
     /// The number of page commands executed.
     requests: u64,
     asked: Asked,
     /// The counts of the host's commands before the first failure, once there is one.
     asked_at_first_failure: Option<Asked>,
+    #[snapshot(skip)]
     writes: Vec<u32>,
     /// The streams of `writes`; empty if they have none.
+    #[snapshot(skip)]
     named: Vec<StreamId>,
+    #[snapshot(skip)]
     told: Vec<u32>,
-}
-
-impl State for CountingDrive {
-    state! {
-        named: "counting drive";
-        values: batch, done, hinted, shortened, flushed, requests, asked, asked_at_first_failure;
-        states: layer, workload;
-        fixed: batch_len, writes, named, told;
-        then: check;
-    }
 }
 
 /// Checks that the rest of `batch`, of which `done` commands are done, makes sense.

@@ -1,7 +1,6 @@
 //! The statistics of runs: confidence intervals, batch means, warm-up detection, drift.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Returns the arithmetic mean; NaN for no values.
@@ -36,7 +35,7 @@ fn quantile95(freedom: f64) -> f64 {
 }
 
 /// The writes of one interval of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Interval {
     /// The number of pages written by the host.
     pub host_pages: u64,
@@ -44,10 +43,6 @@ pub struct Interval {
     pub host_bytes: u64,
     /// The bytes programmed, copies and padding included.
     pub programmed_bytes: u64,
-}
-
-impl Value for Interval {
-    value!(host_pages, host_bytes, programmed_bytes);
 }
 
 impl Interval {

@@ -4,7 +4,6 @@
 use flashgc_base::Residency;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 use flashgc_ftl::Moment;
 use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
@@ -83,23 +82,19 @@ fn memory(cache: &mut dyn PageCache) -> &mut dyn Residency {
 }
 
 /// A page cache, the translation layer below it and the references that run on them.
+#[derive(State)]
+#[snapshot(named = "swap drive", then = check)]
 pub struct SwapDrive {
+    #[snapshot(state)]
     layer: Box<dyn Translation>,
+    #[snapshot(state)]
     cache: Box<dyn PageCache>,
+    #[snapshot(state)]
     workload: Box<dyn Workload>,
     batch: Batch,
     /// The number of references of `batch` that are done.
     done: usize,
     counts: Swapping,
-}
-
-impl State for SwapDrive {
-    state! {
-        named: "swap drive";
-        values: batch, done, counts;
-        states: layer, cache, workload;
-        then: check;
-    }
 }
 
 impl SwapDrive {

@@ -1,11 +1,11 @@
 //! Counts of swap traffic.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use flashgc_ftl::Duplicates;
 
 /// The traffic between memory and flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Swapping {
     /// The number of pages touched by the host.
     pub references: u64,
@@ -23,33 +23,4 @@ pub struct Swapping {
     pub clean_evictions: u64,
     /// The actions of collections on pages in the cache.
     pub duplicates: Duplicates,
-}
-
-impl Value for Swapping {
-    value!(
-        references,
-        writes,
-        hits,
-        swap_ins,
-        first_touches,
-        swap_outs,
-        clean_evictions,
-        duplicates
-    );
-}
-
-impl Swapping {
-    /// Returns the counts since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            references: self.references - earlier.references,
-            writes: self.writes - earlier.writes,
-            hits: self.hits - earlier.hits,
-            swap_ins: self.swap_ins - earlier.swap_ins,
-            first_touches: self.first_touches - earlier.first_touches,
-            swap_outs: self.swap_outs - earlier.swap_outs,
-            clean_evictions: self.clean_evictions - earlier.clean_evictions,
-            duplicates: self.duplicates.since(&earlier.duplicates),
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_drive::extent::{Length, Pass};
 use flashgc_drive::source::Source;
 use flashgc_experiment::config::Resolved;
@@ -24,7 +24,8 @@ const WORKING_SET: u32 = 2400;
 const PHASE: u32 = 50_000;
 
 /// The references of a program with a working set that moves, or uniform ones.
-#[derive(Clone)]
+#[derive(Clone, State)]
+#[snapshot(refused = "a benchmark is not saved")]
 struct Recorded {
     pages: Arc<Vec<u32>>,
     ops: Arc<Vec<Op>>,
@@ -47,16 +48,6 @@ impl Recorded {
         let op = |_| if rng.below(10) < 3 { Op::Write } else { Op::Read };
         let ops: Vec<Op> = (0..RECORDED).map(op).collect();
         Self { pages: touched.into(), ops: ops.into(), at: 0 }
-    }
-}
-
-impl State for Recorded {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("a benchmark is not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a benchmark is not saved"))
     }
 }
 

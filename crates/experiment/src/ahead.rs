@@ -2,13 +2,15 @@
 //! of the drive.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_ftl::{Event, Future};
 use flashgc_workload::{Batch, Op, Workload};
 
 /// A second reading of a run's workload.
+#[derive(State)]
 pub(crate) struct Ahead {
+    #[snapshot(state)]
     workload: Box<dyn Workload>,
+    #[snapshot(skip)]
     batch: Batch,
 }
 
@@ -17,10 +19,6 @@ impl Ahead {
     pub(crate) fn new(workload: Box<dyn Workload>) -> Self {
         Self { workload, batch: Batch::default() }
     }
-}
-
-impl State for Ahead {
-    state! { states: workload; fixed: batch; }
 }
 
 impl Future for Ahead {

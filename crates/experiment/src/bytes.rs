@@ -1,7 +1,7 @@
 //! Write amplification in bytes: the bytes programmed for those that the host wrote, by cause.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use flashgc_drive::asked::Asked;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Counters, Packing};
@@ -9,16 +9,12 @@ use serde::{Deserialize, Serialize};
 
 /// Counts up to a moment: the pages written, and the host's commands. Bytes follow from their
 /// differences.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Value)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
     asked: Asked,
     /// The pages programmed, padding included.
     programs: u64,
-}
-
-impl Value for Written {
-    value!(host_pages, asked, programs);
 }
 
 impl Written {

@@ -1,10 +1,10 @@
 //! The counts of a host in front of the drive, and of the effect of its hints on the drive.
 
 use flashgc_ftl::ZombieCounts;
-use flashgc_host::HostCounts;
+use flashgc_host::{HintCounts, HostCounts};
 use serde::{Deserialize, Serialize};
 
-use crate::finished::Finished;
+use crate::counted::Named;
 
 /// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,37 +25,15 @@ pub struct HostResult {
     /// The share of known pages among the dirty ones; `None` if nothing was ever dirty.
     pub known_share: Option<f64>,
     /// The counts of hints.
-    pub hints: Hints,
-}
-
-/// The counts of hints in the measured parts, in pages unless a field names another unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Hints {
-    /// The pages that became dirty: there was a hint to send.
-    pub due: u64,
-    /// The hints that came to the drive.
-    pub sent: u64,
-    /// The hints dropped because the page was written before they could leave.
-    pub overtaken: u64,
-    /// The hints that never came.
-    pub lost: u64,
-    /// The hints that came after their page was written.
-    pub late: u64,
-    /// The hints that came and named a page that was not dirty.
-    pub wrong: u64,
-    /// The commands made for hints alone.
-    pub commands: u64,
+    pub hints: Named<HintCounts>,
 }
 
 impl HostResult {
-    /// Returns the sum over the runs; `None` without a host.
-    pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
-        let all = runs.iter().filter_map(|run| run.host);
-        let sum = all.reduce(|sum, host| sum.plus(&host))?;
+    pub(crate) fn new(sum: HostCounts) -> Self {
         let HostCounts { reads, writes, drive_reads, drive_writes, hints, dirty, known, moments } =
             sum;
         let mean = |total: u128| total as f64 / moments.max(1) as f64;
-        Some(Self {
+        Self {
             reads,
             writes,
             drive_reads,
@@ -63,16 +41,8 @@ impl HostResult {
             mean_dirty_pages: mean(dirty),
             mean_known_pages: mean(known),
             known_share: (dirty > 0).then(|| known as f64 / dirty as f64),
-            hints: Hints {
-                due: hints.due,
-                sent: hints.sent,
-                overtaken: hints.overtaken,
-                lost: hints.lost,
-                late: hints.late,
-                wrong: hints.wrong,
-                commands: hints.commands,
-            },
-        })
+            hints: Named(hints),
+        }
     }
 }
 
@@ -92,12 +62,9 @@ pub struct ZombieResult {
 }
 
 impl ZombieResult {
-    /// Returns the sum over the runs; `None` if neither policy nor placement asks for zombies.
-    pub(crate) fn new(runs: &[Finished], copied_pages: u64) -> Option<Self> {
-        let all = runs.iter().filter_map(|run| run.zombies);
-        let sum = all.reduce(|sum, zombies| sum.plus(&zombies))?;
+    pub(crate) fn new(sum: ZombieCounts, copied_pages: u64) -> Self {
         let ZombieCounts { marked, overwritten, trimmed, copied, .. } = sum;
         let share = (copied_pages > 0).then(|| copied as f64 / copied_pages as f64);
-        Some(Self { marked, overwritten, trimmed, copied, share_of_copies: share })
+        Self { marked, overwritten, trimmed, copied, share_of_copies: share }
     }
 }

@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod clocked;
 pub mod compare;
 pub mod config;
+pub mod counted;
 mod finished;
 pub mod hosted;
 mod measured;

@@ -1,14 +1,14 @@
 //! The result of a run: write amplification with its interval, counts, and all that is needed to make
 //! it again.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::spec::count;
-use flashgc_drive::asked::Asked;
 use flashgc_drive::extent::{Length, Warmup};
 use flashgc_drive::passes::{Rule, Verdict, level, verdict};
 use flashgc_drive::stats::{
     Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
 };
-use flashgc_ftl::Counters;
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
 use flashgc_timed::metrics::timeline::Timeline;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,15 +16,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
+use crate::counted::{Counted, Named};
 use crate::finished::Finished;
 use crate::hosted::{HostResult, ZombieResult};
 use crate::measured::{BATCHES, cut, kept};
 use crate::options::RunConfig;
 use crate::replayed::{Replayed, Samples};
 use crate::stream_results::{self, FdpResult, StreamResult};
-use crate::swap_results::{MapCounts, MergeCounts, Swap};
+use crate::swap_results::Swap;
 use crate::times::{Busy, Work};
-use crate::wear::{Levelling, Lifetime, Wear};
+use crate::wear::{Lifetime, Wear};
 
 /// The share of a drive write below which a measured part does not show a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
@@ -54,22 +55,15 @@ pub struct RunResult {
     /// The writes of less than a mapping unit in the measured parts of all runs.
     #[serde(default)]
     pub short_writes: u64,
-    /// The mapping units written by the host in the measured parts of all runs. All counts of pages
-    /// are in mapping units, and all counts below are of those parts, unless they name others.
-    pub host_pages: u64,
-    /// The pages copied by collections.
-    pub copied_pages: u64,
-    /// The blocks erased.
-    pub erases: u64,
-    /// The blocks collected: picked by the victim policy, or to level wear.
-    pub collections: u64,
-    /// The pages that a TRIM found mapped.
-    pub trimmed_pages: u64,
+    /// The counts of the map in the measured parts of all runs. All counts of pages are in mapping units,
+    /// and all counts below are of those parts, unless they name others.
+    #[serde(flatten)]
+    pub counters: Named<Counters>,
     /// The pages read by the host.
     pub reads: u64,
     /// The cost of wear levelling, which the counts above include; `None` without it.
     #[serde(default)]
-    pub levelling: Option<Levelling>,
+    pub levelling: Option<Named<Levelled>>,
     /// The number and the evenness of the erases of blocks since the drives were made; `None` if no
     /// run began.
     pub wear: Option<Wear>,
@@ -108,10 +102,10 @@ pub struct RunResult {
     pub map_bytes: u64,
     /// The counts of merges of log blocks; `None` for a mapping that has none.
     #[serde(default)]
-    pub merges: Option<MergeCounts>,
+    pub merges: Option<Named<Merges>>,
     /// The traffic of a map on flash; `None` for a map in memory.
     #[serde(default)]
-    pub map_traffic: Option<MapCounts>,
+    pub map_traffic: Option<Named<MapTraffic>>,
     /// The swap traffic; `None` without a page cache.
     #[serde(default)]
     pub swap: Option<Swap>,
@@ -278,17 +272,15 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     if let Some(host) = &resolved.host {
         warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
-    let totals = stream_results::totals(runs);
+    let counted = Counted::sum(runs.iter().map(|run| run.counted.clone())).unwrap_or_default();
+    let Counted { counters, asked, packing, streams: totals, .. } = counted;
     warnings.extend(totals.iter().flat_map(|totals| stream_results::warnings(resolved, totals)));
-    let asked = runs.iter().fold(Asked::default(), |sum, run| sum.plus(&run.asked));
     // Without an erase the figure is always 1: its steadiness shows nothing.
     let half = half_width(resolved, &measured, &values)
         .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
     // A write cache may keep more from the flash than collections add.
     let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
     let samples = Samples::new(resolved, &measured, interrupted);
-    let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
-    let packing = runs.iter().filter_map(|run| run.packing).reduce(|sum, one| sum.plus(&one));
     let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
@@ -309,17 +301,13 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         run_values: values,
         bytes,
         short_writes: asked.short_writes,
-        host_pages: counters.host_pages,
-        copied_pages: counters.copied_pages,
-        erases: counters.erases,
-        collections: counters.collections,
-        trimmed_pages: counters.trimmed_pages,
+        counters: Named(counters),
         reads: asked.reads,
-        levelling: Levelling::new(runs),
+        levelling: counted.levelled.map(Named),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
-        host: HostResult::new(runs),
-        zombies: ZombieResult::new(runs, counters.copied_pages),
+        host: counted.host.map(HostResult::new),
+        zombies: counted.zombies.map(|sum| ZombieResult::new(sum, counters.copied_pages)),
         streams: totals.as_ref().map(StreamResult::all),
         fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
         trace,
@@ -328,8 +316,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         timeline: None,
         samples,
         map_bytes: runs.first().map_or(0, |run| run.map_bytes),
-        merges: MergeCounts::of(runs),
-        map_traffic: MapCounts::of(runs),
+        merges: counted.merges.map(Named),
+        map_traffic: counted.map_traffic.map(Named),
         swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: short.is_none()
@@ -386,7 +374,7 @@ fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<String> {
 /// Returns `true` if garbage was collected at all. Calls of the policy do not show it: a victim may be
 /// a block that was never used.
 fn has_erased(runs: &[Finished]) -> bool {
-    runs.iter().any(|run| run.counters.erases > 0)
+    runs.iter().any(|run| run.counted.counters.erases > 0)
 }
 
 /// Returns the warning of a warm-up in pages that is next to none: its `x` was probably forgotten.
@@ -510,23 +498,24 @@ fn series(resolved: &Resolved, run: &Finished) -> Vec<(f64, f64)> {
 fn digest(config: &FullConfig, runs: &[Finished]) -> String {
     let mut text = serde_json::to_string(config).unwrap_or_default();
     for run in runs {
-        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, run.counters, run.asked));
-        if let Some(packing) = &run.packing {
+        let counted = &run.counted;
+        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, counted.counters, counted.asked));
+        if let Some(packing) = &counted.packing {
             text.push_str(&format!("|{packing:?}"));
         }
-        if let Some(host) = &run.host {
-            text.push_str(&format!("|{host:?}|{:?}", run.zombies));
+        if let Some(host) = &counted.host {
+            text.push_str(&format!("|{host:?}|{:?}", counted.zombies));
         }
-        if let Some(swapping) = &run.swapping {
+        if let Some(swapping) = &counted.swapping {
             text.push_str(&format!("|{swapping:?}"));
         }
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));
         }
-        if let Some(streams) = &run.streams {
+        if let Some(streams) = &counted.streams {
             text.push_str(&format!("|{streams:?}"));
         }
-        if let Some(levelled) = &run.levelled {
+        if let Some(levelled) = &counted.levelled {
             text.push_str(&format!("|{levelled:?}"));
         }
     }

@@ -4,23 +4,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
-use flashgc_drive::asked::Asked;
 use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::passes::Rule;
 use flashgc_drive::stats::{Interval, amplifications};
-use flashgc_drive::swapping::Swapping;
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts};
-use flashgc_host::{HostCounts, HostWatch};
+use flashgc_host::HostWatch;
 use flashgc_timed::WorstResult;
 use flashgc_workload::Batch;
 
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
+use crate::counted::Counted;
 use crate::finished::{Finished, Life};
 use crate::measured::cut;
 use crate::worn::{Erases, Worn, tally};
@@ -102,11 +100,17 @@ pub(crate) trait Lengthened: State + Send + Sized {
 }
 
 /// A run under way.
+#[derive(State)]
+#[snapshot(named = "run")]
 pub(crate) struct Run {
+    #[snapshot(state)]
     drive: Box<dyn Drive>,
+    #[snapshot(skip)]
     unit: Unit,
     /// The bytes of a page.
+    #[snapshot(skip)]
     page_bytes: u32,
+    #[snapshot(skip)]
     warmup: Extent,
     settling: Vec<Interval>,
     /// The intervals measured so far.
@@ -114,6 +118,8 @@ pub(crate) struct Run {
     last: Written,
     /// The wear of the blocks after each interval, if blocks wear out.
     wearing: Vec<Worn>,
+    /// The counts of the host, which are saved with the workload.
+    #[snapshot(skip)]
     host: Option<HostWatch>,
     /// The counts at the beginning of the measured part.
     at_start: Option<Counted>,
@@ -129,20 +135,10 @@ pub(crate) struct Run {
     pieces: u64,
     /// The position at which that part began; `None` between two parts.
     origin: Option<u64>,
-    elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// The time since which `elapsed` is yet to be counted.
+    #[snapshot(skip)]
     since: Instant,
-}
-
-/// The counts of the host are saved with the workload.
-impl State for Run {
-    state! {
-        named: "run";
-        values: settling, measured, last, wearing, at_start, after_each, rounds, under_way,
-            pieces, origin, elapsed;
-        states: drive;
-        fixed: unit, page_bytes, warmup, host, since;
-    }
 }
 
 /// The end of an interval.
@@ -153,59 +149,6 @@ enum End {
     Life,
     /// The run was told to stop before.
     Cancelled,
-}
-
-/// The counts of a drive since it was made, and of the host before it.
-struct Counted {
-    counters: Counters,
-    asked: Asked,
-    packing: Option<Packing>,
-    levelled: Option<Levelled>,
-    zombies: Option<ZombieCounts>,
-    streams: Option<StreamTotals>,
-    host: Option<HostCounts>,
-    merges: Option<Merges>,
-    map_traffic: Option<MapTraffic>,
-    swapping: Option<Swapping>,
-}
-
-/// Returns the counts between two moments, if there are any.
-macro_rules! since {
-    ($now:expr, $then:expr) => {
-        $now.as_ref().zip($then.as_ref()).map(|(now, then)| now.since(then))
-    };
-}
-
-impl Value for Counted {
-    value!(
-        counters,
-        asked,
-        packing,
-        levelled,
-        zombies,
-        streams,
-        host,
-        merges,
-        map_traffic,
-        swapping
-    );
-}
-
-impl Counted {
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            counters: self.counters.since(&earlier.counters),
-            asked: self.asked.since(&earlier.asked),
-            packing: since!(self.packing, earlier.packing),
-            levelled: since!(self.levelled, earlier.levelled),
-            zombies: since!(self.zombies, earlier.zombies),
-            streams: since!(self.streams, earlier.streams),
-            host: since!(self.host, earlier.host),
-            merges: since!(self.merges, earlier.merges),
-            map_traffic: since!(self.map_traffic, earlier.map_traffic),
-            swapping: since!(self.swapping, earlier.swapping),
-        }
-    }
 }
 
 impl Run {
@@ -460,19 +403,9 @@ impl Lengthened for Run {
             0 => self.at_start.as_ref().unwrap_or(&all),
             warmup => &self.after_each[warmup - 1],
         };
-        let counted = all.since(start);
         Finished {
             passes: resolved.plan.rule.map_or(0, |_| u64::from(self.rounds)),
-            counters: counted.counters,
-            asked: counted.asked,
-            packing: counted.packing,
-            levelled: counted.levelled,
-            zombies: counted.zombies,
-            streams: counted.streams,
-            host: counted.host,
-            merges: counted.merges,
-            map_traffic: counted.map_traffic,
-            swapping: counted.swapping,
+            counted: all.since(start),
             map_bytes: layer.map_bytes(),
             programs: now.programs(),
             decisions: layer.decisions(),

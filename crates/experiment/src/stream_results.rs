@@ -1,5 +1,6 @@
 //! The counts of streams, and the log of a drive with flexible data placement.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::spec::count as counted;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{Handles, StreamCounts, StreamTotals};
@@ -147,18 +148,12 @@ impl FdpResult {
         totals: &StreamTotals,
         bytes: &Bytes,
     ) -> Option<Self> {
-        let erases: u64 = runs.iter().map(|run| run.counters.erases).sum();
+        let erases: u64 = runs.iter().map(|run| run.counted.counters.erases).sum();
         let unit = u64::from(resolved.config.unit());
         let block = u64::from(resolved.geometry.pages_per_block()) * unit;
         let log = Log { host: bytes.host, media: bytes.programmed, erased: erases * block };
         Some(Self::new(resolved.handles()?, totals, log))
     }
-}
-
-/// Returns the counts of streams in the measured parts of all runs; `None` if writes name none.
-pub(crate) fn totals(runs: &[Finished]) -> Option<StreamTotals> {
-    let all = runs.iter().filter_map(|run| run.streams.clone());
-    all.reduce(|sum, totals| sum.plus(&totals))
 }
 
 /// Returns the warnings that a reader should know before using the figures: of streams of `--streams`

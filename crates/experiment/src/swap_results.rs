@@ -4,9 +4,10 @@
 use flashgc_drive::stats::mean;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_drive::swapping::Swapping;
-use flashgc_ftl::{Costs, Counters, Duplicates, MapTraffic, Merges};
+use flashgc_ftl::{Costs, Counters, Duplicates};
 use serde::{Deserialize, Serialize};
 
+use crate::counted::Counted;
 use crate::finished::Finished;
 
 /// Counts and times of the measured parts of all runs.
@@ -53,7 +54,7 @@ pub struct Swap {
 impl Swap {
     pub(crate) fn new(spec: &SwapSpec, runs: &[Finished]) -> Self {
         let costs = &spec.costs;
-        let each = || runs.iter().filter_map(|run| Some((run, run.swapping?)));
+        let each = || runs.iter().filter_map(|run| Some((&run.counted, run.counted.swapping?)));
         let sum = |count: fn(&Swapping) -> u64| each().map(|(_, one)| count(&one)).sum::<u64>();
         let run_values: Vec<f64> = each().map(|(run, one)| io_seconds(costs, run, &one)).collect();
         let collections: u64 = each().map(|(run, _)| run.counters.collections).sum();
@@ -82,80 +83,14 @@ impl Swap {
     }
 }
 
-fn collection_ns(costs: &Costs, run: &Finished, swapping: &Swapping) -> u64 {
-    let Finished { counters: Counters { copied_pages, erases, .. }, .. } = run;
+fn collection_ns(costs: &Costs, run: &Counted, swapping: &Swapping) -> u64 {
+    let Counted { counters: Counters { copied_pages, erases, .. }, .. } = run;
     let counters = Counters { copied_pages: *copied_pages, erases: *erases, ..Counters::default() };
     let Swapping { duplicates: Duplicates { flushed, .. }, .. } = swapping;
     costs.collections(&counters, &Duplicates { flushed: *flushed, ..Duplicates::default() })
 }
 
-fn io_seconds(costs: &Costs, run: &Finished, swapping: &Swapping) -> f64 {
+fn io_seconds(costs: &Costs, run: &Counted, swapping: &Swapping) -> f64 {
     let ns = collection_ns(costs, run, swapping) + swapping.swap_outs * costs.program;
     ns as f64 / 1e9
-}
-
-/// The counts of merges of log blocks in the measured parts of all runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergeCounts {
-    /// The merges in which a log block became the data block as it was.
-    pub switch: u64,
-    /// The merges in which the log block was completed and became the data block.
-    pub partial: u64,
-    /// The merges in which the data blocks of the log block were written anew.
-    pub full: u64,
-    /// The merges in which the log block held nothing and was erased.
-    pub dead: u64,
-    /// The log blocks chosen by their cost.
-    pub picks: u64,
-    /// The log blocks weighed to choose them.
-    pub weighed: u64,
-}
-
-impl MergeCounts {
-    /// Returns the sum over the runs; `None` if the mapping has no log blocks.
-    pub(crate) fn of(runs: &[Finished]) -> Option<Self> {
-        let mut merges = runs.iter().filter_map(|run| run.merges).peekable();
-        merges.peek()?;
-        Some(merges.fold(Self::default(), |sum, one| {
-            let Merges { switches, partials, fulls, dead, picks, weighed } = one;
-            Self {
-                switch: sum.switch + switches,
-                partial: sum.partial + partials,
-                full: sum.full + fulls,
-                dead: sum.dead + dead,
-                picks: sum.picks + picks,
-                weighed: sum.weighed + weighed,
-            }
-        }))
-    }
-}
-
-/// The traffic of a map on flash in the measured parts of all runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MapCounts {
-    /// The commands whose map entry was in memory.
-    pub hits: u64,
-    /// The commands whose map entry was not in memory.
-    pub misses: u64,
-    /// The translation pages read.
-    pub reads: u64,
-    /// The translation pages programmed: they are among the pages copied.
-    pub writes: u64,
-}
-
-impl MapCounts {
-    /// Returns the sum over the runs; `None` if the map is in memory.
-    pub(crate) fn of(runs: &[Finished]) -> Option<Self> {
-        let mut traffic = runs.iter().filter_map(|run| run.map_traffic).peekable();
-        traffic.peek()?;
-        Some(traffic.fold(Self::default(), |sum, one| {
-            let MapTraffic { hits, misses, reads, writes } = one;
-            Self {
-                hits: sum.hits + hits,
-                misses: sum.misses + misses,
-                reads: sum.reads + reads,
-                writes: sum.writes + writes,
-            }
-        }))
-    }
 }

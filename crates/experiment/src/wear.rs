@@ -98,26 +98,6 @@ impl Wear {
     }
 }
 
-/// The cost of wear levelling in the measured parts of all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Levelling {
-    /// The blocks collected to level wear, in place of a victim of the policy.
-    pub collections: u64,
-    /// The valid pages that those collections rewrote.
-    pub copied_pages: u64,
-}
-
-impl Levelling {
-    pub(crate) fn new(runs: &[Finished]) -> Option<Self> {
-        let levelled: Option<Vec<_>> = runs.iter().map(|run| run.levelled).collect();
-        let levelled = levelled.filter(|levelled| !levelled.is_empty())?;
-        Some(Self {
-            collections: levelled.iter().map(|one| one.collections).sum(),
-            copied_pages: levelled.iter().map(|one| one.copied_pages).sum(),
-        })
-    }
-}
-
 /// A moment in a drive's life, as the mean over the runs that came to it. It counts from the new
 /// drive on, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
 /// The figures of the erase counts of one drive's blocks since it was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct Erases {
     /// The mean over the blocks.
     pub mean: f64,
@@ -22,10 +21,6 @@ pub struct Erases {
     pub min: u32,
     /// The erases of the most worn block.
     pub max: u32,
-}
-
-impl Value for Erases {
-    value!(mean, deviation, cv, gini, min, max);
 }
 
 impl Erases {
@@ -73,16 +68,13 @@ pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
 }
 
 /// The wear of the blocks of a run at one moment.
+#[derive(Value)]
 pub(crate) struct Worn {
     /// The pages that the host had written.
     pub(crate) host_pages: u64,
     pub(crate) erases: Erases,
     /// The erases that none, one tenth and so on to ten tenths of the blocks do not exceed.
     pub(crate) deciles: Vec<u32>,
-}
-
-impl Value for Worn {
-    value!(host_pages, erases, deciles);
 }
 
 impl Worn {

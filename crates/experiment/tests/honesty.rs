@@ -160,7 +160,7 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let first =
         RunConfig { fill: "empty".into(), length: Length::Writes("0.5x".into()), ..forgotten };
     let result = run(&first);
-    assert!(!result.steady && result.erases == 0);
+    assert!(!result.steady && result.counters.erases == 0);
     let warnings = &result.warnings;
     let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
                 make the run longer";
@@ -168,11 +168,11 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     // It does not reach a precision either.
     let until = RunConfig { precision: Some(0.1), warmup: "0".into(), ..first };
     let result = run(&until);
-    assert!(result.erases > 0 && result.host_pages > 2720, "{result:?}");
+    assert!(result.counters.erases > 0 && result.counters.host_pages > 2720, "{result:?}");
     // There are collections, but only 4% of a drive write.
     let result =
         run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
-    assert!(!result.steady && result.collections == 30);
+    assert!(!result.steady && result.counters.collections == 30);
     let warnings = &result.warnings;
     assert!(
         warnings.iter().any(|text| text.ends_with("hint: make the run longer")),

@@ -73,8 +73,8 @@ fn erase_counts_stay_within_the_threshold_and_the_drive_lives_longer() {
         // The cost is counted apart, and is part of the whole.
         let cost = levelled.levelling.as_ref().unwrap();
         assert!(cost.copied_pages <= 16 * cost.collections);
-        assert!(cost.copied_pages < levelled.copied_pages);
-        let others = levelled.collections - cost.collections;
+        assert!(cost.copied_pages < levelled.counters.copied_pages);
+        let others = levelled.counters.collections - cost.collections;
         assert!(cost.collections * u64::from(interval) <= others, "{victim}: {cost:?}");
         assert!(plain.levelling.is_none());
     }
@@ -86,7 +86,7 @@ fn for_greedy_static_data_cost_the_copies_that_levelling_makes() {
     let plain = run("greedy", workload, None);
     let levelled = run("greedy", workload, Some("static:threshold=20,interval=10"));
     let copies = levelled.levelling.as_ref().unwrap().copied_pages as f64;
-    let made = copies / levelled.host_pages as f64;
+    let made = copies / levelled.counters.host_pages as f64;
     let cost = levelled.write_amplification - plain.write_amplification;
     assert!((cost / made - 1.0).abs() < 0.2, "{cost} {made}");
 }

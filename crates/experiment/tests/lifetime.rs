@@ -61,19 +61,20 @@ fn a_life_adds_up() {
     assert_eq!(lifetime.reserve_blocks, 18);
     // Without a warm-up all counts cover the run to its end.
     let (runs, blocks, pages) = (3.0, 200.0, 170.0 * 16.0);
-    assert_eq!(result.host_pages as f64, end.host_pages * runs);
-    assert_eq!(result.erases as f64, end.erases * runs);
+    assert_eq!(result.counters.host_pages as f64, end.host_pages * runs);
+    assert_eq!(result.counters.erases as f64, end.erases * runs);
     assert!((wear.erases.mean - end.erases / blocks).abs() < 1e-9);
     assert!((end.drive_writes - end.host_pages / pages).abs() < 1e-9);
     assert!((end.terabytes_written - end.host_pages * 4096.0 / 1e12).abs() < 1e-15);
     assert!((end.drive_writes_per_day - end.drive_writes / (5.0 * 365.0)).abs() < 1e-12);
     // Busy: 800 us a host page, 860 us a copy, 1.5 ms an erase.
     let busy = result.busy.as_ref().unwrap();
-    let copies = 860e-6 * result.copied_pages as f64 + 1.5e-3 * result.erases as f64;
-    let total = 800e-6 * result.host_pages as f64 + copies;
+    let copies =
+        860e-6 * result.counters.copied_pages as f64 + 1.5e-3 * result.counters.erases as f64;
+    let total = 800e-6 * result.counters.host_pages as f64 + copies;
     assert!((busy.total_seconds / total - 1.0).abs() < 1e-12, "{busy:?}");
     assert!((end.busy_seconds.unwrap() * runs / total - 1.0).abs() < 1e-12);
-    let collection = copies * 1e6 / result.collections as f64;
+    let collection = copies * 1e6 / result.counters.collections as f64;
     assert!((busy.mean_collection_us.unwrap() / collection - 1.0).abs() < 1e-12);
     // There are no more erases than blocks bear: on average 60, with a standard error of 0.42 (200
     // blocks).
@@ -113,7 +114,7 @@ fn the_first_failure_is_where_a_run_to_it_stops() {
     let stopped = run(&RunConfig { length: Length::Until("first-failure".into()), ..config() }, 0);
     let first = |result: &RunResult| result.lifetime.clone().unwrap().first_failure.unwrap();
     assert_eq!(first(&whole), first(&stopped));
-    assert_eq!(stopped.host_pages as f64, first(&stopped).host_pages * 3.0);
+    assert_eq!(stopped.counters.host_pages as f64, first(&stopped).host_pages * 3.0);
     assert_eq!(stopped.lifetime.unwrap().system_failure, None);
 }
 

@@ -38,12 +38,8 @@ fn refused(config: &RunConfig) -> String {
 
 /// Returns all counts, without the configuration.
 fn counted(result: &RunResult) -> impl PartialEq + std::fmt::Debug {
-    let RunResult { run_values, bytes, host_pages, copied_pages, .. } = result.clone();
-    let RunResult { erases, collections, trimmed_pages, reads, series, .. } = result.clone();
-    (
-        (run_values, bytes, host_pages, copied_pages),
-        (erases, collections, trimmed_pages, reads, series, result.wear.clone()),
-    )
+    let RunResult { run_values, bytes, counters, reads, series, .. } = result.clone();
+    (run_values, bytes, counters, reads, series, result.wear.clone())
 }
 
 #[test]
@@ -78,7 +74,7 @@ fn units_are_the_pages_of_a_drive_of_small_pages() {
         let bytes = units.bytes;
         assert_eq!((bytes.rounding, bytes.padding, bytes.merged), (0, 0, 0));
         assert_eq!(bytes.programmed, bytes.host + bytes.copies);
-        assert_eq!(bytes.host, units.host_pages * 4096);
+        assert_eq!(bytes.host, units.counters.host_pages * 4096);
     }
 }
 
@@ -89,10 +85,13 @@ fn a_small_write_to_a_whole_page_programs_the_page() {
     let small = RunConfig { request_size: Some(4 * KIB), ..pages.clone() };
     let result = run(&small);
     let bytes = result.bytes;
-    assert_eq!(bytes.host, result.host_pages * 4096);
+    assert_eq!(bytes.host, result.counters.host_pages * 4096);
     assert_eq!(bytes.rounding, 3 * bytes.host);
-    assert_eq!(result.short_writes, result.host_pages);
-    assert_eq!(bytes.programmed, (result.host_pages + result.copied_pages) * 16 * 1024);
+    assert_eq!(result.short_writes, result.counters.host_pages);
+    assert_eq!(
+        bytes.programmed,
+        (result.counters.host_pages + result.counters.copied_pages) * 16 * 1024
+    );
     let of_all = bytes.programmed as f64 / bytes.host as f64;
     assert!((result.write_amplification / of_all - 1.0).abs() < 1e-3);
     // A random page is written either way: the amplification is four times that of whole-page writes.

@@ -65,14 +65,14 @@ fn a_trace_is_replayed_until_it_has_settled() {
     assert!((25..100).contains(&all) && warmup == all.div_ceil(3), "{warmup} {measured}");
     assert!(result.steady && result.warnings.is_empty(), "{:?}", result.warnings);
     // The counts are of the measured passes, and so is the figure.
-    assert_eq!(result.host_pages, measured * 5000);
-    let copies = result.copied_pages as f64 / result.host_pages as f64;
+    assert_eq!(result.counters.host_pages, measured * 5000);
+    let copies = result.counters.copied_pages as f64 / result.counters.host_pages as f64;
     assert!((result.write_amplification - 1.0 - copies).abs() < 1e-12);
     // The same number of passes, given as a length, makes the same run.
     let asked = run(&RunConfig { length: Length::Passes(all), ..config(&path) });
     assert_eq!(passes(&asked), (warmup, measured));
     assert_eq!(asked.write_amplification, result.write_amplification);
-    assert_eq!((asked.erases, asked.steady), (result.erases, true));
+    assert_eq!((asked.counters.erases, asked.steady), (result.counters.erases, true));
     let half = |result: &RunResult| result.write_amplification_ci95.unwrap();
     assert!((half(&asked) / half(&result) - 1.0).abs() < 1e-9);
     // The interval is that of the passes.
@@ -168,7 +168,7 @@ fn policies_draw_random_numbers_where_they_say_so() {
                 ..config(&path)
             };
             let result = run(&config);
-            (result.copied_pages, result.erases)
+            (result.counters.copied_pages, result.counters.erases)
         };
         let draws = Victim::Registered(VictimSpec::parse(policy.name).unwrap()).draws();
         let differ = (2..6).any(|seed| digest(seed) != digest(1));

@@ -128,9 +128,13 @@ fn golden_counts_are_those_of_the_naive_reference() {
         let programs = drive.programs - programs;
         let collections = drive.victims.len() - collections;
 
-        assert_eq!(result.host_pages, 4 * u64::from(pages));
-        assert_eq!(result.host_pages + result.copied_pages, programs, "{victim} {frontier}");
-        assert_eq!(result.collections, collections as u64, "{victim} {frontier}");
+        assert_eq!(result.counters.host_pages, 4 * u64::from(pages));
+        assert_eq!(
+            result.counters.host_pages + result.counters.copied_pages,
+            programs,
+            "{victim} {frontier}"
+        );
+        assert_eq!(result.counters.collections, collections as u64, "{victim} {frontier}");
         let amplification = programs as f64 / f64::from(4 * pages);
         assert_eq!(result.write_amplification, amplification, "{victim} {frontier}");
     }
@@ -140,9 +144,9 @@ fn golden_counts_are_those_of_the_naive_reference() {
 fn a_share_of_collections_is_what_it_says() {
     let config = RunConfig { length: Length::Collections(3000), runs: 1, ..config() };
     let result = &run(&[config], 1)[0];
-    assert_eq!(result.collections, 2000);
+    assert_eq!(result.counters.collections, 2000);
     // Each collection of the single frontier programs a whole block, host pages and copies.
-    let programs = result.host_pages + result.copied_pages;
+    let programs = result.counters.host_pages + result.counters.copied_pages;
     assert!(programs.abs_diff(2000 * 16) <= 16, "{programs}");
 }
 
@@ -194,7 +198,7 @@ fn a_cancelled_run_reports_what_it_has() {
         });
         simulate(&[resolved], 1, &control, &mut || {}).unwrap()
     });
-    assert!(results[0].interrupted && results[0].host_pages > 10_000);
+    assert!(results[0].interrupted && results[0].counters.host_pages > 10_000);
     assert!(results[0].write_amplification > 1.0);
 }
 
@@ -267,20 +271,14 @@ fn bad_configurations_are_refused_with_a_hint() {
 /// nor on the layer: a map on flash learns of reads, others do not.
 #[test]
 fn every_read_is_counted_once() {
-    use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+    use flashgc_base::snapshot::State;
     use flashgc_ftl::Mapping;
     use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
     /// A workload that reads, writes, reads, TRIMs and reads, and then ends.
+    #[derive(State)]
+    #[snapshot(refused = "five commands are not saved")]
     struct Five(usize);
-    impl State for Five {
-        fn save(&self, to: &mut Writer<'_>) {
-            to.refuse(Fault::new("five commands are not saved"));
-        }
-        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-            Err(Fault::new("five commands are not saved"))
-        }
-    }
     impl Workload for Five {
         fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
             batch.clear();

@@ -69,13 +69,14 @@ fn what_passes_between_memory_and_flash_adds_up() {
         // A filled drive has every page that was not left out. A page that was left out was dirty,
         // and came back with its write.
         assert_eq!(swap.first_touches, 0, "{}", scheme.name);
-        assert_eq!(result.host_pages, swap.swap_outs + swap.flushed);
+        assert_eq!(result.counters.host_pages, swap.swap_outs + swap.flushed);
         assert_eq!(result.reads, swap.swap_ins);
         let merges = result.merges.unwrap();
         let kinds = merges.switch + merges.partial + merges.full + merges.dead;
-        assert_eq!(kinds, result.collections);
+        assert_eq!(kinds, result.counters.collections);
         // C_r = 25 us, C_w = 200 us, C_e = 2 ms, C_b = 50 us.
-        let collections = result.copied_pages * 225 + swap.flushed * 250 + result.erases * 2000;
+        let collections =
+            result.counters.copied_pages * 225 + swap.flushed * 250 + result.counters.erases * 2000;
         let io = (collections + swap.swap_outs * 200) as f64 / 1e6;
         assert!((swap.io_seconds - io).abs() < 1e-9 * io, "{}", scheme.name);
         assert!((swap.collection_seconds * 1e6 - collections as f64).abs() < 1e-3);

@@ -113,7 +113,7 @@ fn times_of_requests_and_of_the_drive_agree() {
     }
     // The bus moves a page of each request and two of each copy, 10 us each; of a collection that
     // is under way at the end of a run, a page may have been moved once or twice and not yet count.
-    let moved = result.host_pages + result.reads + 2 * result.copied_pages;
+    let moved = result.counters.host_pages + result.reads + 2 * result.counters.copied_pages;
     let busy = measured.utilisation.bus * measured.simulated_seconds / 10e-6;
     assert!((-1e-6..4.0 + 1e-6).contains(&(busy - moved as f64)), "{busy} {moved}");
 }
@@ -128,7 +128,7 @@ fn the_first_requests_are_not_measured() {
     assert_eq!((count(&whole), count(&part)), (10_000, 8_000));
     // The same requests happened on both drives.
     assert_eq!(whole.wear, part.wear);
-    assert!(part.host_pages < whole.host_pages);
+    assert!(part.counters.host_pages < whole.counters.host_pages);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! may pick.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -32,29 +31,28 @@ impl Clone for Lent {
 }
 
 /// The policy's view of the blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(named = "block table")]
 pub struct BlockTable {
     /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies.
+    #[snapshot(table)]
     counts: Vec<u16>,
+    #[snapshot(table)]
     erases: Vec<u32>,
     /// Programmed since its last erase.
+    #[snapshot(table)]
     programmed: Vec<bool>,
     /// Zombies a block; empty where none are kept.
+    #[snapshot(table)]
     zombies: Vec<u16>,
     candidates: u32,
+    #[snapshot(skip)]
     blocks: u32,
+    #[snapshot(skip)]
     pages_per_block: u32,
     clock: u64,
+    #[snapshot(skip)]
     lent: Lent,
-}
-
-impl State for BlockTable {
-    state! {
-        named: "block table";
-        values: candidates, clock;
-        tables: counts, erases, programmed, zombies;
-        fixed: blocks, pages_per_block, lent;
-    }
 }
 
 impl BlockTable {

@@ -1,23 +1,22 @@
 //! The counters of layers.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_base::stream::MOST_STREAMS;
-use flashgc_base::{counts, value};
 
-counts! {
-    /// Everything that has been counted since the layer was made.
-    pub struct Counters {
-        /// Pages written by the host, those that collections wrote from its memory included.
-        pub host_pages,
-        /// Valid pages rewritten by collections.
-        pub copied_pages,
-        /// Blocks erased.
-        pub erases,
-        /// Blocks collected: picked by the victim policy, or to level wear.
-        pub collections,
-        /// Pages that a TRIM found mapped and unmapped.
-        pub trimmed_pages,
-    }
+/// Everything that has been counted since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Counters {
+    /// Pages written by the host, those that collections wrote from its memory included.
+    pub host_pages: u64,
+    /// Valid pages rewritten by collections.
+    pub copied_pages: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks collected: picked by the victim policy, or to level wear.
+    pub collections: u64,
+    /// Pages that a TRIM found mapped and unmapped.
+    pub trimmed_pages: u64,
 }
 
 impl Counters {
@@ -27,80 +26,74 @@ impl Counters {
     }
 }
 
-counts! {
-    /// The traffic of a map on flash since the layer was made.
-    pub struct MapTraffic {
-        /// Commands whose map entry was in memory.
-        pub hits,
-        /// Commands whose map entry was not.
-        pub misses,
-        /// Translation pages read.
-        pub reads,
-        /// Translation pages programmed.
-        pub writes,
-    }
+/// The traffic of a map on flash since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct MapTraffic {
+    /// Commands whose map entry was in memory.
+    pub hits: u64,
+    /// Commands whose map entry was not.
+    pub misses: u64,
+    /// Translation pages read.
+    pub reads: u64,
+    /// Translation pages programmed.
+    pub writes: u64,
 }
 
-counts! {
-    /// Merges of log blocks since the layer was made, by kind.
-    pub struct Merges {
-        /// A log block held a whole logical block in order and became its data block.
-        pub switches,
-        /// A log block held the first pages of a logical block in order and was completed.
-        pub partials,
-        /// The data blocks of a log block were written anew.
-        pub fulls,
-        /// A log block without a current page was erased.
-        pub dead,
-        /// Log blocks chosen by their cost.
-        pub picks,
-        /// Log blocks that were weighed to choose them.
-        pub weighed,
-    }
+/// Merges of log blocks since the layer was made, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Merges {
+    /// A log block held a whole logical block in order and became its data block.
+    pub switch: u64,
+    /// A log block held the first pages of a logical block in order and was completed.
+    pub partial: u64,
+    /// The data blocks of a log block were written anew.
+    pub full: u64,
+    /// A log block without a current page was erased.
+    pub dead: u64,
+    /// Log blocks chosen by their cost.
+    pub picks: u64,
+    /// Log blocks that were weighed to choose them.
+    pub weighed: u64,
 }
 
-counts! {
-    /// Counts of zombies since the layer was made, in pages.
-    pub struct ZombieCounts {
-        now:
-        /// Zombies now.
-        pub known,
-        since:
-        /// Live pages that a hint made zombies.
-        pub marked,
-        /// Zombies that the host overwrote: their hints came true.
-        pub overwritten,
-        /// Zombies that a TRIM discarded.
-        pub trimmed,
-        /// Zombies that are live again: hints taken back, or lost with power.
-        pub revived,
-        /// Zombies that collections copied.
-        pub copied,
-    }
+/// Counts of zombies since the layer was made, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct ZombieCounts {
+    /// Zombies now.
+    #[counts(now)]
+    pub known: u64,
+    /// Live pages that a hint made zombies.
+    pub marked: u64,
+    /// Zombies that the host overwrote: their hints came true.
+    pub overwritten: u64,
+    /// Zombies that a TRIM discarded.
+    pub trimmed: u64,
+    /// Zombies that are live again: hints taken back, or lost with power.
+    pub revived: u64,
+    /// Zombies that collections copied.
+    pub copied: u64,
 }
 
-counts! {
-    /// The cost of wear levelling.
-    pub struct Levelled {
-        /// Blocks collected to level wear, in place of a victim of the policy.
-        pub collections,
-        /// Valid pages that those collections rewrote.
-        pub copied_pages,
-    }
+/// The cost of wear levelling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Levelled {
+    /// Blocks collected to level wear, in place of a victim of the policy.
+    pub collections: u64,
+    /// Valid pages that those collections rewrote.
+    pub copied_pages: u64,
 }
 
-counts! {
-    /// The cost of a stream since the layer was made, in pages.
-    pub struct StreamCounts {
-        /// Written by the host in this stream.
-        pub host_pages,
-        /// Rewritten by collections, of data that the host wrote in this stream.
-        pub copied_pages,
-    }
+/// The cost of a stream since the layer was made, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct StreamCounts {
+    /// Written by the host in this stream.
+    pub host_pages: u64,
+    /// Rewritten by collections, of data that the host wrote in this stream.
+    pub copied_pages: u64,
 }
 
 /// The counts of all streams since the layer was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Counts, Value)]
 pub struct StreamTotals {
     /// The counts of each stream. The last entry counts writes without a stream, and first
     /// contents.
@@ -109,34 +102,8 @@ pub struct StreamTotals {
     pub moved_blocks: u64,
 }
 
-impl Value for StreamTotals {
-    value!(streams, moved_blocks);
-}
-
 impl Default for StreamTotals {
     fn default() -> Self {
         Self { streams: vec![StreamCounts::default(); MOST_STREAMS + 1], moved_blocks: 0 }
-    }
-}
-
-impl StreamTotals {
-    /// The counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let each = self.streams.iter().zip(&earlier.streams);
-        Self {
-            streams: each.map(|(now, earlier)| now.since(earlier)).collect(),
-            moved_blocks: self.moved_blocks - earlier.moved_blocks,
-        }
-    }
-
-    /// These counts and `other`'s together.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        let each = self.streams.iter().zip(&other.streams);
-        Self {
-            streams: each.map(|(one, other)| one.plus(other)).collect(),
-            moved_blocks: self.moved_blocks + other.moved_blocks,
-        }
     }
 }

@@ -29,7 +29,6 @@ use crate::frontier::Frontier;
 use crate::table::{bytes_of, tree_levels};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
-use flashgc_base::state;
 
 /// The entry of one way to level wear in listings and help texts.
 pub struct LevellingInfo {
@@ -134,25 +133,16 @@ impl fmt::Display for Levelling {
 }
 
 /// Static wear levelling on one drive: when it is due, and whom it takes.
+#[derive(State)]
 pub(crate) struct Leveller {
+    #[snapshot(skip)]
     levelling: Levelling,
+    #[snapshot(state)]
     least: LeastErased,
     most_erases: u32,
     /// Erases of the policy's victims until the next look.
     left: u32,
     pub(crate) levelled: Levelled,
-}
-
-impl State for Leveller {
-    state! {
-        values: most_erases, left, levelled;
-        states: least;
-        fixed: levelling;
-    }
-}
-
-impl State for LeastErased {
-    state! { layers: levels; }
 }
 
 impl Leveller {
@@ -235,8 +225,10 @@ const NONE: u64 = u64::MAX;
 
 /// The candidate erased least often, and of equals the one with the lowest number: a tournament tree
 /// whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
+#[derive(State)]
 struct LeastErased {
     /// Erase count and block, in that order of weight; [`NONE`] where there is no candidate.
+    #[snapshot(tables)]
     levels: Vec<Vec<u64>>,
 }
 

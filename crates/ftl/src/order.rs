@@ -2,26 +2,19 @@
 //! step O(1).
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use crate::blocks::BlockId;
 
 const END: u32 = u32::MAX;
 
 /// An order of some blocks, or of other things that have numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(then = check)]
 pub(crate) struct Order {
     /// Block to the one before it and the one after it. The last entry stands for both ends.
+    #[snapshot(table)]
     links: Vec<(u32, u32)>,
     len: u32,
-}
-
-impl State for Order {
-    state! {
-        values: len;
-        tables: links;
-        then: check;
-    }
 }
 
 impl Order {

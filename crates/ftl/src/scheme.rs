@@ -7,11 +7,11 @@
 use std::fmt;
 
 use crate::counters::Counters;
+use flashgc_base::counts::Counts;
 use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
-use flashgc_base::value;
 
 /// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,7 +348,7 @@ impl ClassTable {
 }
 
 /// Counts of the actions of collections on pages in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Duplicates {
     /// Pages left out that were clean and became dirty.
     pub made_dirty: u64,
@@ -358,23 +358,10 @@ pub struct Duplicates {
     pub flushed: u64,
 }
 
-impl Value for Duplicates {
-    value!(made_dirty, left_dirty, flushed);
-}
-
 impl Duplicates {
     /// Cached pages that were not read from flash: N_dup summed over the collections.
     pub fn excluded(&self) -> u64 {
         self.made_dirty + self.left_dirty + self.flushed
-    }
-
-    /// The counts since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            made_dirty: self.made_dirty - earlier.made_dirty,
-            left_dirty: self.left_dirty - earlier.left_dirty,
-            flushed: self.flushed - earlier.flushed,
-        }
     }
 }
 

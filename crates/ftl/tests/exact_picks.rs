@@ -2,7 +2,7 @@
 
 use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::track::{Kinetic, Score};
 use flashgc_ftl::victim::{
@@ -15,17 +15,8 @@ use flashgc_ftl::{
 };
 
 /// A policy that compares every pick of its own with a scan.
-struct Checked<P>(P);
-
-impl<P: State> State for Checked<P> {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.0.save(to);
-    }
-
-    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        self.0.restore(from)
-    }
-}
+#[derive(State)]
+struct Checked<P>(#[snapshot(state)] P);
 
 impl<P: VictimPolicy<Tracker = Kinetic<P>> + Score> VictimPolicy for Checked<P> {
     type Tracker = Kinetic<P>;

@@ -202,8 +202,8 @@ fn the_cheaper_of_two_log_blocks_is_taken_by_cost() {
 }
 
 fn kinds(layer: &dyn Translation) -> [u64; 4] {
-    let Merges { switches, partials, fulls, dead, .. } = layer.merges().unwrap();
-    [switches, partials, fulls, dead]
+    let Merges { switch, partial, full, dead, .. } = layer.merges().unwrap();
+    [switch, partial, full, dead]
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn same(layer: &dyn Translation, naive: &Naive, pages: u32) -> Result<(), TestCa
     let Counters { copied_pages, erases, .. } = layer.counters();
     prop_assert_eq!((copied_pages, erases), (naive.copies, naive.erases));
     let merges = layer.merges().unwrap();
-    prop_assert_eq!([merges.switches, merges.partials, merges.fulls, merges.dead], naive.merges);
+    prop_assert_eq!([merges.switch, merges.partial, merges.full, merges.dead], naive.merges);
     Ok(())
 }
 

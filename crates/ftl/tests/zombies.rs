@@ -2,8 +2,9 @@
 //! what hints can and cannot do.
 
 use crate::hinting::Hinting;
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::victim::z_greedy::ZGreedy;
 use flashgc_ftl::{
@@ -104,17 +105,8 @@ fn figure_3_z_greedy_copies_five_pages_then_one() {
 }
 
 /// z-greedy, every pick of which is compared with a look at every block.
-struct Looked(ZGreedy);
-
-impl State for Looked {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.0.save(to);
-    }
-
-    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        self.0.restore(from)
-    }
-}
+#[derive(State)]
+struct Looked(#[snapshot(state)] ZGreedy);
 
 impl VictimPolicy for Looked {
     type Tracker = <ZGreedy as VictimPolicy>::Tracker;

@@ -1,22 +1,14 @@
 //! Hosts that write back: the commands that they send to the drive, request by request, and their hints.
 
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
 /// A workload of listed requests, after which it ends.
+#[derive(State)]
+#[snapshot(refused = "a script is not saved")]
 struct Script(std::vec::IntoIter<(u32, Op)>);
-
-impl State for Script {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("a script is not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a script is not saved"))
-    }
-}
 
 impl Workload for Script {
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
@@ -457,19 +449,11 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
 #[test]
 fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
     /// A workload of writes of one page, with TRIMs of another between them if it `trims`.
+    #[derive(State)]
+    #[snapshot(refused = "a script is not saved")]
     struct Same {
         trims: bool,
     }
-    impl State for Same {
-        fn save(&self, to: &mut Writer<'_>) {
-            to.refuse(Fault::new("a script is not saved"));
-        }
-
-        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-            Err(Fault::new("a script is not saved"))
-        }
-    }
-
     impl Workload for Same {
         fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
             batch.clear();

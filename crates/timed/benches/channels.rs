@@ -11,7 +11,7 @@ mod tlc;
 use std::time::Instant;
 
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, Stepwise, VictimSpec};
 use flashgc_timed::{
@@ -58,22 +58,14 @@ fn main() {
 }
 
 /// Random writes at random times, without end.
+#[derive(State)]
+#[snapshot(refused = "a benchmark is not saved")]
 struct Random {
     stream: Stream,
     pages: u32,
     most: u32,
     gap_ns: f64,
     now: f64,
-}
-
-impl State for Random {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("a benchmark is not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a benchmark is not saved"))
-    }
 }
 
 impl RequestStream for Random {

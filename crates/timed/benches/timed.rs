@@ -15,8 +15,9 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 use flashgc_timed::{
@@ -56,20 +57,12 @@ fn main() {
 }
 
 /// Random 4 KiB requests without end.
+#[derive(State)]
+#[snapshot(refused = "a benchmark is not saved")]
 struct Uniform {
     stream: Stream,
     pages: u32,
     reads: bool,
-}
-
-impl State for Uniform {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("a benchmark is not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a benchmark is not saved"))
-    }
 }
 
 impl RequestStream for Uniform {

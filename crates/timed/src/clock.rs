@@ -1,7 +1,6 @@
 //! The time and the next event: one event type, each event with at most one time.
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::{state, value};
+use flashgc_base::snapshot::{Fault, State, Value};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -46,16 +45,12 @@ pub enum Next {
 }
 
 /// A place in the order of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Value)]
 pub struct Position {
     /// The time of the events.
     pub time: u64,
     /// One more than the number of the timer, among the events of one time; 0 before all of them.
     pub(super) timer: u32,
-}
-
-impl Value for Position {
-    value!(time, timer);
 }
 
 impl Position {
@@ -68,25 +63,23 @@ impl Position {
 /// The time, and the times of all events to come.
 ///
 /// It knows when something happens, but not its consequences.
+#[derive(State)]
 pub struct Clock {
     now: u64,
     /// The timer whose event came last, as in [`Position`].
     timer: u32,
     /// The place of the clock before that event came.
+    #[snapshot(skip)]
     before: Position,
+    #[snapshot(skip)]
     channels: usize,
+    #[snapshot(skip)]
     dies: usize,
+    #[snapshot(state)]
     timers: Timers,
     /// The event of each timer.
+    #[snapshot(skip)]
     events: Box<[Event]>,
-}
-
-impl State for Clock {
-    state! {
-        values: now, timer;
-        states: timers;
-        fixed: before, channels, dies, events;
-    }
 }
 
 impl Clock {
@@ -234,13 +227,16 @@ impl Clock {
 ///
 /// An entry that is no longer the time of its timer stays in the heap until it comes up, or until
 /// the heap is twice as long as there are timers.
+#[derive(State)]
+#[snapshot(then = check)]
 struct Timers {
+    #[snapshot(table)]
     times: Vec<u64>,
     heap: BinaryHeap<Reverse<Entry>>,
 }
 
 /// A time and, in its low half, the timer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Value)]
 struct Entry(u128);
 
 impl Entry {
@@ -263,24 +259,6 @@ impl Entry {
     #[inline]
     fn holds(self, times: &[u64]) -> bool {
         times[self.timer()] == self.time()
-    }
-}
-
-impl State for Timers {
-    state! {
-        values: heap;
-        tables: times;
-        then: check;
-    }
-}
-
-impl Value for Entry {
-    fn put(&self, to: &mut Writer<'_>) {
-        self.0.put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(Self(Value::take(from)?))
     }
 }
 

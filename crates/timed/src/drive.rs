@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
-use flashgc_base::{state, words};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
@@ -39,7 +38,7 @@ impl Until {
 }
 
 /// The reason why a drive stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Stop {
     /// It reached the end that was asked for.
     Reached,
@@ -69,33 +68,26 @@ impl Stop {
     }
 }
 
-impl Value for Stop {
-    words!(Reached, Ended, Overload, WornOut);
-}
-
 /// A drive with a clock, watched by `O`.
 ///
 /// It owns its rooms and carries between them: events to their room, and finished operations of a
 /// die back to the front end. It decides nothing.
+#[derive(State)]
+#[snapshot(named = "timed drive", then = check)]
 pub struct TimedDrive<O> {
+    #[snapshot(skip)]
     settings: Settings,
+    #[snapshot(state)]
     pub(super) shared: Shared<O>,
+    #[snapshot(state)]
     pub(super) front: FrontEnd,
+    #[snapshot(state)]
     pub(super) scheduler: Scheduler,
+    /// The totals, which are counted anew when they are asked for.
+    #[snapshot(skip)]
     totals: Totals,
     /// The counts of the host's commands when the first block wore out.
     asked_at_first_failure: Option<Asked>,
-}
-
-/// The totals are not stored: they are counted anew when they are asked for.
-impl<O: State> State for TimedDrive<O> {
-    state! {
-        named: "timed drive";
-        values: asked_at_first_failure;
-        states: shared, front, scheduler;
-        fixed: settings, totals;
-        then: check;
-    }
 }
 
 impl<O> TimedDrive<O> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_base::stream::StreamId;
 use flashgc_drive::asked::Asked;
 use flashgc_ftl::{FtlError, Stepwise};
@@ -17,32 +16,32 @@ use super::ops::{Kind, NONE, Ops, PageOp};
 /// The time, the map, the page operations under way, and the observer.
 ///
 /// It owns the data that more than one room changes, and knows no room.
+#[derive(State)]
 pub struct Shared<O> {
+    #[snapshot(state)]
     pub clock: Clock,
+    #[snapshot(state)]
     pub map: Box<dyn Stepwise>,
+    #[snapshot(state)]
     pub ops: Ops,
+    #[snapshot(state)]
     pub observer: O,
     /// The hinted pages that the drive has not written since, each with the number of operations sent to
     /// dies by then.
     told: HashMap<u32, u64>,
     /// `true` if the drive heeds hints.
+    #[snapshot(skip)]
     pub heeds_hints: bool,
     /// The counts of the host's writes that have their physical pages, without the reads.
     pub asked: Asked,
     /// The number of pages of the map that a flash page holds.
+    #[snapshot(skip)]
     pub units_per_page: u32,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
     /// The streams by address, and the bytes of a page; `None` where requests alone name streams.
+    #[snapshot(skip)]
     ranges: Option<(Arc<StreamRanges>, u64)>,
-}
-
-impl<O: State> State for Shared<O> {
-    state! {
-        values: told, asked, slc;
-        states: clock, map, ops, observer;
-        fixed: heeds_hints, units_per_page, ranges;
-    }
 }
 
 impl<O: Observer> Shared<O> {

@@ -1,6 +1,7 @@
 //! Write pacing: the order of a die's operations worked by hand, and the time that they take in the steady
 //! state.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{Hardware, Loop, Placement, Preemption, Settings, Unit, Until};

@@ -2,10 +2,9 @@
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
-use flashgc_base::{value, words};
 
 /// The effect of a command on its page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Value)]
 #[repr(u8)]
 pub enum Op {
     /// The host writes the page.
@@ -36,13 +35,9 @@ impl Op {
     }
 }
 
-impl Value for Op {
-    words!(Write, Read, Trim, Dirty, Flush, Clean);
-}
-
 /// A hint of the host on a page in its cache. It is no command: it rides on one, or has cost the host
 /// one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Hint {
     /// The number of the command before which the host gives the hint.
     pub before: u32,
@@ -59,15 +54,11 @@ impl Hint {
     }
 }
 
-impl Value for Hint {
-    value!(before, page, is_taken_back);
-}
-
 /// Page commands in the order in which the host issues them.
 ///
 /// `pages[i]` is a logical page number and `ops[i]` its operation. An empty `ops` means that every page
 /// is written, which saves generators of pure writes a byte a command. Most workloads give no hints.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct Batch {
     /// Logical page numbers, in pages and not bytes.
     pub pages: Vec<u32>,
@@ -89,10 +80,6 @@ pub struct Batch {
     pub joints: Vec<u32>,
     /// `true` if whoever fills the batch is to say where requests end. Emptying the batch keeps it.
     pub wants_joints: bool,
-}
-
-impl Value for Batch {
-    value!(pages, ops, hints, short, flushes, streams, joints, wants_joints);
 }
 
 impl Batch {

@@ -6,15 +6,18 @@
 //! in the middle of a request.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use flashgc_base::stream::NO_STREAM;
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
 
 /// A workload of page commands with a flush behind every `every`-th page write, besides its own flushes.
+#[derive(State)]
+#[snapshot(named = "flushing", then = check)]
 pub struct Flushing {
+    #[snapshot(state)]
     inner: Box<dyn Workload>,
+    #[snapshot(skip)]
     every: u64,
     /// The number of page writes since the last one behind whose request a flush comes.
     writes: u64,
@@ -36,16 +39,6 @@ impl Flushing {
 
 fn check_writes(writes: u64, every: u64) -> Result<(), Fault> {
     if writes < every { Ok(()) } else { Err(Fault::new("a flush is overdue")) }
-}
-
-impl State for Flushing {
-    state! {
-        named: "flushing";
-        values: writes, due;
-        states: inner;
-        fixed: every;
-        then: check;
-    }
 }
 
 impl Workload for Flushing {
@@ -109,9 +102,14 @@ fn behind_requests(flushes: &mut Vec<u32>, joints: &[u32]) {
 }
 
 /// Requests with a flush behind every `every`-th page write, at the time of the request before it.
+#[derive(State)]
+#[snapshot(named = "flushing", then = check)]
 pub struct FlushingRequests {
+    #[snapshot(state)]
     inner: Box<dyn RequestStream>,
+    #[snapshot(skip)]
     every: u64,
+    #[snapshot(skip)]
     page_size: u64,
     /// The number of page writes since the last one with a flush behind it.
     writes: u64,
@@ -139,16 +137,6 @@ impl FlushingRequests {
             return Err(Fault::new("more requests are used than there are"));
         }
         check_writes(self.writes, self.every)
-    }
-}
-
-impl State for FlushingRequests {
-    state! {
-        named: "flushing";
-        values: writes, is_due, due_ns, drawn, next;
-        states: inner;
-        fixed: every, page_size;
-        then: check;
     }
 }
 

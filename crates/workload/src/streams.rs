@@ -14,7 +14,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 
 use crate::requests::{RequestStream, TimedRequest};
@@ -159,9 +158,14 @@ fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
 }
 
 /// A workload whose commands have the stream of their page's first byte.
+#[derive(State)]
+#[snapshot(named = "ranges of streams")]
 pub struct Ranged {
+    #[snapshot(state)]
     inner: Box<dyn Workload>,
+    #[snapshot(skip)]
     ranges: Arc<StreamRanges>,
+    #[snapshot(skip)]
     page_size: u64,
 }
 
@@ -170,14 +174,6 @@ impl Ranged {
     /// their streams.
     pub fn new(inner: Box<dyn Workload>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
         Self { inner, ranges, page_size: page_size.into() }
-    }
-}
-
-impl State for Ranged {
-    state! {
-        named: "ranges of streams";
-        states: inner;
-        fixed: ranges, page_size;
     }
 }
 
@@ -193,8 +189,12 @@ impl Workload for Ranged {
 }
 
 /// Requests with the stream of their first byte.
+#[derive(State)]
+#[snapshot(named = "ranges of streams")]
 pub struct RangedRequests {
+    #[snapshot(state)]
     inner: Box<dyn RequestStream>,
+    #[snapshot(skip)]
     ranges: Arc<StreamRanges>,
 }
 
@@ -202,14 +202,6 @@ impl RangedRequests {
     /// Wraps the requests of `inner`. Outside all of `ranges` they keep their streams.
     pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>) -> Self {
         Self { inner, ranges }
-    }
-}
-
-impl State for RangedRequests {
-    state! {
-        named: "ranges of streams";
-        states: inner;
-        fixed: ranges;
     }
 }
 

@@ -2,21 +2,44 @@
 //!
 //! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists, counters.
 //! A [`State`] is first made anew from its configuration, and then overwritten in place: a policy's
-//! parameters, a drive's shape and the type behind a trait object need no bytes. Both are written
-//! with the macros [`value!`](crate::value), [`state!`](crate::state) and [`words!`](crate::words),
-//! which name every field: a new field that is forgotten does not compile.
+//! parameters, a drive's shape and the type behind a trait object need no bytes. Both are derived from the
+//! declaration of the struct, where a word says which field is saved in another way, or not at all:
+//!
+//! ```
+//! use flashgc_base::snapshot::{State, Value};
+//!
+//! #[derive(Value)]
+//! struct Seen { page: u32, at: u64 }
+//!
+//! #[derive(State)]
+//! struct Window {
+//!     #[snapshot(skip)]
+//!     size: u32,
+//!     #[snapshot(table)]
+//!     is_member: Vec<bool>,
+//!     last: Vec<Seen>,
+//! }
+//! ```
+//!
+//! A field that is neither saved nor skipped does not compile:
+//!
+//! ```compile_fail
+//! # use flashgc_base::snapshot::State;
+//! #[derive(State)]
+//! struct Window { since: std::time::Instant }
+//! ```
 //!
 //! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that damage
 //! shows before anything is read. A reader knows the number of bytes, and nothing that it takes is
 //! larger than they allow. It checks values that would break memory or loop for ever if wrong, but
 //! not whether every figure makes sense: owners audit the values that they have read.
 
-mod fields;
 mod reader;
 mod state;
 mod value;
 mod writer;
 
+pub use flashgc_derive::{State, Value};
 pub use reader::Reader;
 pub use state::{State, restore_table, save_table};
 pub use value::Value;

@@ -4,19 +4,14 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::rng::Stream;
-use crate::{state, value, words};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 enum Mood {
     Calm,
     Busy,
 }
 
-impl Value for Mood {
-    words!(Calm, Busy);
-}
-
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 struct Entry {
     name: String,
     weight: f64,
@@ -24,28 +19,18 @@ struct Entry {
     pair: (u32, Option<u64>),
 }
 
-impl Value for Entry {
-    value!(name, weight, mood, pair);
-}
-
-#[derive(Clone)]
+#[derive(Clone, State)]
+#[snapshot(named = "part")]
 struct Part {
+    #[snapshot(skip)]
     capacity: usize,
+    #[snapshot(table)]
     table: Vec<u32>,
     queue: VecDeque<u16>,
     entries: Vec<Entry>,
     stream: Stream,
+    #[snapshot(state)]
     inner: Option<Box<Part>>,
-}
-
-impl State for Part {
-    state! {
-        named: "part";
-        values: queue, entries, stream;
-        tables: table;
-        states: inner;
-        fixed: capacity;
-    }
 }
 
 impl Part {

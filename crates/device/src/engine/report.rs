@@ -1,5 +1,6 @@
 //! A drive's report on its state, and its map of blocks.
 
+use flashgc_base::counts::Counts;
 use flashgc_ftl::{Counters, Geometry, StreamTotals, ZombieCounts};
 
 use super::{Drive, PLANE, Recovery};

@@ -9,6 +9,7 @@ use crate::mutants::{self, Mutant};
 use crate::served::DeviceError;
 use crate::superblock::Superblock;
 use crate::usage::Usage;
+use flashgc_base::counts::Counts;
 
 /// Journal blocks that may be written from one call of [`Drive::advance_checkpoint`] until the next has
 /// begun a checkpoint: a copy and a write of the host that each wait for durability, and what is left.

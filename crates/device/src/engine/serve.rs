@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use flashgc_base::counts::Counts;
 use flashgc_workload::Op;
 
 use super::Drive;

@@ -15,26 +15,21 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::words;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
 /// The version of the format; it is raised with every change of the written bytes.
-const FORMAT: u32 = 9;
+pub(super) const FORMAT: u32 = 10;
 /// The bytes of a slot before its content.
 const SLOT: usize = 25;
 
 /// The content of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub(super) enum Kind {
     /// A run that is under way.
     UnderWay,
     /// The remains of a finished run.
     Done,
-}
-
-impl Value for Kind {
-    words!(UnderWay, Done);
 }
 
 /// One run in a file.

@@ -1,8 +1,18 @@
 //! The file: written data come back, a damaged file is refused in one line, and a failed write
-//! leaves the last file.
+//! leaves the last file. The bytes of a state belong to a format.
 
-use super::file::{Kind, Slot, Stored};
+use std::sync::Arc;
+
+use flashgc_drive::extent::Length;
+use flashgc_drive::source::{Source, TimedSource};
+use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::requests::Requests;
+
+use super::file::{FORMAT, Kind, Slot, Stored};
 use super::*;
+use crate::clocked::ClockedRun;
+use crate::options::{HostConfig, SwapConfig, TimedConfig};
+use crate::run::{Control, Lengthened, Run};
 
 /// Writes a checkpoint of three runs in `folder`.
 fn three(path: &Path) -> Stored {
@@ -86,7 +96,7 @@ fn other_files_are_no_checkpoints() {
     other.extend([99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     std::fs::write(&path, other).unwrap();
     assert!(
-        fault(&path).contains("it has format 99, expected 9: another version of flashgc wrote it")
+        fault(&path).contains("it has format 99, expected 10: another version of flashgc wrote it")
     );
     let text = "{\"version\":\"9.9.9\",\"config\":{}}";
     Stored::nothing().rewritten(&path, text, None).unwrap();
@@ -104,4 +114,118 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_last() {
     assert!(stored.rewritten(&path, "{}", Some((slot, &refuse))).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The state of a run at its end: the bytes that it has, and their XXH3.
+fn state_of<R: Lengthened>(
+    resolved: &Resolved,
+    mut run: R,
+    elapsed: fn(&mut R) -> &mut Duration,
+) -> (u64, u64) {
+    run.advance(resolved, &Control::default(), None, &mut Turns::new(None, 0)).unwrap();
+    *elapsed(&mut run) = Duration::ZERO;
+    let mut bytes = Vec::new();
+    let mut to = Writer::new(&mut bytes);
+    run.save(&mut to);
+    to.finish().unwrap()
+}
+
+/// Small drives with most of what is saved: their bytes, as they were recorded with this format.
+#[test]
+fn the_bytes_of_a_state_change_with_the_format_alone() {
+    let base = RunConfig {
+        blocks: Some(64),
+        pages_per_block: 16,
+        spare: 0.2,
+        victim: "cost-benefit".into(),
+        frontier: "pool:low=3".into(),
+        workload: "0.7*zipf:theta=0.9+0.3*sequential:trim=0.1".into(),
+        warmup: "1x".into(),
+        length: Length::Writes("3x".into()),
+        runs: 1,
+        seed: 7,
+        ..RunConfig::default()
+    };
+    let clock =
+        TimedConfig { arrivals: Some("poisson:rate=1500".into()), ..TimedConfig::default() };
+    let timed = RunConfig {
+        victim: "greedy".into(),
+        frontier: "single".into(),
+        times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
+        workload: "hotcold:f=0.2,r=0.8,read=0.5".into(),
+        length: Length::Requests(3000),
+        timed: Some(clock.clone()),
+        ..base.clone()
+    };
+    let host = HostConfig {
+        cache: "page-cache:size=800KiB,rate=1000,speed=800".into(),
+        hints: "piggyback:lost=0.1".into(),
+    };
+    let drives = [
+        base.clone(),
+        RunConfig { placement: "sepbit".into(), ..base.clone() },
+        RunConfig {
+            wear_levelling: Some("static:threshold=5".into()),
+            endurance: Some("normal:mean=400,cv=0.1".into()),
+            ..base.clone()
+        },
+        RunConfig { victim: "z-greedy".into(), host: Some(host), ..base.clone() },
+        RunConfig {
+            mapping: "fast:log_blocks=6".into(),
+            fill: "sequential".into(),
+            workload: "zipf:theta=0.9,read=0.7".into(),
+            warmup: "0".into(),
+            length: Length::Requests(3000),
+            swap: Some(SwapConfig {
+                cache_pages: 100,
+                policy: "3-region".into(),
+                scheme: "lda-gc5".into(),
+            }),
+            ..base.clone()
+        },
+        RunConfig {
+            timed: Some(TimedConfig { preemption: "pgc".into(), ..clock.clone() }),
+            ..timed.clone()
+        },
+        RunConfig {
+            blocks: Some(256),
+            timed: Some(TimedConfig {
+                channels: 2,
+                dies: 2,
+                striping: "dynamic".into(),
+                write_cache: 64,
+                ..clock
+            }),
+            ..timed
+        },
+    ];
+    let found = drives.map(|config| {
+        let resolved = resolved(&config);
+        match &resolved.timed {
+            None => state_of(&resolved, Run::new(&resolved, 0).unwrap(), |run| &mut run.elapsed),
+            Some(timed) => {
+                let run = ClockedRun::new(&resolved, timed, 0, None).unwrap();
+                state_of(&resolved, run, |run| &mut run.elapsed)
+            }
+        }
+    });
+    let recorded = [
+        (45_624, 0xd130380516abc115),
+        (53_356, 0x483bf6ece1a0e077),
+        (62_042, 0xf0dcdb5b4d439d57),
+        (104_766, 0x0034c386380a9e3d),
+        (56_900, 0x2e44b66b347f0e3d),
+        (155_063, 0x8226528196c9ffff),
+        (157_395, 0xe031149185416a0f),
+    ];
+    assert_eq!((FORMAT, found), (10, recorded));
+}
+
+fn resolved(config: &RunConfig) -> Resolved {
+    let text = &config.workload;
+    let source: Arc<dyn Source> = match config.timed {
+        None => Arc::new(GeneratorSpec::parse(text).unwrap()),
+        Some(_) => Arc::new(TimedSource::new(text.clone(), Requests::parse(text).unwrap())),
+    };
+    Resolved::new(config, source, None).unwrap()
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Layout, PlaneLayout, Stepwise};
 use flashgc_timed::tenants::{InPart, InTurn, Tenant};
@@ -131,16 +130,11 @@ pub(super) fn open(
 }
 
 /// The first requests of a stream, up to a number; hints and flush commands do not count.
+#[derive(State)]
 pub(super) struct Limited {
+    #[snapshot(state)]
     pub(super) inner: Box<dyn RequestStream>,
     pub(super) left: u64,
-}
-
-impl State for Limited {
-    state! {
-        values: left;
-        states: inner;
-    }
 }
 
 impl RequestStream for Limited {

@@ -3,16 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
-use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
 use flashgc_drive::passes::Rule;
 use flashgc_drive::stats::Interval;
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Packing, StreamTotals, ZombieCounts};
-use flashgc_host::HostCounts;
 use flashgc_timed::{
     CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
 };
@@ -25,6 +22,7 @@ use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
+use crate::counted::Counted;
 use crate::finished::{Finished, Life};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
@@ -39,6 +37,7 @@ const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 
 /// The remains of a timed run when its drive is gone.
+#[derive(Value)]
 pub(crate) struct TimedRun {
     /// The counts that every drive has.
     pub finished: Finished,
@@ -63,67 +62,41 @@ pub(crate) struct TimedRun {
 }
 
 /// The time and the counts of a drive at one moment; differences of moments are measured.
+#[derive(Value)]
 struct Moment {
     now: u64,
-    counters: Counters,
-    asked: Asked,
-    packing: Option<Packing>,
-    levelled: Option<Levelled>,
-    zombies: Option<ZombieCounts>,
-    streams: Option<StreamTotals>,
-    map_traffic: Option<MapTraffic>,
-    host: Option<HostCounts>,
+    counted: Counted,
     totals: Totals,
-}
-
-impl Value for Moment {
-    value!(now, counters, asked, packing, levelled, zombies, streams, host, map_traffic, totals);
-}
-
-impl Value for TimedRun {
-    value!(
-        finished,
-        meter,
-        collecting,
-        slc,
-        utilisation,
-        ns,
-        completed,
-        request_ns,
-        overload,
-        note
-    );
 }
 
 impl Moment {
     fn of(drive: &mut Simulated) -> Self {
-        let mut moment = Self {
-            now: drive.now(),
+        let mut counted = Counted {
             counters: drive.counters(),
             asked: drive.asked(),
             packing: drive.packing(),
-            levelled: None,
-            zombies: None,
-            streams: None,
-            map_traffic: None,
-            host: None,
-            totals: drive.totals(),
+            ..Counted::default()
         };
+        let (now, totals) = (drive.now(), drive.totals());
         if let Some(drive) = drive.whole() {
-            moment.levelled = drive.layer().levelled();
-            moment.map_traffic = drive.map_traffic();
+            counted.levelled = drive.layer().levelled();
+            counted.map_traffic = drive.map_traffic();
             // A map on flash heeds no hints.
-            moment.zombies = drive.layer().zombies().filter(|_| moment.map_traffic.is_none());
-            moment.streams = drive.layer().stream_totals().cloned();
-            moment.host = drive.host_counts();
+            counted.zombies = drive.layer().zombies().filter(|_| counted.map_traffic.is_none());
+            counted.streams = drive.layer().stream_totals().cloned();
+            counted.host = drive.host_counts();
         }
-        moment
+        Self { now, counted, totals }
     }
 }
 
 /// A timed run under way.
+#[derive(State)]
+#[snapshot(named = "timed run")]
 pub(crate) struct ClockedRun {
+    #[snapshot(state)]
     drive: Simulated,
+    #[snapshot(state)]
     precondition: Option<Precondition>,
     /// `true` if the writes before the clock are made.
     is_prepared: bool,
@@ -133,8 +106,10 @@ pub(crate) struct ClockedRun {
     wearing: Vec<Worn>,
     last: Written,
     /// The bytes of a mapping unit.
+    #[snapshot(skip)]
     unit: u32,
     /// The number of the run.
+    #[snapshot(skip)]
     index: u32,
     stop: Stop,
     completed: u64,
@@ -144,30 +119,19 @@ pub(crate) struct ClockedRun {
     under_way: bool,
     /// The pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
-    elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// The time since which `elapsed` is yet to be counted.
+    #[snapshot(skip)]
     since: Instant,
 }
 
-impl State for ClockedRun {
-    state! {
-        named: "timed run";
-        values: is_prepared, start, settling, measured, wearing, last, stop, completed, rounds,
-            under_way, pieces, elapsed;
-        states: drive, precondition;
-        fixed: since, unit, index;
-    }
-}
-
 /// The writes that come before the requests: those of the same workload, with other random numbers.
+#[derive(State)]
 struct Precondition {
+    #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     left: u64,
     without_write: u64,
-}
-
-impl State for Precondition {
-    state! { values: left, without_write; states: stream; }
 }
 
 /// Is called between two steps of a run with its progress; `false` stops the run.
@@ -391,7 +355,7 @@ impl Lengthened for ClockedRun {
 
     fn has_erased(&self) -> bool {
         let erases = self.drive.erases();
-        self.start.as_ref().is_some_and(|start| erases > start.counters.erases)
+        self.start.as_ref().is_some_and(|start| erases > start.counted.counters.erases)
     }
 
     /// Returns `true` if a block was erased: only erases wear blocks.
@@ -427,35 +391,19 @@ impl Lengthened for ClockedRun {
                 first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
                 system_failure: wear
                     .system_failure()
-                    .map(|(moment, cause)| ((moment, end.asked), cause)),
+                    .map(|(moment, cause)| ((moment, end.counted.asked), cause)),
             });
         }
         let finished = Finished {
             passes: 0,
-            counters: end.counters.since(&start.counters),
-            asked: end.asked.since(&start.asked),
-            packing: end.packing.zip(start.packing).map(|(end, start)| end.since(&start)),
-            programs: end.counters.programs(),
+            counted: end.counted.since(&start.counted),
+            programs: end.counted.counters.programs(),
             decisions: drive.decisions(),
             erases: Erases::of(&erases),
             tally: tally(&erases),
             life,
-            levelled: end.levelled.zip(start.levelled).map(|(end, start)| end.since(&start)),
-            zombies: end.zombies.zip(start.zombies).map(|(end, start)| end.since(&start)),
-            streams: end
-                .streams
-                .as_ref()
-                .zip(start.streams.as_ref())
-                .map(|(end, start)| end.since(start)),
             failures,
-            host: end.host.zip(start.host).map(|(end, start)| end.since(&start)),
             wearing: self.wearing,
-            merges: None,
-            map_traffic: end
-                .map_traffic
-                .zip(start.map_traffic)
-                .map(|(end, start)| end.since(&start)),
-            swapping: None,
             map_bytes: drive.map_bytes(),
             settling: self.settling,
             measured: self.measured,
@@ -464,8 +412,7 @@ impl Lengthened for ClockedRun {
         TimedRun {
             finished,
             collecting: CollectionResult::between(&start.totals, &end.totals),
-            slc: (end.totals.slc.as_ref().zip(start.totals.slc.as_ref()))
-                .map(|(end, start)| end.joined(start, |end, start| end - start)),
+            slc: end.totals.slc.since(&start.totals.slc),
             utilisation: Utilisation::between(&start.totals, &end.totals, ns),
             ns,
             completed: end.totals.completed - start.totals.completed,

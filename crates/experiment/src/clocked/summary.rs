@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flashgc_base::counts::Counts;
 use flashgc_base::stream::StreamId;
 use flashgc_drive::stats::{half_width95, mean};
 use flashgc_ftl::StreamCounts;
@@ -54,7 +55,7 @@ pub(crate) fn summarise(
     if let Some(host) = &resolved.host {
         result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
     }
-    let totals = stream_results::totals(&finished);
+    let totals = Counts::sum(finished.iter().filter_map(|run| run.counted.streams.clone()));
     result.warnings.extend(totals.iter().flat_map(|all| stream_results::warnings(resolved, all)));
     result.warnings.extend(notes);
     result.digest = digest(&result.digest, &measures);
@@ -130,13 +131,8 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
             write_bytes_per_second: rate(bytes(0)),
         },
         utilisation: if ran.is_empty() { Utilisation::default() } else { Utilisation::mean(&ran) },
-        collecting: runs
-            .iter()
-            .fold(CollectionResult::default(), |sum, run| sum.plus(&run.collecting)),
-        slc: runs
-            .iter()
-            .filter_map(|run| run.slc)
-            .reduce(|one, other| one.joined(&other, |one, other| one + other)),
+        collecting: Counts::sum(runs.iter().map(|run| run.collecting)).unwrap_or_default(),
+        slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
         tenants: (!timed.tenants.is_empty()).then(|| {
             ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
         }),
@@ -183,14 +179,18 @@ fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
     if let Some(overload) = &measured.overload {
         warnings.push(overload.warning(measured.tenants.is_some()));
     }
-    if result.host_pages > 0 && result.erases == 0 {
+    if result.counters.host_pages > 0 && result.counters.erases == 0 {
         warnings.push(
             "no block was erased in the measured part, so no request met a collection; hint: \
              --warmup 2x writes the drive full first, or more --requests"
                 .to_string(),
         );
     }
-    if result.erases > 0 && !result.steady && !result.interrupted && measured.overload.is_none() {
+    if result.counters.erases > 0
+        && !result.steady
+        && !result.interrupted
+        && measured.overload.is_none()
+    {
         warnings.push(
             "write amplification still moves in the measured part; lengthen the warm-up"
                 .to_string(),

@@ -11,7 +11,7 @@
 //! # Source
 //! The usual rule; Kim and Kwak compare SFL with it (section III.2).
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::State;
 
 use std::collections::VecDeque;
 
@@ -19,22 +19,12 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
+#[derive(State)]
 pub(super) struct Fifo(VecDeque<BlockId>);
 
 impl Fifo {
     pub(super) fn new(room: usize) -> Self {
         Self(VecDeque::with_capacity(room))
-    }
-}
-
-impl State for Fifo {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.0.put(to);
-    }
-
-    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        self.0 = Value::take(from)?;
-        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@
 //! Kwon et al., IEEE Trans. Consumer Electronics 56(3), 2010 (SAGC); "LIF" in Kim and Kwak's Table
 //! 4, which leaves ties open: the lowest number is our choice.
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::State;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,6 +21,7 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
+#[derive(State)]
 pub(super) struct LowestErase(BinaryHeap<Waiting>);
 
 /// Erase count, block.
@@ -29,17 +30,6 @@ pub(super) type Waiting = Reverse<(u32, BlockId)>;
 impl LowestErase {
     pub(super) fn new(room: usize) -> Self {
         Self(BinaryHeap::with_capacity(room))
-    }
-}
-
-impl State for LowestErase {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.0.put(to);
-    }
-
-    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        self.0 = Value::take(from)?;
-        Ok(())
     }
 }
 

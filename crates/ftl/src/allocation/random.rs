@@ -14,9 +14,9 @@ use super::Pool;
 use crate::blocks::BlockId;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub(super) struct Random {
     waiting: Vec<BlockId>,
     rng: Stream,
@@ -26,10 +26,6 @@ impl Random {
     pub(super) fn new(room: usize, rng: Stream) -> Self {
         Self { waiting: Vec::with_capacity(room), rng }
     }
-}
-
-impl State for Random {
-    state! { values: waiting, rng; }
 }
 
 impl Pool for Random {

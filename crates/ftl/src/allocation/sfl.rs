@@ -14,7 +14,6 @@
 //! Kim and Kwak, "BSGC: Balanced Section-based Garbage Collection", section III.2 and Figure 2.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,6 +22,7 @@ use super::Pool;
 use crate::blocks::BlockId;
 
 /// See the module's text.
+#[derive(State)]
 pub(super) struct Sfl {
     waiting: BinaryHeap<Waiting>,
     arrivals: u64,
@@ -35,10 +35,6 @@ impl Sfl {
     pub(super) fn new(room: usize) -> Self {
         Self { waiting: BinaryHeap::with_capacity(room), arrivals: 0 }
     }
-}
-
-impl State for Sfl {
-    state! { values: waiting, arrivals; }
 }
 
 impl Pool for Sfl {

@@ -2,7 +2,6 @@
 //! I/O: it says which translation pages must be read and programmed, and is told when they were.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use crate::counters::MapTraffic;
 use crate::order::Order;
@@ -27,38 +26,37 @@ pub enum LookUp {
 /// used first, and the changes that are not yet on flash.
 ///
 /// Translation pages are numbered from 0. On the drive they lie behind the host's pages.
+#[derive(State)]
+#[snapshot(named = "map cache", then = check)]
 pub struct MapCache {
     /// Logical pages of the host.
+    #[snapshot(skip)]
     pages: u32,
     /// Entries of a translation page.
+    #[snapshot(skip)]
     per_page: u32,
     /// Page to its slot, or [`NONE`].
+    #[snapshot(table)]
     slots: Vec<u32>,
     /// Slot to its page.
     entries: Vec<u32>,
     /// Slot to whether its entry has been read: until then it is kept free for it.
     is_here: Vec<bool>,
     /// Slots in the order of their last use.
+    #[snapshot(state)]
     order: Order,
+    #[snapshot(skip)]
     capacity: u32,
     /// A bit a page: its entry differs from the map on flash.
+    #[snapshot(table)]
     changed: Vec<u64>,
     /// Translation pages with entries that differ and are not cached, since the first did.
+    #[snapshot(state)]
     moved: Order,
     /// The map on flash, by page: physical page, or [`NONE`].
+    #[snapshot(table)]
     stored: Vec<u32>,
     traffic: MapTraffic,
-}
-
-impl State for MapCache {
-    state! {
-        named: "map cache";
-        values: entries, is_here, traffic;
-        tables: slots, changed, stored;
-        states: order, moved;
-        fixed: pages, per_page, capacity;
-        then: check;
-    }
 }
 
 impl MapCache {

@@ -44,7 +44,6 @@ use crate::translation::{
 };
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
-use flashgc_base::state;
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -61,22 +60,18 @@ pub(crate) const PARAMS: &[Param] = &[
     },
 ];
 
+#[derive(State)]
+#[snapshot(named = "dftl")]
 pub(crate) struct Dftl {
+    #[snapshot(state)]
     inner: Box<dyn Translation>,
     /// The shape that the host sees; `inner` has the translation pages behind it.
+    #[snapshot(skip)]
     geometry: Geometry,
+    #[snapshot(state)]
     cache: MapCache,
     /// Copies as the page map below reports them.
     copies: Vec<u32>,
-}
-
-impl State for Dftl {
-    state! {
-        named: "dftl";
-        values: copies;
-        states: inner, cache;
-        fixed: geometry;
-    }
 }
 
 /// Translation pages of a map of `pages` pages.

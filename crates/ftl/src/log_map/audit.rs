@@ -46,7 +46,7 @@ pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), Stri
         return Err(format!("{erases} erases of blocks, {} counted", hybrid.counters.erases));
     }
     let merges = hybrid.merges;
-    let kinds = merges.switches + merges.partials + merges.fulls + merges.dead;
+    let kinds = merges.switch + merges.partial + merges.full + merges.dead;
     if kinds != hybrid.counters.collections {
         return Err(format!("{kinds} merges, {} collections", hybrid.counters.collections));
     }

@@ -30,7 +30,6 @@ use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
@@ -47,25 +46,24 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// The log buffer of BAST.
+#[derive(State)]
 pub(crate) struct Bast {
     /// Logical block to its log block, or [`NO_BLOCK`], and how many pages that has.
+    #[snapshot(table)]
     logs: Vec<(BlockId, u32)>,
     /// Physical log block to its logical block.
+    #[snapshot(table)]
     owners: Vec<u32>,
     /// Log blocks, the first to merge first.
+    #[snapshot(state)]
     order: Order,
     /// `true` if a write puts its log block behind the others.
+    #[snapshot(skip)]
     by_use: bool,
+    #[snapshot(skip)]
     most: u32,
+    #[snapshot(state)]
     chooser: Chooser,
-}
-
-impl State for Bast {
-    state! {
-        tables: logs, owners;
-        states: order, chooser;
-        fixed: by_use, most;
-    }
 }
 
 impl Bast {

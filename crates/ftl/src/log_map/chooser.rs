@@ -8,7 +8,6 @@ use crate::log_map::window::{Sized, Window};
 use crate::order::Order;
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 /// The rule by which log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,17 +20,14 @@ pub(crate) enum Choice {
     Cost,
 }
 
+#[derive(State)]
 pub(crate) struct Chooser {
+    #[snapshot(skip)]
     choice: Choice,
+    #[snapshot(skip)]
     by_cost: bool,
+    #[snapshot(state)]
     window: Sized,
-}
-
-impl State for Chooser {
-    state! {
-        states: window;
-        fixed: choice, by_cost;
-    }
 }
 
 impl Chooser {

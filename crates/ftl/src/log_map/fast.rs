@@ -31,7 +31,6 @@ use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::{state, value};
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
@@ -53,7 +52,7 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// The sequential log block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 struct Sequential {
     block: BlockId,
     lbn: u32,
@@ -62,28 +61,21 @@ struct Sequential {
 }
 
 /// The log buffer of FAST.
+#[derive(State)]
 pub(crate) struct Fast {
+    #[snapshot(skip)]
     has_sequential: bool,
     sequential: Option<Sequential>,
     /// Random log blocks, the oldest first; the last may be open.
+    #[snapshot(state)]
     random: Order,
     /// Pages programmed in the last of them.
     next: u32,
     /// Random log blocks that there may be.
+    #[snapshot(skip)]
     most: u32,
+    #[snapshot(state)]
     chooser: Chooser,
-}
-
-impl Value for Sequential {
-    value!(block, lbn, next);
-}
-
-impl State for Fast {
-    state! {
-        values: sequential, next;
-        states: random, chooser;
-        fixed: has_sequential, most;
-    }
 }
 
 impl Fast {

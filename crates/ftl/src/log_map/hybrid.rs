@@ -13,7 +13,6 @@ use crate::table::Table;
 use crate::table::{UNMAPPED, for_words, set_bits};
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::state;
 
 /// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,32 +28,48 @@ pub(crate) enum Role {
 /// No block: the logical block has no data block.
 pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
 
+#[derive(State)]
+#[snapshot(named = "log map")]
 pub(crate) struct Hybrid {
+    #[snapshot(skip)]
     pub(crate) geometry: Geometry,
     /// Logical page to ppn, or [`UNMAPPED`].
+    #[snapshot(table)]
     pub(crate) map: Table<u32>,
     /// Physical page (block times b plus offset) to the logical page last written there.
+    #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
     /// One bit a ppn: the page holds current data.
+    #[snapshot(table)]
     pub(crate) live: Table<u64>,
     /// One bit a ppn: programmed since its block was erased.
+    #[snapshot(table)]
     pub(crate) written: Table<u64>,
+    #[snapshot(state)]
     pub(crate) blocks: BlockTable,
+    #[snapshot(table)]
     pub(crate) roles: Vec<Role>,
     /// Logical block to its data block, or [`NO_BLOCK`].
+    #[snapshot(table)]
     pub(crate) data: Vec<BlockId>,
+    #[snapshot(state)]
     pub(crate) pool: Box<dyn Pool>,
+    #[snapshot(skip)]
     pub(crate) scheme: Scheme,
+    #[snapshot(skip)]
     pub(crate) costs: Costs,
     /// Kept only where log blocks are chosen by cost.
+    #[snapshot(state)]
     pub(crate) weigher: Option<Weigher>,
     pub(crate) counters: Counters,
     pub(crate) merges: Merges,
     pub(crate) duplicates: Duplicates,
     pub(crate) decisions: u64,
     /// `true` if every write goes to a log block, even where its data block has room.
+    #[snapshot(skip)]
     pub(crate) log_only: bool,
     /// `true` if a block is programmed in page order.
+    #[snapshot(skip)]
     pub(crate) strict_order: bool,
 }
 
@@ -75,16 +90,6 @@ impl Value for Role {
             (2, _) => Ok(Self::Log),
             (other, _) => Err(Fault::new(format!("{other} names no use of a block"))),
         }
-    }
-}
-
-impl State for Hybrid {
-    state! {
-        named: "log map";
-        values: counters, merges, duplicates, decisions;
-        tables: map, reverse, live, written, roles, data;
-        states: blocks, pool, weigher;
-        fixed: geometry, scheme, costs, log_only, strict_order;
     }
 }
 
@@ -322,7 +327,7 @@ impl Hybrid {
             }
             Some(lbn) => self.complete(log, lbn, next, &table, memory),
             None => {
-                self.merges.fulls += 1;
+                self.merges.full += 1;
                 for offset in 0..next {
                     // Rebuilding a logical block leaves none of its pages here.
                     if self.is_live(log, offset) {
@@ -360,9 +365,9 @@ impl Hybrid {
     ) {
         let pages = self.pages_of(lbn);
         if next == pages {
-            self.merges.switches += 1;
+            self.merges.switch += 1;
         } else {
-            self.merges.partials += 1;
+            self.merges.partial += 1;
         }
         self.leave_log(log);
         self.roles[log as usize] = Role::Data(lbn);

@@ -26,7 +26,6 @@ use crate::translation::{
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
-use flashgc_base::state;
 
 use bast::Bast;
 use chooser::Choice;
@@ -97,8 +96,11 @@ pub(crate) trait LogBuffer: State + Send {
 }
 
 /// A log-block mapping.
+#[derive(State)]
 pub(crate) struct LogMap<B> {
+    #[snapshot(state)]
     hybrid: Hybrid,
+    #[snapshot(state)]
     buffer: B,
 }
 
@@ -216,10 +218,6 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
         ));
     }
     Ok(())
-}
-
-impl<B: LogBuffer> State for LogMap<B> {
-    state! { states: hybrid, buffer; }
 }
 
 impl<B: LogBuffer> LogMap<B> {

@@ -9,7 +9,6 @@ use crate::scheme::{CLASSES, class_of};
 use crate::table::UNMAPPED;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 /// Place of the data block among the counts of a logical block.
 const DATA: usize = CLASSES;
@@ -17,13 +16,18 @@ const DATA: usize = CLASSES;
 /// Log block of which nothing is kept.
 const NO_SLOT: u32 = u32::MAX;
 
+#[derive(State)]
 pub(crate) struct Weigher {
+    #[snapshot(skip)]
     pages_per_block: u32,
     /// A logical block: its live pages of each class; in the last place 1 if it has a data block.
+    #[snapshot(table)]
     counts: Vec<[u16; CLASSES + 1]>,
     /// The class of every logical page when memory was last asked, live or not.
+    #[snapshot(table)]
     known: Vec<u8>,
     /// Block to its place in `logs`, or [`NO_SLOT`].
+    #[snapshot(table)]
     slots: Vec<u32>,
     logs: Vec<Associated>,
     unused: Vec<u32>,
@@ -31,22 +35,10 @@ pub(crate) struct Weigher {
 }
 
 /// The logical blocks of which a log block has current pages, and how many of each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 struct Associated {
     lbns: Vec<u32>,
     pages: Vec<u16>,
-}
-
-impl Value for Associated {
-    value!(lbns, pages);
-}
-
-impl State for Weigher {
-    state! {
-        values: logs, unused, changed;
-        tables: counts, known, slots;
-        fixed: pages_per_block;
-    }
 }
 
 impl Weigher {

@@ -5,7 +5,6 @@ use std::fmt;
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::SpecError;
-use flashgc_base::{state, value};
 
 /// Collections whose mean cost is compared with that of as many before.
 const EPOCH: u32 = 16;
@@ -65,15 +64,16 @@ impl fmt::Display for Window {
 }
 
 /// A window at work.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct Sized {
     /// Log blocks that are weighed now.
     size: u32,
+    #[snapshot(skip)]
     most: u32,
     adapting: Option<Adapting>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Adapting {
     step: u32,
     /// Size and mean cost before the change that is on trial; `None` while there is none.
@@ -81,17 +81,6 @@ struct Adapting {
     upwards: bool,
     collections: u32,
     cost: u64,
-}
-
-impl Value for Adapting {
-    value!(step, before, upwards, collections, cost);
-}
-
-impl State for Sized {
-    state! {
-        values: size, adapting;
-        fixed: most;
-    }
 }
 
 impl Sized {

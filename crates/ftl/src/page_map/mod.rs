@@ -9,7 +9,6 @@ use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
@@ -28,40 +27,35 @@ use crate::translation::{
 use crate::victim::VictimPolicy;
 
 /// The page map with victim policy `P`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page map", then = check)]
 pub struct PageMap<P: VictimPolicy> {
+    #[snapshot(state)]
     pub(super) store: PageStore<P>,
+    #[snapshot(skip)]
     frontier: Frontier,
     /// The treatment of pages in the host's memory; `None` while it is not shared.
+    #[snapshot(state)]
     sharing: Option<Sharing>,
     /// Logical pages on their way from a victim: the first `moving_len` of b.
+    #[snapshot(table)]
     moving: Box<[u32]>,
     moving_len: usize,
     /// `true` if any of the moving pages may be a zombie.
     moves_zombies: bool,
     /// The places of the pages that the present host writes replace: room for b.
+    #[snapshot(skip)]
     old: Box<[u32]>,
 }
 
 /// The treatment of pages in the host's memory by collections, and its counts.
+#[derive(State)]
 struct Sharing {
+    #[snapshot(skip)]
     scheme: Scheme,
+    #[snapshot(skip)]
     costs: Costs,
     duplicates: Duplicates,
-}
-
-impl<P: VictimPolicy> State for PageMap<P> {
-    state! {
-        named: "page map";
-        values: moving_len, moves_zombies;
-        tables: moving;
-        states: store, sharing;
-        fixed: frontier, old;
-        then: check;
-    }
-}
-
-impl State for Sharing {
-    state! { values: duplicates; fixed: scheme, costs; }
 }
 
 /// The only plane.

@@ -24,7 +24,6 @@
 use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",
@@ -68,11 +67,16 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 };
 
 /// See the module's text. The zombie block's class is the one above the hottest region.
+#[derive(State)]
 struct Dac {
+    #[snapshot(skip)]
     hottest: Class,
+    #[snapshot(skip)]
     threshold: u64,
     /// The clock at each page's last host write; empty without a threshold.
+    #[snapshot(table)]
     written: Vec<u64>,
+    #[snapshot(skip)]
     zombie_block: bool,
 }
 
@@ -80,13 +84,6 @@ impl Dac {
     /// Returns the page programs since the host wrote `page`; `None` without a threshold.
     fn age(&self, page: u32, now: Now) -> Option<u64> {
         Some(now.programs - self.written.get(page as usize)?)
-    }
-}
-
-impl State for Dac {
-    state! {
-        tables: written;
-        fixed: hottest, threshold, zombie_block;
     }
 }
 

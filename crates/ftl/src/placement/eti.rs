@@ -22,7 +22,6 @@
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::{state, value};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "eti",
@@ -58,36 +57,29 @@ const COPIES: Class = 2;
 
 /// A run of pages that are counted together. It ends where the next one begins, or with the logical
 /// space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 struct Extent {
     first: u32,
     count: u8,
 }
 
-impl Value for Extent {
-    value!(first, count);
-}
-
 /// See the module's text.
+#[derive(State)]
+#[snapshot(then = check)]
 struct Eti {
     /// The extents in the order of their pages; the first begins with page 0.
     extents: Vec<Extent>,
+    #[snapshot(skip)]
     pages: u32,
+    #[snapshot(skip)]
     most_extents: usize,
+    #[snapshot(skip)]
     halving: u64,
     /// Requests since counts were halved.
     requests: u64,
     /// The first page of the request under way, and the page after its last one; equal before any.
     first: u32,
     end: u32,
-}
-
-impl State for Eti {
-    state! {
-        values: extents, requests, first, end;
-        fixed: pages, most_extents, halving;
-        then: check;
-    }
 }
 
 impl Eti {

@@ -23,7 +23,6 @@
 use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fadac",
@@ -43,21 +42,16 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 };
 
 /// See the module's text.
+#[derive(State)]
 struct Fadac {
+    #[snapshot(skip)]
     classes: Class,
     /// F.
     average: f64,
     /// Pages that have data.
     valid: u64,
+    #[snapshot(table)]
     counts: Vec<u32>,
-}
-
-impl State for Fadac {
-    state! {
-        values: average, valid;
-        tables: counts;
-        fixed: classes;
-    }
 }
 
 impl Fadac {

@@ -27,7 +27,6 @@
 use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fdp",
@@ -97,13 +96,12 @@ pub(super) fn handles(params: &Params) -> Handles {
 
 /// See the module's text. Classes are the handles, then the units for copies: those of the persistently
 /// isolated handles, then the shared one.
+#[derive(State)]
 struct Fdp {
+    #[snapshot(skip)]
     handles: Class,
+    #[snapshot(skip)]
     persistent: Class,
-}
-
-impl State for Fdp {
-    state! { fixed: handles, persistent; }
 }
 
 impl Placement for Fdp {

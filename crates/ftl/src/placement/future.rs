@@ -4,19 +4,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::value;
 
 /// A write or a TRIM of one page by the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Event {
     /// The logical page.
     pub page: u32,
     /// `true` if the host discards the page, `false` if it writes it.
     pub is_trim: bool,
-}
-
-impl Value for Event {
-    value!(page, is_trim);
 }
 
 /// The writes and TRIMs of the host, from the first write of the drive on.

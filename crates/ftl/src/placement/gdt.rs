@@ -28,7 +28,6 @@ use super::stamps::{self, Stamps};
 use super::{Class, Now, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "gdt",
@@ -48,15 +47,15 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 };
 
 /// See the module's text.
+#[derive(State)]
 struct Gdt {
+    #[snapshot(skip)]
     classes: Class,
     /// Host writes that class 0 lasts.
+    #[snapshot(skip)]
     unit: u64,
+    #[snapshot(state)]
     stamps: Stamps,
-}
-
-impl State for Gdt {
-    state! { states: stamps; fixed: classes, unit; }
 }
 
 impl Gdt {

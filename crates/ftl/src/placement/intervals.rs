@@ -27,7 +27,6 @@ use super::stamps::{self, Stamps};
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Params;
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "intervals",
@@ -40,13 +39,12 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 };
 
 /// See the module's text.
+#[derive(State)]
 struct Intervals {
+    #[snapshot(state)]
     stamps: Stamps,
+    #[snapshot(state)]
     quantiles: Quantiles,
-}
-
-impl State for Intervals {
-    state! { states: stamps, quantiles; }
 }
 
 impl Intervals {

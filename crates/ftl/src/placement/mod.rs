@@ -32,23 +32,18 @@ use crate::store::Streams;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
-use flashgc_base::value;
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
 /// opened; the first contents of a drive belong to class 0.
 pub type Class = u8;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Now {
     /// Pages programmed so far: host writes and copies.
     pub programs: u64,
     /// Pages that the host has written so far.
     pub host: u64,
-}
-
-impl Value for Now {
-    value!(programs, host);
 }
 
 /// A block that is about to be collected.

@@ -19,7 +19,6 @@ use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, StreamId, dr
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "multilog",
@@ -42,25 +41,23 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 const NEVER: u64 = u64::MAX;
 
 /// See the module's text.
+#[derive(State)]
 struct MultiLog {
     /// The coldest level that is in use.
     coldest: Class,
     /// Valid pages of each level.
+    #[snapshot(table)]
     valid: Vec<u64>,
     /// Pages of the blocks of each level that were collected, and those of them that were valid.
+    #[snapshot(table)]
     collected: Vec<u64>,
+    #[snapshot(table)]
     kept: Vec<u64>,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    #[snapshot(table)]
     written: Vec<u64>,
+    #[snapshot(skip)]
     pages_per_block: u32,
-}
-
-impl State for MultiLog {
-    state! {
-        values: coldest;
-        tables: valid, collected, kept, written;
-        fixed: pages_per_block;
-    }
 }
 
 impl MultiLog {

@@ -23,9 +23,8 @@
 use super::future::{Event, Future};
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::{Table, prefetch};
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "oracle",
@@ -111,10 +110,16 @@ impl Sizes {
 }
 
 /// See the module's text. Writes of the host are numbered from 0.
+#[derive(State)]
+#[snapshot(then = check)]
 struct Oracle {
+    #[snapshot(skip)]
     classes: Class,
+    #[snapshot(skip)]
     unit: u64,
+    #[snapshot(skip)]
     sigma: f64,
+    #[snapshot(state)]
     future: Box<dyn Future>,
     /// Events that are being looked at, and how many of them are done.
     events: Vec<Event>,
@@ -124,33 +129,31 @@ struct Oracle {
     /// Writes that the host has done.
     now: u64,
     /// Writes that are in sight.
+    #[snapshot(skip)]
     horizon: u64,
     /// The number of writes from each write in sight to the death of its page; 0 if the death is not in sight.
     /// The entry of a write is at its number modulo the length of the table, a power of two.
+    #[snapshot(table)]
     lives: Table<u32>,
     /// The newest write of each page that is in sight.
+    #[snapshot(table)]
     newest: Table<u64>,
     /// The write at which the data that each page has now will die.
+    #[snapshot(table)]
     death: Table<u64>,
     /// With errors: the last write of each page, and when its data are predicted to die.
+    #[snapshot(table)]
     written: Table<u64>,
+    #[snapshot(table)]
     predicted: Table<u64>,
     /// With errors of requests: the first write of the request of each write in sight, and of that of
     /// each page's data.
+    #[snapshot(table)]
     request_ahead: Table<u64>,
+    #[snapshot(table)]
     request: Table<u64>,
     /// The page and the request of the newest write in sight.
     before: (u32, u64),
-}
-
-impl State for Oracle {
-    state! {
-        values: events, done, seen, now, before;
-        tables: lives, newest, death, written, predicted, request_ahead, request;
-        states: future;
-        fixed: classes, unit, sigma, horizon;
-        then: check;
-    }
 }
 
 impl Oracle {
@@ -343,15 +346,8 @@ impl Placement for Oracle {
 }
 
 /// The future of a placement that is only asked what it would need.
+#[derive(State)]
 struct NoFuture;
-
-impl State for NoFuture {
-    fn save(&self, _: &mut Writer<'_>) {}
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-}
 
 impl Future for NoFuture {
     fn next(&mut self, events: &mut Vec<Event>) {

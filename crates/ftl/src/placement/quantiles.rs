@@ -8,7 +8,6 @@
 use super::{Class, Now, Shape, draw};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::state;
 
 pub(super) const CLASSES: Param = Param {
     name: "classes",
@@ -30,20 +29,22 @@ pub(super) const REFRESH: Param = Param {
 };
 
 /// The bounds of classes.
+#[derive(State)]
 pub(super) struct Quantiles {
     /// The least estimate of each class but the first; infinite before there are estimates.
+    #[snapshot(table)]
     bounds: Vec<f64>,
     /// Host writes from one sample to the next.
+    #[snapshot(skip)]
     window: u64,
     /// Logical pages, and how many of them a sample has.
+    #[snapshot(skip)]
     pages: u64,
+    #[snapshot(skip)]
     sample: u64,
     /// The room for a sample.
+    #[snapshot(skip)]
     estimates: Vec<f64>,
-}
-
-impl State for Quantiles {
-    state! { tables: bounds; fixed: window, pages, sample, estimates; }
 }
 
 impl Quantiles {

@@ -26,7 +26,6 @@ use super::{Class, Collected, Now, Placement, PlacementInfo, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sepbit",
@@ -57,7 +56,9 @@ const LONG: Class = 1;
 const AGAIN: Class = 2;
 
 /// See the module's text.
+#[derive(State)]
 struct SepBit {
+    #[snapshot(skip)]
     classes: Class,
     /// l, in pages written by the host.
     lifetime: f64,
@@ -65,19 +66,12 @@ struct SepBit {
     sum: u64,
     count: u64,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    #[snapshot(table)]
     written: Vec<u64>,
     /// The number of the write that is first in the queue; all later ones are in it.
     first: u64,
     /// Pages that have data.
     valid: u64,
-}
-
-impl State for SepBit {
-    state! {
-        values: lifetime, sum, count, first, valid;
-        tables: written;
-        fixed: classes;
-    }
 }
 
 impl SepBit {

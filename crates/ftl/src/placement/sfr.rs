@@ -22,7 +22,6 @@
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfr",
@@ -61,24 +60,22 @@ fn chunks(params: &Params, shape: Shape) -> usize {
 const NO_PAGE: u32 = u32::MAX;
 
 /// See the module's text.
+#[derive(State)]
 struct Sfr {
+    #[snapshot(skip)]
     classes: Class,
+    #[snapshot(skip)]
     chunk: u32,
+    #[snapshot(skip)]
     halving: u64,
     /// The successor of the page written last, and the class of the request that it would continue.
     next: u32,
     class: Class,
     /// The count of each chunk, and the number of the write that was counted last.
+    #[snapshot(table)]
     counts: Vec<u32>,
+    #[snapshot(table)]
     counted: Vec<u64>,
-}
-
-impl State for Sfr {
-    state! {
-        values: next, class;
-        tables: counts, counted;
-        fixed: classes, chunk, halving;
-    }
 }
 
 impl Sfr {

@@ -37,7 +37,6 @@ use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::state;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfs",
@@ -97,33 +96,36 @@ impl Segment {
 }
 
 /// See the module's text.
+#[derive(State)]
+#[snapshot(then = sum_up)]
 struct Sfs {
     /// Host writes from one computation of the centres to the next.
+    #[snapshot(skip)]
     window: u64,
+    #[snapshot(skip)]
     pages_per_block: u32,
     /// The segment of each page. The two tables below have its writes and the stamp of the last one.
+    #[snapshot(table)]
     segment_of: Vec<u32>,
+    #[snapshot(table)]
     writes: Vec<u32>,
+    #[snapshot(table)]
     lasts: Vec<u64>,
     /// The segment that each class fills.
+    #[snapshot(table)]
     open: Vec<u32>,
     /// The centres from hot to cold; infinite before the first computation.
+    #[snapshot(table)]
     centres: Vec<f64>,
+    #[snapshot(skip)]
     segments: Vec<Segment>,
     /// The numbers of segments without valid pages that no class fills are the first `frees` of these.
+    #[snapshot(table)]
     free: Vec<u32>,
     frees: u32,
     /// The room for the hotness of all segments.
+    #[snapshot(skip)]
     hotness: Vec<f64>,
-}
-
-impl State for Sfs {
-    state! {
-        values: frees;
-        tables: segment_of, writes, lasts, open, centres, free;
-        fixed: window, pages_per_block, segments, hotness;
-        then: sum_up;
-    }
 }
 
 impl Sfs {

@@ -7,7 +7,6 @@
 use super::Now;
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 /// Stamps that are kept of a page.
 pub(super) const KEPT: usize = 4;
@@ -19,15 +18,14 @@ pub(super) const BYTES: u64 = 8 * KEPT as u64;
 const NEVER: u64 = u64::MAX;
 
 /// The stamps of the last [`KEPT`] writes of every page.
+#[derive(State)]
 pub(super) struct Stamps {
     /// Logical pages.
+    #[snapshot(skip)]
     pages: u64,
     /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing one.
+    #[snapshot(table)]
     stamps: Vec<u64>,
-}
-
-impl State for Stamps {
-    state! { tables: stamps; fixed: pages; }
 }
 
 impl Stamps {

@@ -28,7 +28,6 @@
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::{state, value};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "warcip",
@@ -57,7 +56,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 const NEVER: u64 = u64::MAX;
 
 /// The intervals that belong together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
 struct Cluster {
     is_used: bool,
     centre: f64,
@@ -68,29 +67,23 @@ struct Cluster {
     writes: u64,
 }
 
-impl Value for Cluster {
-    value!(is_used, centre, sum, count, writes);
-}
-
 /// See the module's text.
+#[derive(State)]
 struct Warcip {
     /// The clusters, one for each class of host writes.
+    #[snapshot(table)]
     clusters: Vec<Cluster>,
     /// Writes that are left of this window.
     left: u64,
+    #[snapshot(skip)]
     window: u64,
+    #[snapshot(skip)]
     pages_per_block: u64,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    #[snapshot(table)]
     written: Vec<u64>,
+    #[snapshot(table)]
     penalties: Vec<u64>,
-}
-
-impl State for Warcip {
-    state! {
-        values: left;
-        tables: clusters, written, penalties;
-        fixed: window, pages_per_block;
-    }
 }
 
 impl Warcip {

@@ -3,7 +3,6 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use super::{Change, Contents, Move, OpenBlock, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
@@ -21,7 +20,9 @@ use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
 
 /// The page map over planes with victim policy `P`. See the module's text.
+#[derive(State)]
 pub struct PlaneMap<P: VictimPolicy> {
+    #[snapshot(state)]
     store: PageStore<P>,
     /// The changes of pages since the last question; `None` while nobody asks.
     changes: Option<Vec<Change>>,
@@ -116,13 +117,6 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
         self.plane_mut(plane).under_way.as_mut()?.steps.moving.take()
-    }
-}
-
-impl<P: VictimPolicy> State for PlaneMap<P> {
-    state! {
-        values: changes;
-        states: store;
     }
 }
 

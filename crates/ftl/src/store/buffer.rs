@@ -2,7 +2,6 @@
 //! such a page before it is full.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
@@ -13,31 +12,23 @@ use crate::table::for_words;
 use crate::victim::VictimPolicy;
 
 /// The page buffer of a store whose flash pages hold several units.
+#[derive(State)]
 pub(crate) struct Gathering {
+    #[snapshot(skip)]
     pub(crate) units_per_page: u32,
     pub(crate) counts: Packing,
     /// The ends of the data of the host and of copies in the open block of each class of each plane.
+    #[snapshot(table)]
     ends: Vec<Ends>,
+    #[snapshot(skip)]
     classes: usize,
 }
 
 /// Offsets behind the last page of the host and the last copy; 0 where there is none.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Value)]
 struct Ends {
     host: u32,
     copies: u32,
-}
-
-impl Value for Ends {
-    value!(host, copies);
-}
-
-impl State for Gathering {
-    state! {
-        values: counts;
-        tables: ends;
-        fixed: units_per_page, classes;
-    }
 }
 
 impl Gathering {

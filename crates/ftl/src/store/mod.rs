@@ -39,7 +39,9 @@ pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -55,20 +57,29 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 /// The page store with victim policy `P`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page store", then = check)]
 pub(crate) struct PageStore<P: VictimPolicy> {
+    #[snapshot(state)]
     pub(crate) tables: Tables,
+    #[snapshot(state)]
     pub(crate) planes: Box<[Plane<P>]>,
+    #[snapshot(state)]
     pub(crate) sorting: Sorting,
+    #[snapshot(skip)]
     pub(crate) buffer: PageBuffer,
-    /// The page buffer; `None` where a page is a flash page.
-    pub(crate) gathering: Option<Gathering>,
     /// The wear of the blocks; `None` where they bear any number of erases.
+    #[snapshot(state)]
     pub(crate) wear: Option<Wear>,
+    /// The page buffer; `None` where a page is a flash page.
+    #[snapshot(state)]
+    pub(crate) gathering: Option<Gathering>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
     /// Logical pages copied since they were last asked for; `None` while nobody asks.
     pub(crate) copied: Option<Vec<u32>>,
     /// Memory that all this takes.
+    #[snapshot(skip)]
     pub(crate) bytes: u64,
 }
 
@@ -314,8 +325,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The counts of all planes.
     pub(crate) fn counters(&self) -> Counters {
-        let planes = self.planes.iter().map(|plane| plane.counters);
-        planes.reduce(|sum, counters| sum.plus(&counters)).unwrap_or_default()
+        Counters::sum(self.planes.iter().map(|plane| plane.counters)).unwrap_or_default()
     }
 
     /// A digest of every decision so far.
@@ -333,7 +343,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The cost of wear levelling; `None` without it.
     pub(crate) fn levelled(&self) -> Option<Levelled> {
         let planes = self.planes.iter().filter_map(|plane| plane.leveller.as_ref());
-        planes.map(|leveller| leveller.levelled).reduce(|sum, levelled| sum.plus(&levelled))
+        Levelled::sum(planes.map(|leveller| leveller.levelled))
     }
 
     /// Returns `true` if the drive's life is over: it is read-only, with all its data.

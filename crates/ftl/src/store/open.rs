@@ -1,21 +1,16 @@
 //! Open blocks: those that are being programmed.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use crate::blocks::BlockId;
 
 /// A block being programmed, page after page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct Active {
     /// The block, or [`Active::NO_BLOCK`].
     pub(crate) block: BlockId,
     /// Offset of the next page to program; b when full.
     pub(crate) next: u32,
-}
-
-impl Value for Active {
-    value!(block, next);
 }
 
 impl Active {

@@ -2,6 +2,7 @@
 //! from 0; the counting drive has one plane.
 
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::{State, Value};
 
 use super::open::Active;
 use super::slc::Region;
@@ -17,19 +18,28 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 /// See the module's text.
+#[derive(State)]
+#[snapshot(named = "plane")]
 pub(crate) struct Plane<P: VictimPolicy> {
+    #[snapshot(state)]
     pub(super) policy: P,
     pub(super) rng: Stream,
+    #[snapshot(state)]
     pub(super) tracker: P::Tracker,
+    #[snapshot(state)]
     pub(crate) blocks: BlockTable,
+    #[snapshot(state)]
     pub(super) leveller: Option<Leveller>,
+    #[snapshot(state)]
     pub(crate) pool: Box<dyn Pool>,
     /// The open block of each class.
+    #[snapshot(table)]
     pub(crate) open: Box<[Active]>,
     /// The class whose full block was closed because the host waits for room in it.
     pub(crate) wanted: Option<Class>,
     pub(crate) under_way: Option<UnderWay>,
     /// Its SLC blocks; `None` without a region.
+    #[snapshot(state)]
     pub(crate) region: Option<Region>,
     pub(crate) counters: Counters,
     /// Pages with current data.
@@ -38,10 +48,12 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// Collections by the policy since the host last got a block.
     pub(crate) fruitless: u64,
     /// Its first block's number in the drive.
+    #[snapshot(skip)]
     pub(crate) first_block: BlockId,
 }
 
 /// A collection between its beginning and its end.
+#[derive(Value)]
 pub(crate) struct UnderWay {
     /// The victim, numbered in its plane.
     pub(crate) block: BlockId,
@@ -56,7 +68,7 @@ pub(crate) struct UnderWay {
 }
 
 /// The progress of a collection that moves its pages one by one.
-#[derive(Default)]
+#[derive(Default, Value)]
 pub(crate) struct Steps {
     /// The offset below which every valid page has been moved, except one on the move.
     pub(crate) next: u32,
@@ -71,7 +83,7 @@ pub(crate) struct Steps {
 }
 
 /// A page that a collection moves next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Move {
     /// The logical page.
     pub page: u32,

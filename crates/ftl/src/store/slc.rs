@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use super::plane::{Steps, UnderWay};
 use super::{Active, PageStore, Plane, digest};
@@ -22,28 +21,24 @@ pub(crate) const FOLDED: Class = 2;
 pub(crate) const SLC: Class = 3;
 
 /// See the module's text.
+#[derive(State)]
+#[snapshot(then = check)]
 pub(crate) struct Region {
+    #[snapshot(skip)]
     rule: SlcRegion,
     /// Pages of an SLC block.
+    #[snapshot(skip)]
     pages: u32,
     /// The clock has started. What is written before it goes to normal blocks: the region starts
     /// empty.
     is_used: bool,
     /// For each block of the plane, `true` if it is in SLC mode.
+    #[snapshot(table)]
     in_slc: Vec<bool>,
     /// Full SLC blocks, the oldest first.
     full: VecDeque<BlockId>,
     /// Erased blocks that were set aside.
     erased: VecDeque<BlockId>,
-}
-
-impl State for Region {
-    state! {
-        values: is_used, full, erased;
-        tables: in_slc;
-        fixed: rule, pages;
-        then: check;
-    }
 }
 
 /// The room that a host write finds in the region.

@@ -1,48 +1,14 @@
-//! The store as bytes and back. Values read are in range; the audit says whether they are true.
+//! The checks of a store that was read. Values read are in range; the audit says whether they are true.
 
-use flashgc_base::snapshot::{Fault, State, Value};
-use flashgc_base::{state, value};
+use flashgc_base::snapshot::Fault;
 
-use super::plane::{Steps, UnderWay};
-use super::{Active, Move, PageStore, Plane};
+use super::{Active, PageStore, UnderWay};
 use crate::blocks::BlockId;
 use crate::victim::VictimPolicy;
 
-impl<P: VictimPolicy> State for PageStore<P> {
-    state! {
-        named: "page store";
-        values: zombies, copied;
-        states: tables, planes, sorting, wear, gathering;
-        fixed: bytes, buffer;
-        then: check;
-    }
-}
-
-impl<P: VictimPolicy> State for Plane<P> {
-    state! {
-        named: "plane";
-        values: rng, wanted, under_way, counters, valid_pages, decisions, fruitless;
-        tables: open;
-        states: policy, tracker, blocks, leveller, pool, region;
-        fixed: first_block;
-    }
-}
-
-impl Value for UnderWay {
-    value!(block, levels, folds, copied, steps);
-}
-
-impl Value for Steps {
-    value!(next, preferred, moving, fetched, read);
-}
-
-impl Value for Move {
-    value!(page, from, is_at_hand);
-}
-
 impl<P: VictimPolicy> PageStore<P> {
     /// Checks that every block, class and page that the planes name exists.
-    fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         let geometry = &self.tables.geometry;
         for plane in &self.planes {
             let is_block = |block: BlockId| block < plane.blocks.len();

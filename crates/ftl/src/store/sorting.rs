@@ -2,7 +2,6 @@
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 
 use super::plane::Plane;
 use super::slc::SLC;
@@ -26,32 +25,31 @@ pub const RESERVED_BLOCKS: u32 = 1;
 
 /// The rule that sorts pages into classes, each with an open block of its own, and the class of every
 /// block. Without a placement there is one class for host writes and one for copies, or one for both.
+#[derive(State)]
+#[snapshot(then = check)]
 pub(crate) struct Sorting {
+    #[snapshot(state)]
     rule: Option<Box<dyn Placement>>,
     /// The class of each block of the drive, kept until it is opened again; empty without a rule.
+    #[snapshot(table)]
     class_of: Vec<Class>,
     /// The class of copies, without a rule.
+    #[snapshot(skip)]
     copies: Class,
     /// `true` with an SLC region: folded pages and those in the region have the classes behind that.
+    #[snapshot(skip)]
     has_slc: bool,
     /// The class of copies that are made to level wear; beyond all others.
+    #[snapshot(skip)]
     levelled: Option<Class>,
     /// The time at which each block was opened for its class; empty without a rule.
+    #[snapshot(table)]
     opened: Vec<Now>,
     /// The time on all planes.
     now: Now,
     /// The streams of pages; `None` where writes name none.
+    #[snapshot(state)]
     pub(super) streams: Option<Streams>,
-}
-
-impl State for Sorting {
-    state! {
-        values: now;
-        tables: class_of, opened;
-        states: rule, streams;
-        fixed: copies, has_slc, levelled;
-        then: check;
-    }
 }
 
 impl Sorting {

@@ -3,7 +3,6 @@
 //! They are kept where the workload has streams, whatever the placement does with them.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
 
 use super::PageStore;
@@ -17,18 +16,14 @@ use crate::victim::VictimPolicy;
 const MOST_AT_ONCE: usize = 256;
 
 /// The stream of every page's data and of its next write, and the counts of every stream.
+#[derive(State)]
+#[snapshot(then = check)]
 pub(crate) struct Streams {
+    #[snapshot(table)]
     of: Vec<StreamId>,
+    #[snapshot(table)]
     next: Vec<StreamId>,
     totals: StreamTotals,
-}
-
-impl State for Streams {
-    state! {
-        values: totals;
-        tables: of, next;
-        then: check;
-    }
 }
 
 impl Streams {

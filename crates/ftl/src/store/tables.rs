@@ -2,7 +2,6 @@
 //! drive.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::PlaneId;
 use super::gather::{SLACK, gather_word};
@@ -16,25 +15,25 @@ pub(crate) const MAP_AHEAD: usize = 48;
 pub(crate) const LIVE_AHEAD: usize = 24;
 
 /// The place of every page: tables over all pages and blocks of the drive.
+#[derive(State)]
+#[snapshot(named = "page tables")]
 pub(crate) struct Tables {
+    #[snapshot(skip)]
     pub(crate) geometry: Geometry,
+    #[snapshot(skip)]
     pub(crate) blocks_per_plane: u32,
     /// 2^64 / blocks a plane, rounded up: a division by multiplication.
+    #[snapshot(skip)]
     reciprocal: u64,
     /// Logical page to ppn, or [`UNMAPPED`]; of a zombie with a mark, see `zombies.rs`.
+    #[snapshot(table)]
     pub(crate) map: Table<u32>,
     /// Physical page (block times b plus offset) to the logical page last written there.
+    #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
     /// One bit a ppn: the page holds current data.
+    #[snapshot(table)]
     pub(crate) live: Table<u64>,
-}
-
-impl State for Tables {
-    state! {
-        named: "page tables";
-        tables: map, reverse, live;
-        fixed: geometry, blocks_per_plane, reciprocal;
-    }
 }
 
 impl Tables {

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value, words};
 
 use crate::blocks::BlockId;
 use crate::counters::Counters;
@@ -13,7 +12,7 @@ use crate::page_buffer::Packing;
 use crate::table::bytes_of;
 
 /// The cause of the end of a drive's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
     /// More blocks were bad than the drive has beyond those that it promises and keeps.
     Reserve,
@@ -23,7 +22,7 @@ pub enum Cause {
 }
 
 /// A moment in a drive's life.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Value)]
 pub struct Moment {
     /// Everything counted so far.
     pub counters: Counters,
@@ -38,12 +37,18 @@ pub struct Moment {
 /// A block that was erased for the last time is bad: it is used no more. The reserve of a plane is
 /// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
 /// ends with the first plane that needs more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(named = "wear")]
 pub struct Wear {
+    #[snapshot(skip)]
     ends_at: EndOfLife,
+    /// The erases that each block bears: they are drawn anew.
+    #[snapshot(skip)]
     limits: Vec<u32>,
+    #[snapshot(table)]
     bad: Vec<bool>,
     bad_blocks: u32,
+    #[snapshot(table)]
     planes: Vec<PlaneWear>,
     /// Pages that the host had written when each of the bad blocks wore out.
     failures: Vec<u64>,
@@ -52,18 +57,10 @@ pub struct Wear {
 }
 
 /// The wear of one plane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct PlaneWear {
     bad_blocks: u32,
     reserve: u32,
-}
-
-impl Value for Cause {
-    words!(Reserve, Pool);
-}
-
-impl Value for Moment {
-    value!(counters, packing, bad_blocks);
 }
 
 /// Without the page buffer where there is none: results digest the text.
@@ -75,20 +72,6 @@ impl fmt::Debug for Moment {
             text.field("packing", packing);
         }
         text.field("bad_blocks", &self.bad_blocks).finish()
-    }
-}
-
-impl Value for PlaneWear {
-    value!(bad_blocks, reserve);
-}
-
-/// The limits are drawn anew.
-impl State for Wear {
-    state! {
-        named: "wear";
-        values: bad_blocks, failures, first_failure, system_failure;
-        tables: bad, planes;
-        fixed: ends_at, limits;
     }
 }
 

@@ -4,7 +4,6 @@ use crate::blocks::BlockId;
 use crate::table::bytes_of;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 /// The event from which a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,21 +37,15 @@ impl AgeBasis {
 }
 
 /// The start of every block's age. Keeps 8 bytes a block for the last invalidation, else nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Ages {
+    #[snapshot(skip)]
     basis: AgeBasis,
+    #[snapshot(table)]
     lost: Vec<u64>,
     /// The clock at the last collection, and at the one that ages are told by until the next pick.
     collected: u64,
     from: u64,
-}
-
-impl State for Ages {
-    state! {
-        values: collected, from;
-        tables: lost;
-        fixed: basis;
-    }
 }
 
 impl Ages {

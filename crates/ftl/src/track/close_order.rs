@@ -1,7 +1,6 @@
 //! The order in which blocks became candidates.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::Tracker;
 use super::order::Order;
@@ -9,13 +8,10 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 
 /// Candidates from the longest closed to the latest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct CloseOrder {
+    #[snapshot(state)]
     order: Order,
-}
-
-impl State for CloseOrder {
-    state! { states: order; }
 }
 
 impl CloseOrder {

@@ -2,7 +2,6 @@
 //! block at every pick.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable};
@@ -203,16 +202,20 @@ pub trait Score: State + Send {
 ///
 /// Equal scores: the score's rule of ties, then the block erased less often, then the one closed
 /// earlier, then the lower number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Kinetic<S> {
+    #[snapshot(state)]
     score: S,
+    #[snapshot(table)]
     closed: Vec<u64>,
     /// The levels of the tree, from groups of blocks up to the root.
+    #[snapshot(tables)]
     levels: Vec<Vec<Node>>,
+    #[snapshot(skip)]
     offset_bits: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Node {
     winner: BlockId,
     /// The winner is the best while the clock is below this; no later than that of a child which
@@ -221,10 +224,6 @@ struct Node {
     /// A line that the winner's score is not below: `slope * clock + base`.
     slope: f64,
     base: f64,
-}
-
-impl Value for Node {
-    value!(winner, until, slope, base);
 }
 
 impl Node {
@@ -251,15 +250,6 @@ impl Node {
             && course.value < line(now as f64)
             && (course.slope * (1.0 + ROUNDING) <= self.slope
                 || later(self.until as f64) * (1.0 + ROUNDING) < line(self.until as f64))
-    }
-}
-
-impl<S: Score> State for Kinetic<S> {
-    state! {
-        tables: closed;
-        layers: levels;
-        states: score;
-        fixed: offset_bits;
     }
 }
 

@@ -9,7 +9,6 @@ use crate::geometry::Geometry;
 use crate::table::{bytes_of, tree_levels};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
-use flashgc_base::state;
 
 /// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
 /// 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
@@ -105,8 +104,9 @@ const INSIDE: usize = 64;
 /// costs a comparison. A block enters when it falls to the bound. The bound is found anew where the
 /// tree runs empty and every N takings, by counting all blocks: O(1) a taking, amortised, since a
 /// new bound lets N/64 blocks in. Taking a block recomputes one node a level. 4.6 bytes a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Least<R = Valid> {
+    #[snapshot(skip)]
     ties: Ties,
     /// Events so far: pages lost and blocks closed.
     clock: u32,
@@ -115,22 +115,17 @@ pub struct Least<R = Valid> {
     /// Takings until the bound is found anew; `None` if every block is in the tree.
     renew_in: Option<usize>,
     /// The key that breaks ties, least first, or [`ABSENT`].
+    #[snapshot(table)]
     tie: Vec<u32>,
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
+    #[snapshot(table)]
     leaves: Vec<u64>,
     /// The levels above: each has the least of every `FAN` keys of the one below. The last, which
     /// may be the first, has one node in use.
+    #[snapshot(tables)]
     upper: Vec<Vec<u64>>,
+    #[snapshot(skip)]
     rank: PhantomData<R>,
-}
-
-impl<R: Rank> State for Least<R> {
-    state! {
-        values: clock, bound, renew_in;
-        tables: tie, leaves;
-        layers: upper;
-        fixed: ties, rank;
-    }
 }
 
 impl<R: Rank> Least<R> {

@@ -1,7 +1,6 @@
 //! Blocks in the order in which they came, any of which can leave at O(1).
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use crate::blocks::BlockId;
 use crate::table::bytes_of;
@@ -10,21 +9,15 @@ use crate::table::bytes_of;
 const NONE: BlockId = BlockId::MAX;
 
 /// A doubly linked list over the block numbers: 8 bytes a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(then = check)]
 pub(super) struct Order {
     /// A block: the one before it and the one after it.
+    #[snapshot(table)]
     links: Vec<(BlockId, BlockId)>,
     first: BlockId,
     last: BlockId,
     len: usize,
-}
-
-impl State for Order {
-    state! {
-        values: first, last, len;
-        tables: links;
-        then: check;
-    }
 }
 
 impl Order {

@@ -1,7 +1,6 @@
 //! Candidates in two regions, cold and normal, and in each the one with the fewest valid pages.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::{Least, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
@@ -12,21 +11,17 @@ use crate::table::bytes_of;
 pub type Region = bool;
 
 /// A block is cold if the page programmed last on it is a copy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Regions {
+    #[snapshot(state)]
     normal: Least,
+    #[snapshot(state)]
     cold: Least,
     /// For each block, `true` if the page programmed last on it is a copy.
+    #[snapshot(table)]
     copied: Vec<bool>,
+    #[snapshot(skip)]
     offset_bits: u32,
-}
-
-impl State for Regions {
-    state! {
-        tables: copied;
-        states: normal, cold;
-        fixed: offset_bits;
-    }
 }
 
 impl Regions {

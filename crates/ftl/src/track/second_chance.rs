@@ -1,7 +1,6 @@
 //! Candidates in the order in which they were closed, passed by a hand that takes the emptier ones.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use super::Tracker;
 use super::order::Order;
@@ -21,8 +20,10 @@ const DEPTH: (usize, usize) = (7, 10);
 
 /// A hand over the candidates. A search ends when the victims taken in it have a block's worth of
 /// invalid pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(then = check)]
 pub struct SecondChance {
+    #[snapshot(state)]
     order: Order,
     /// The next block to look at; `None` behind the last.
     hand: Option<BlockId>,
@@ -34,14 +35,6 @@ pub struct SecondChance {
     gained: u32,
     /// The next victim.
     found: Option<BlockId>,
-}
-
-impl State for SecondChance {
-    state! {
-        values: hand, steps, bound, gained, found;
-        states: order;
-        then: check;
-    }
 }
 
 impl SecondChance {

@@ -1,7 +1,6 @@
 //! The w candidates that were closed first, and which of them has the fewest valid pages.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::order::Order;
 use super::{Least, Ties, Tracker};
@@ -9,21 +8,16 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 
 /// A window of fixed size over the candidates in closing order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Window {
+    #[snapshot(skip)]
     size: usize,
     members: usize,
+    #[snapshot(state)]
     least: Least,
     /// Candidates behind the window, longest closed first.
+    #[snapshot(state)]
     waiting: Order,
-}
-
-impl State for Window {
-    state! {
-        values: members;
-        states: least, waiting;
-        fixed: size;
-    }
 }
 
 impl Window {

@@ -33,38 +33,29 @@ use crate::table::prefetch;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::{state, value};
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Bsgc {
+    #[snapshot(skip)]
     literal: bool,
+    #[snapshot(skip)]
     sample: bool,
+    #[snapshot(skip)]
     live: bool,
+    #[snapshot(table)]
     past: Vec<Past>,
     least_erases: u32,
     /// Blocks erased that often, less those picked since it was found.
     least_worn: u32,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Value)]
 struct Past {
     erased: u64,
     interval: f64,
     /// c_iu in pages.
     kept: f64,
-}
-
-impl State for Bsgc {
-    state! {
-        values: least_erases, least_worn;
-        tables: past;
-        fixed: literal, sample, live;
-    }
-}
-
-impl Value for Past {
-    value!(erased, interval, kept);
 }
 
 impl Scored for Bsgc {

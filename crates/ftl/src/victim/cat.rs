@@ -25,16 +25,12 @@ use crate::geometry::Geometry;
 use crate::track::{AgeBasis, Ages, Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Cat {
+    #[snapshot(state)]
     ages: Ages,
-}
-
-impl State for Cat {
-    state! { states: ages; }
 }
 
 impl Scored for Cat {

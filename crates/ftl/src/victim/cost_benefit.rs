@@ -27,12 +27,13 @@ use crate::geometry::Geometry;
 use crate::track::{AgeBasis, Ages, Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct CostBenefit {
+    #[snapshot(skip)]
     form: Form,
+    #[snapshot(state)]
     ages: Ages,
 }
 
@@ -41,13 +42,6 @@ enum Form {
     Kawaguchi,
     Lfs,
     Sqrt,
-}
-
-impl State for CostBenefit {
-    state! {
-        states: ages;
-        fixed: form;
-    }
 }
 
 impl Scored for CostBenefit {

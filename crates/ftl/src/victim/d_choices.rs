@@ -21,22 +21,18 @@ use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct DChoices {
+    #[snapshot(skip)]
     draws: u32,
+    #[snapshot(skip)]
     memory: usize,
     stored: Vec<BlockId>,
     /// The `memory + 1` best of the present pick, best first.
+    #[snapshot(skip)]
     best: Vec<(u16, BlockId)>,
-}
-
-impl State for DChoices {
-    state! {
-        values: stored;
-        fixed: draws, memory, best;
-    }
 }
 
 impl VictimPolicy for DChoices {

@@ -27,21 +27,15 @@ use crate::table::prefetch;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Eigc {
+    #[snapshot(skip)]
     average: bool,
     /// A block: the clock at its last erase, and c_iu in pages.
+    #[snapshot(table)]
     erased: Vec<(u64, f64)>,
-}
-
-impl State for Eigc {
-    state! {
-        tables: erased;
-        fixed: average;
-    }
 }
 
 impl Scored for Eigc {

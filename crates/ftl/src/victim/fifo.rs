@@ -19,14 +19,10 @@ use crate::track::CloseOrder;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct Fifo;
-
-impl State for Fifo {
-    state! {}
-}
 
 impl VictimPolicy for Fifo {
     type Tracker = CloseOrder;

@@ -22,15 +22,12 @@ use crate::track::{Least, Ties};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct Greedy {
+    #[snapshot(skip)]
     ties: Ties,
-}
-
-impl State for Greedy {
-    state! { fixed: ties; }
 }
 
 impl VictimPolicy for Greedy {

@@ -27,18 +27,19 @@ use crate::table::{bytes_of, prefetch};
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::{state, value};
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Mdc {
+    #[snapshot(table)]
     blocks: Vec<Up2>,
     /// The up2 of what was on each block before it was collected last.
+    #[snapshot(table)]
     left: Vec<u64>,
 }
 
 /// The times up2 of the pages programmed on a block since its last erase.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Value)]
 struct Up2 {
     sum: u64,
     count: u64,
@@ -47,16 +48,6 @@ struct Up2 {
 impl Up2 {
     fn mean(self) -> u64 {
         self.sum / self.count.max(1)
-    }
-}
-
-impl Value for Up2 {
-    value!(sum, count);
-}
-
-impl State for Mdc {
-    state! {
-        tables: blocks, left;
     }
 }
 

@@ -17,14 +17,10 @@ use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct Random;
-
-impl State for Random {
-    state! {}
-}
 
 impl VictimPolicy for Random {
     type Tracker = ();

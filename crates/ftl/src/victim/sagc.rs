@@ -25,21 +25,15 @@ use crate::table::prefetch;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Sagc {
+    #[snapshot(skip)]
     ratio: bool,
     /// A block: the sum of the clock at which its invalid pages became so.
+    #[snapshot(table)]
     sums: Vec<u64>,
-}
-
-impl State for Sagc {
-    state! {
-        tables: sums;
-        fixed: ratio;
-    }
 }
 
 impl Scored for Sagc {

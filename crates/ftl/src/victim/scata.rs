@@ -26,19 +26,21 @@ use crate::table::prefetch;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::{state, value};
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct Scata {
+    #[snapshot(table)]
     past: Vec<Past>,
     /// A page: the clock at which it was programmed, less that of the block's first page.
+    #[snapshot(table)]
     programmed: Vec<u32>,
     /// A page, in words of a block's own: whether it died since it was programmed.
+    #[snapshot(table)]
     dead: Vec<u64>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 struct Past {
     /// The clock at which the first page was programmed.
     first: u64,
@@ -49,14 +51,6 @@ struct Past {
 }
 
 const NOT_YET: u64 = u64::MAX;
-
-impl State for Scata {
-    state! { tables: past, programmed, dead; }
-}
-
-impl Value for Past {
-    value!(first, youngest, invalid);
-}
 
 impl Scored for Scata {
     const NAME: &'static str = "scata";

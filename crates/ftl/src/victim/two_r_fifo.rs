@@ -25,14 +25,10 @@ use crate::track::SecondChance;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct TwoRFifo;
-
-impl State for TwoRFifo {
-    state! {}
-}
 
 impl VictimPolicy for TwoRFifo {
     type Tracker = SecondChance;

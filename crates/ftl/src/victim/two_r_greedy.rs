@@ -24,22 +24,16 @@ use crate::track::{Region, Regions, Ties};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct TwoRGreedy {
+    #[snapshot(skip)]
     ties: Ties,
     /// The region of the search that is under way.
     region: Option<Region>,
     /// Invalid pages of its victims.
     gained: u32,
-}
-
-impl State for TwoRGreedy {
-    state! {
-        values: region, gained;
-        fixed: ties;
-    }
 }
 
 impl VictimPolicy for TwoRGreedy {

@@ -23,22 +23,15 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct WearAware {
+    #[snapshot(skip)]
     lambda: f64,
     /// The most erases of a block, and the same with those since the last pick.
     most_erases: u32,
     next_most: u32,
-}
-
-impl State for WearAware {
-    state! {
-        values: most_erases, next_most;
-        fixed: lambda;
-    }
 }
 
 impl Scored for WearAware {

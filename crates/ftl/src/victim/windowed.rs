@@ -20,15 +20,12 @@ use crate::track::Window;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 /// See the module's text.
+#[derive(State)]
 pub struct Windowed {
+    #[snapshot(skip)]
     size: u32,
-}
-
-impl State for Windowed {
-    state! { fixed: size; }
 }
 
 impl VictimPolicy for Windowed {

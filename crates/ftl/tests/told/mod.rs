@@ -1,10 +1,12 @@
 //! A future that is known: a list of events.
 
-use flashgc_base::state;
+use flashgc_base::snapshot::State;
 use flashgc_ftl::{Event, Future};
 
 /// Events, of which some have been told.
+#[derive(State)]
 pub struct Told {
+    #[snapshot(skip)]
     events: Vec<Event>,
     done: usize,
 }
@@ -13,10 +15,6 @@ impl Told {
     pub fn new(events: Vec<Event>) -> Box<Self> {
         Box::new(Self { events, done: 0 })
     }
-}
-
-impl flashgc_base::snapshot::State for Told {
-    state! { values: done; fixed: events; }
 }
 
 impl Future for Told {

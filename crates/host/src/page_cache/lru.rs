@@ -21,7 +21,6 @@
 use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
-use flashgc_base::state;
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -30,9 +29,13 @@ use super::{Evicted, PageCache, Policy, by_regions};
 const GAIN: f64 = 0.25;
 
 /// The policy `lru`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page cache")]
 pub struct Lru {
+    #[snapshot(state)]
     regions: Regions,
     /// The largest number of pages in the MRU region.
+    #[snapshot(skip)]
     recent: u32,
 }
 
@@ -49,14 +52,6 @@ impl Policy for Lru {
     fn new(params: &Params, pages: u32, capacity: u32) -> Self {
         let lru = (capacity / params.integer("parts") as u32).max(1);
         Self { regions: Regions::new(pages, capacity, GAIN), recent: capacity - lru }
-    }
-}
-
-impl State for Lru {
-    state! {
-        named: "page cache";
-        states: regions;
-        fixed: recent;
     }
 }
 

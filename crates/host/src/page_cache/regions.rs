@@ -7,10 +7,9 @@
 
 use flashgc_base::residency::{Cached, Region};
 use flashgc_base::snapshot::{Fault, State, Value};
-use flashgc_base::{state, value};
 
 /// Links and state of one page, or of the two ends of a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Node {
     /// The page of the same list used next after this one; the list's end for the newest page.
     newer: u32,
@@ -36,7 +35,7 @@ fn list(region: Region) -> u32 {
 }
 
 /// The number of pages' stays in a region that ended in one epoch, by kind.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Value)]
 struct Stays {
     /// Stays in which the host wrote the page.
     written: u64,
@@ -52,11 +51,15 @@ pub(super) struct Hit {
     pub from_initial: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(then = check)]
 pub(super) struct Regions {
     /// One node a page, then one node for the two ends of each list.
+    #[snapshot(table)]
     nodes: Vec<Node>,
+    #[snapshot(skip)]
     pages: u32,
+    #[snapshot(skip)]
     pub capacity: u32,
     /// The number of pages in each region.
     pub lengths: [u32; 3],
@@ -64,28 +67,12 @@ pub(super) struct Regions {
     /// The share of each region's stays in which the host wrote the page, averaged over epochs.
     probability: [f64; 3],
     /// The weight of the last epoch in `probability`.
+    #[snapshot(skip)]
     gain: f64,
     /// The number of pages put in since the epoch began.
     inserted: u32,
     following: bool,
     changed: Vec<u32>,
-}
-
-impl Value for Node {
-    value!(newer, older, state);
-}
-
-impl Value for Stays {
-    value!(written, unwritten);
-}
-
-impl State for Regions {
-    state! {
-        values: lengths, stays, probability, inserted, following, changed;
-        tables: nodes;
-        fixed: pages, capacity, gain;
-        then: check;
-    }
 }
 
 impl Regions {

@@ -32,7 +32,6 @@
 use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -41,12 +40,18 @@ use super::{Evicted, PageCache, Policy, by_regions};
 const FLOOR: f64 = 1.0 / 16.0;
 
 /// The policy `3-region`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page cache")]
 pub struct ThreeRegion {
+    #[snapshot(state)]
     regions: Regions,
     /// The largest numbers of pages in the initial and in the MRU region.
     sizes: [u32; 2],
+    #[snapshot(skip)]
     floor: u32,
+    #[snapshot(skip)]
     step: u32,
+    #[snapshot(skip)]
     resize: bool,
     /// Counters of this epoch: hits in the MRU region, then hits in the LRU region and pages that came
     /// to it. The latter two are by the origin of the page: the initial region (0) or the MRU region
@@ -114,15 +119,6 @@ impl Policy for ThreeRegion {
             lru_hits: [0; 2],
             came: [0; 2],
         }
-    }
-}
-
-impl State for ThreeRegion {
-    state! {
-        named: "page cache";
-        values: sizes, mru_hits, lru_hits, came;
-        states: regions;
-        fixed: floor, step, resize;
     }
 }
 

@@ -4,7 +4,6 @@
 //! this cache.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use flashgc_workload::Op;
 
@@ -13,22 +12,19 @@ use super::outlet::Leaving;
 use super::{HostCounts, Served};
 
 /// A cache and its hints in front of a drive with a clock. See the module's text.
+#[derive(State)]
+#[snapshot(named = "host")]
 pub struct ClockedHost {
+    #[snapshot(state)]
     served: Served,
     /// The time from one request to the next before the drive's clock starts.
+    #[snapshot(skip)]
     gap_ns: u64,
     now_ns: u64,
+    #[snapshot(skip)]
     memory_ns: u64,
+    #[snapshot(skip)]
     hints: HintsSpec,
-}
-
-impl State for ClockedHost {
-    state! {
-        named: "host";
-        values: now_ns;
-        states: served;
-        fixed: gap_ns, memory_ns, hints;
-    }
 }
 
 impl ClockedHost {

@@ -20,7 +20,6 @@
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -98,31 +97,30 @@ fn settings(params: &Params) -> Result<Settings, SpecError> {
 }
 
 /// The cache `buffer-cache`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "buffer cache")]
 struct BufferCache {
+    #[snapshot(skip)]
     settings: Settings,
+    #[snapshot(skip)]
     capacity: u32,
     now: u64,
     next_round: u64,
     next_checkpoint: u64,
+    #[snapshot(state)]
     cached: Pages,
+    #[snapshot(state)]
     dirty: Pages,
     /// The cached pages in one list, by their last use.
+    #[snapshot(state)]
     lists: Lists,
     /// The pages that the checkpoint under way has yet to write.
+    #[snapshot(state)]
     due: Pages,
     /// The start of the checkpoint, and the number of pages that it had to write.
     checkpoint: (u64, u32),
     /// The page from which the checkpoint goes on, in address order.
     sweep: u32,
-}
-
-impl State for BufferCache {
-    state! {
-        named: "buffer cache";
-        values: now, next_round, next_checkpoint, checkpoint, sweep;
-        states: cached, dirty, lists, due;
-        fixed: settings, capacity;
-    }
 }
 
 impl BufferCache {

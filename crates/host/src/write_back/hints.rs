@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
-use flashgc_base::{state, value};
 
 use super::pages::Pages;
 use super::time;
@@ -268,7 +268,7 @@ impl std::fmt::Debug for HintsSpec {
 }
 
 /// The counts of hints, in pages unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct HintCounts {
     /// Pages that became dirty, so that a hint was to be sent.
     pub due: u64,
@@ -286,24 +286,34 @@ pub struct HintCounts {
     pub commands: u64,
 }
 
+#[derive(Value)]
 struct Extent {
     first: u32,
     count: u32,
 }
 
 /// The queue of hints, and the drive's knowledge of dirty pages.
+#[derive(State)]
 pub(super) struct Hints {
+    #[snapshot(skip)]
     way: Way,
+    #[snapshot(skip)]
     lost: f64,
+    #[snapshot(skip)]
     wrong: f64,
+    #[snapshot(skip)]
     adverse: f64,
+    #[snapshot(skip)]
     late: u64,
     rng: Stream,
+    #[snapshot(skip)]
     pages: u32,
+    #[snapshot(skip)]
     extent_pages: u32,
     /// Extents that wait, first in, first out. Their pages that were written since do not count.
     queue: VecDeque<Extent>,
     /// Pages that wait for their hint to leave.
+    #[snapshot(state)]
     waiting: Pages,
     /// Hints under way: the number of the command with which each arrives, the page that it names, and
     /// `true` if that is the page that became dirty.
@@ -315,26 +325,12 @@ pub(super) struct Hints {
     /// the drive.
     updating: Option<u32>,
     told_by_read: Option<u32>,
+    #[snapshot(state)]
     dirty: Pages,
     /// Dirty pages on which the drive has a hint.
+    #[snapshot(state)]
     known: Pages,
     pub(super) counts: HintCounts,
-}
-
-impl Value for Extent {
-    value!(first, count);
-}
-
-impl Value for HintCounts {
-    value!(due, sent, overtaken, lost, late, wrong, commands);
-}
-
-impl State for Hints {
-    state! {
-        values: rng, queue, under_way, commands, written_last, updating, told_by_read, counts;
-        states: waiting, dirty, known;
-        fixed: way, lost, wrong, adverse, late, pages, extent_pages;
-    }
 }
 
 impl Hints {

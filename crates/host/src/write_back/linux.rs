@@ -26,7 +26,6 @@
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -97,11 +96,17 @@ const TURNS: u32 = 32;
 const CLEAN: u32 = 0;
 const DIRTY: u32 = 1;
 
+#[derive(State)]
 struct Settings {
+    #[snapshot(skip)]
     writeback_ns: u64,
+    #[snapshot(skip)]
     expire_ns: u64,
+    #[snapshot(skip)]
     background: f64,
+    #[snapshot(skip)]
     limit: f64,
+    #[snapshot(skip)]
     by_page: bool,
     /// The time to write a page; 0 once the drive has the clock.
     page_ns: u64,
@@ -133,20 +138,32 @@ fn warning(params: &Params) -> Option<String> {
 }
 
 /// The cache `page-cache`. See the module's text.
+#[derive(State)]
+#[snapshot(named = "page cache")]
 struct LinuxCache {
+    #[snapshot(state)]
     settings: Settings,
+    #[snapshot(skip)]
     capacity: u32,
+    #[snapshot(skip)]
     background: u32,
     /// The number of dirty pages from which on a writer flushes.
+    #[snapshot(skip)]
     middle: u32,
+    #[snapshot(skip)]
     limit: u32,
+    #[snapshot(skip)]
     turn: u32,
     now: u64,
     next_look: u64,
+    #[snapshot(state)]
     cached: Pages,
+    #[snapshot(state)]
     dirty: Pages,
+    #[snapshot(state)]
     lists: Lists,
     /// The time when each page became dirty; empty unless pages have their own age.
+    #[snapshot(table)]
     dirtied_at: Vec<u64>,
     /// The time since when the device has been dirty.
     dirty_since: Option<u64>,
@@ -161,24 +178,6 @@ struct LinuxCache {
     credit: u64,
     /// The number of the host's writes since a writer last looked.
     since_look: u32,
-}
-
-/// Restores the time of a write, which is 0 once the drive has the clock.
-impl State for Settings {
-    state! {
-        values: page_ns;
-        fixed: writeback_ns, expire_ns, background, limit, by_page;
-    }
-}
-
-impl State for LinuxCache {
-    state! {
-        named: "page cache";
-        values: now, next_look, dirty_since, sweep, expired, expired_before, in_background, credit, since_look;
-        tables: dirtied_at;
-        states: settings, cached, dirty, lists;
-        fixed: capacity, background, middle, limit, turn;
-    }
 }
 
 impl LinuxCache {

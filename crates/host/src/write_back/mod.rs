@@ -14,9 +14,9 @@ mod pages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
-use flashgc_base::{state, value};
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -279,7 +279,7 @@ impl std::fmt::Debug for HostSpec {
 }
 
 /// The counts of a host since it was opened, in pages unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct HostCounts {
     /// Pages that the application read.
     pub reads: u64,
@@ -300,60 +300,10 @@ pub struct HostCounts {
     pub moments: u128,
 }
 
-impl Value for HostCounts {
-    value!(reads, writes, drive_reads, drive_writes, hints, dirty, known, moments);
-}
-
 impl HostCounts {
     /// Returns the number of the application's reads and writes, of one page each.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes
-    }
-
-    /// Returns the counts since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        let (now, then) = (&self.hints, &earlier.hints);
-        Self {
-            reads: self.reads - earlier.reads,
-            writes: self.writes - earlier.writes,
-            drive_reads: self.drive_reads - earlier.drive_reads,
-            drive_writes: self.drive_writes - earlier.drive_writes,
-            hints: HintCounts {
-                due: now.due - then.due,
-                sent: now.sent - then.sent,
-                overtaken: now.overtaken - then.overtaken,
-                lost: now.lost - then.lost,
-                late: now.late - then.late,
-                wrong: now.wrong - then.wrong,
-                commands: now.commands - then.commands,
-            },
-            dirty: self.dirty - earlier.dirty,
-            known: self.known - earlier.known,
-            moments: self.moments - earlier.moments,
-        }
-    }
-
-    /// Returns the sums of these counts and `other`.
-    pub fn plus(&self, other: &Self) -> Self {
-        let (a, b) = (&self.hints, &other.hints);
-        Self {
-            reads: self.reads + other.reads,
-            writes: self.writes + other.writes,
-            drive_reads: self.drive_reads + other.drive_reads,
-            drive_writes: self.drive_writes + other.drive_writes,
-            hints: HintCounts {
-                due: a.due + b.due,
-                sent: a.sent + b.sent,
-                overtaken: a.overtaken + b.overtaken,
-                lost: a.lost + b.lost,
-                late: a.late + b.late,
-                wrong: a.wrong + b.wrong,
-                commands: a.commands + b.commands,
-            },
-            dirty: self.dirty + other.dirty,
-            known: self.known + other.known,
-            moments: self.moments + other.moments,
-        }
     }
 }
 
@@ -376,10 +326,15 @@ impl HostWatch {
 ///
 /// Dirty pages stay in the cache at the end of a finite application, as they do when a host is watched
 /// for a while.
+#[derive(State)]
+#[snapshot(named = "host", then = check)]
 pub struct Host {
+    #[snapshot(state)]
     application: Box<dyn Workload>,
+    #[snapshot(state)]
     served: Served,
     /// The time from one request to the next.
+    #[snapshot(skip)]
     gap_ns: u64,
     batch: Batch,
     /// The number of commands of `batch` that are done.
@@ -387,19 +342,20 @@ pub struct Host {
     /// The number of requests in a row that made the drive read and write nothing.
     unseen: u64,
     /// `true` if an oracle looks ahead.
+    #[snapshot(skip)]
     foresees: bool,
+    #[snapshot(state)]
     shared: HostWatch,
 }
 
 /// A cache, its commands for the drive, and its counts.
+#[derive(State)]
 struct Served {
+    #[snapshot(state)]
     cache: Box<dyn Cache>,
+    #[snapshot(state)]
     outlet: Outlet,
     counts: HostCounts,
-}
-
-impl State for Served {
-    state! { values: counts; states: cache, outlet; }
 }
 
 /// Saves and restores the counts through the watch, wherever it is held.
@@ -411,16 +367,6 @@ impl State for HostWatch {
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         self.tell(Value::take(from)?);
         Ok(())
-    }
-}
-
-impl State for Host {
-    state! {
-        named: "host";
-        values: batch, done, unseen;
-        states: application, served, shared;
-        fixed: gap_ns, foresees;
-        then: check;
     }
 }
 

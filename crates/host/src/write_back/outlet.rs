@@ -1,7 +1,6 @@
 //! The outlet of a cache: commands leave through it for the drive, with the hints that ride on them.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::state;
 
 use std::collections::VecDeque;
 
@@ -15,23 +14,18 @@ fn hint(batch: &mut Batch, page: u32) {
 }
 
 /// Commands that an oracle has seen and the drive has not yet.
+#[derive(State)]
 pub(super) struct Ahead {
     /// The number of writes that the oracle sees ahead.
+    #[snapshot(skip)]
     horizon: u64,
     seen: VecDeque<(u32, Op)>,
     writes: u64,
     /// The number of writes of each page among the seen commands.
+    #[snapshot(table)]
     coming: Vec<u32>,
     /// The page that was written just now and will be again. Its hint comes before the next command.
     again: Option<u32>,
-}
-
-impl State for Ahead {
-    state! {
-        values: seen, writes, again;
-        tables: coming;
-        fixed: horizon;
-    }
 }
 
 impl Ahead {
@@ -53,11 +47,14 @@ pub enum Leaving {
 }
 
 /// The queue of commands and hints that leave for the drive, in order.
+#[derive(State)]
 pub(super) struct Outlet {
+    #[snapshot(state)]
     pub(super) hints: Hints,
     leaving: VecDeque<Leaving>,
     /// The number of commands in `leaving`.
     pub(super) commands: usize,
+    #[snapshot(state)]
     ahead: Option<Ahead>,
     /// The number of pages that the host read from the drive so far, then of those that it wrote.
     pub(super) reads: u64,
@@ -81,13 +78,6 @@ impl Value for Leaving {
             (2, ..) => Ok(Self::HintCommand),
             (other, ..) => Err(Fault::new(format!("{other} is nothing that leaves a host"))),
         }
-    }
-}
-
-impl State for Outlet {
-    state! {
-        values: leaving, commands, reads, writes;
-        states: hints, ahead;
     }
 }
 

@@ -1,20 +1,13 @@
 //! Sets and lists of pages in flat arrays: constant time an operation.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 /// A set of pages, one bit each.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub(super) struct Pages {
+    #[snapshot(table)]
     words: Vec<u64>,
     count: u32,
-}
-
-impl State for Pages {
-    state! {
-        values: count;
-        tables: words;
-    }
 }
 
 impl Pages {
@@ -65,19 +58,16 @@ impl Pages {
 }
 
 /// Lists of pages. A page is in at most one list at a time.
+#[derive(State)]
+#[snapshot(then = check)]
 pub(super) struct Lists {
     /// The neighbours of every page, followed by those of every list's head.
+    #[snapshot(table)]
     next: Vec<u32>,
+    #[snapshot(table)]
     previous: Vec<u32>,
+    #[snapshot(skip)]
     pages: u32,
-}
-
-impl State for Lists {
-    state! {
-        tables: next, previous;
-        fixed: pages;
-        then: check;
-    }
 }
 
 impl Lists {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
+use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
@@ -33,6 +34,7 @@ pub fn most_alone(queue_depth: u32) -> u64 {
 }
 
 /// A request that waits for its place in the queue of the drive.
+#[derive(Value)]
 pub struct Held {
     pub coming: Coming,
     pub number: u64,
@@ -43,22 +45,30 @@ pub struct Held {
 pub type Guard<'a> = MutexGuard<'a, Channel>;
 
 /// See the module's text.
+#[derive(State)]
 pub struct Desk {
+    #[snapshot(skip)]
     pub(super) split: Split,
+    #[snapshot(skip)]
     pub(super) shape: Shape,
+    #[snapshot(skip)]
     pub(super) orders: Box<[Order]>,
+    #[snapshot(skip)]
     pub(super) dies: Dies,
+    #[snapshot(skip)]
     pub(super) queue_depth: u64,
     /// The next requests of the workload. The first chunk may be taken in part.
     pub(super) ahead: VecDeque<Chunk>,
     /// The number of requests of the first chunk that are taken.
     pub(super) taken: usize,
     /// The chunks whose requests are all taken.
+    #[snapshot(skip)]
     pub(super) used: Vec<Chunk>,
     /// The requests that wait for a place in the queue, in order of arrival.
     pub(super) line: VecDeque<Held>,
     /// The number of requests that the drive works on.
     pub(super) outstanding: u64,
+    #[snapshot(state)]
     pub(super) joints: Joints,
     /// The number of requests that arrived: without flush commands, and below with them.
     pub(super) arrived: u64,
@@ -74,14 +84,19 @@ pub struct Desk {
     /// The place of the last event.
     pub(super) reached: Position,
     /// The place of the next event of each channel, in the order of the drive.
+    #[snapshot(skip)]
     pub(super) next: Vec<Position>,
     /// The dies that are ready; the one that is to be looked at next comes last.
+    #[snapshot(skip)]
     pub(super) ready: Vec<(u32, u32)>,
     /// `true` if the channels have gone on alone with the requests that they were given last.
+    #[snapshot(skip)]
     pub(super) has_given: bool,
     /// The number of steps of the event.
+    #[snapshot(skip)]
     pub(super) steps: u32,
     /// The channels in which something happened at this event.
+    #[snapshot(skip)]
     pub(super) touched: Vec<u32>,
 }
 

@@ -1,5 +1,6 @@
 //! Requests with parts on several channels.
 
+use flashgc_base::snapshot::{State, Value};
 use flashgc_workload::requests::TimedRequest;
 use hashbrown::HashMap;
 
@@ -9,7 +10,7 @@ use crate::front::PART;
 use crate::measure::{Completion, KINDS, Meter, Observer, kind_of};
 
 /// A request with parts on several channels.
-#[derive(Clone)]
+#[derive(Clone, Value)]
 pub struct Joint {
     pub request: TimedRequest,
     pub arrived: u64,
@@ -21,11 +22,13 @@ pub struct Joint {
 }
 
 /// All joint requests under way, with their measurements.
+#[derive(State)]
 pub struct Joints {
     pub(super) under_way: HashMap<u64, Joint>,
     /// The numbers of those whose parts are all done.
     pub(super) done: Vec<u64>,
     /// The numbers of those that may hold collections whose numbers in the drive are not known yet.
+    #[snapshot(skip)]
     pub(super) fresh: Vec<u64>,
     pub meter: Meter,
     /// The place at which the slowest request of each kind was completed.

@@ -1,7 +1,6 @@
 //! The measurements of one channel.
 
-use flashgc_base::snapshot::State;
-use flashgc_base::state;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_workload::Op;
 
 use super::order::Order;
@@ -35,7 +34,7 @@ pub struct Began {
 }
 
 /// A part of a request that is done.
-#[derive(Clone)]
+#[derive(Clone, Value)]
 pub struct PartDone {
     pub at: Place,
     /// The number of requests and parts that the channel had done before.
@@ -47,17 +46,22 @@ pub struct PartDone {
 }
 
 /// The measurements of one channel, in its own terms, and its reports to the whole drive.
+#[derive(State)]
 pub struct ChannelMeter {
+    #[snapshot(state)]
     pub meter: Meter,
+    #[snapshot(skip)]
     order: Order,
     /// The place in the channel of the event that is being handled.
     pub event: Position,
     /// The place in the drive of an event elsewhere, which lets a request in that came earlier.
+    #[snapshot(skip)]
     pub elsewhere: Option<Position>,
     /// The request that arrived last, and the step of the event if the drive's events are handled one by
     /// one; else 0.
     pub latest: (u64, u32),
     /// The die whose turn it is.
+    #[snapshot(skip)]
     turn: u32,
     /// The number of requests completed that are the channel's alone: with flush commands, and below
     /// without.
@@ -67,23 +71,18 @@ pub struct ChannelMeter {
     pub done_behind: u64,
     pub last_given: Place,
     /// The parts done since the last report, of requests with parts on other channels.
+    #[snapshot(skip)]
     pub parts: Vec<PartDone>,
     /// The longest response time so far of each kind of requests that several channels served.
+    #[snapshot(skip)]
     pub slowest_joint: [u64; KINDS.len()],
     /// The collections that began since the last report.
+    #[snapshot(skip)]
     pub began: Vec<Began>,
     /// The number of requests and parts that are done.
     all_done: u64,
     /// The place at which the slowest request of each kind was completed.
     pub slowest: [Completed; KINDS.len()],
-}
-
-impl State for ChannelMeter {
-    state! {
-        values: event, latest, done, completed, done_behind, last_given, all_done, slowest;
-        states: meter;
-        fixed: order, elsewhere, turn, parts, began, slowest_joint;
-    }
 }
 
 impl ChannelMeter {

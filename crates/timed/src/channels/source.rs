@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use flashgc_base::snapshot::{State, Value};
 use flashgc_ftl::FtlError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -19,6 +20,7 @@ pub const REFILLS: usize = 4;
 pub type Part = (u32, TimedRequest);
 
 /// A request that is going to arrive.
+#[derive(Value)]
 pub struct Coming {
     pub request: TimedRequest,
     /// The part of its only channel, if it has one channel.
@@ -102,17 +104,25 @@ impl Post {
 }
 
 /// See the module's text.
+#[derive(State)]
 pub struct Source {
+    #[snapshot(state)]
     pub(super) stream: Box<dyn RequestStream>,
+    #[snapshot(skip)]
     pub(super) split: Split,
+    #[snapshot(skip)]
     pub(super) shape: Shape,
     pub(super) next: VecDeque<Chunk>,
     /// The chunks that nobody needs any more.
+    #[snapshot(skip)]
     pub(super) used: Vec<Chunk>,
+    #[snapshot(skip)]
     pub(super) batch: Vec<TimedRequest>,
     /// The number of requests that it gets at a time.
+    #[snapshot(skip)]
     pub(super) at_a_time: usize,
     pub(super) is_over: bool,
+    #[snapshot(skip)]
     pub(super) failed: Option<WorkloadError>,
 }
 

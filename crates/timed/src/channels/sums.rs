@@ -3,6 +3,7 @@
 
 use std::sync::PoisonError;
 
+use flashgc_base::counts::Counts;
 use flashgc_drive::asked::Asked;
 use flashgc_ftl::{Counters, Packing, Stepwise};
 
@@ -47,9 +48,9 @@ impl Channels {
 
     /// Returns the counts of the page buffers, or `None` if pages are flash pages.
     pub fn packing(&mut self) -> Option<Packing> {
-        let mut sum = None;
+        let mut sum = None::<Packing>;
         self.each_map(|map| {
-            sum = map.packing().map(|it| sum.map_or(it, |sum: Packing| sum.plus(&it)));
+            sum = sum.plus(&map.packing());
         });
         sum
     }

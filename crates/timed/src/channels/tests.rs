@@ -1,7 +1,7 @@
 //! A drive that is simulated channel by channel does what it does as a whole, to the last digit.
 
 use flashgc_base::rng::Stream;
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlaneLayout, Stepwise, VictimSpec,
@@ -18,20 +18,11 @@ use crate::measure::{Meter, Totals, WorstSoFar};
 use crate::testing;
 
 /// Requests from a list.
+#[derive(State)]
 struct Listed {
+    #[snapshot(skip)]
     requests: Vec<TimedRequest>,
     taken: u64,
-}
-
-impl State for Listed {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.taken.put(to);
-    }
-
-    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        self.taken = Value::take(from)?;
-        Ok(())
-    }
 }
 
 impl RequestStream for Listed {

@@ -1,13 +1,12 @@
 //! A collection under way.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::{value, words};
 use flashgc_ftl::stepwise::Move;
 
 use crate::ops::{NONE, Queue};
 
 /// The point that a collection has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Point {
     /// Before a page move or the erase: preemption point B.
     B,
@@ -19,7 +18,7 @@ pub enum Point {
 }
 
 /// A collection under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Collection {
     pub number: u64,
     pub plane: u32,
@@ -49,31 +48,6 @@ pub struct Collection {
     pub copied: u32,
     /// The number of host pages that went before its steps; 0 without write pacing.
     pub let_through: u32,
-}
-
-impl Value for Point {
-    words!(B, Reading, A, Writing, Erasing);
-}
-
-impl Value for Collection {
-    value!(
-        number,
-        plane,
-        point,
-        moving,
-        site,
-        merged_reads,
-        merged_write,
-        polled,
-        searched,
-        gave_way,
-        mark,
-        folds,
-        idle,
-        urgent,
-        copied,
-        let_through
-    );
 }
 
 impl Collection {

@@ -9,7 +9,6 @@ mod states;
 mod units;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, words};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
@@ -30,7 +29,7 @@ pub struct Begun {
 }
 
 /// The state of a drive's life. Only collections change it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Life {
     /// No block has worn out.
     Whole,
@@ -38,10 +37,6 @@ pub enum Life {
     Failing,
     /// The drive is read-only: nothing begins any more.
     Ended,
-}
-
-impl Value for Life {
-    words!(Whole, Failing, Ended);
 }
 
 impl Life {
@@ -59,26 +54,23 @@ impl Life {
 /// It owns the domains of collections, the collection of each die, and the states in which writes
 /// wait. It asks the map and looks at the queues. It starts no job and serves no request: it says
 /// which job is next and which operations may go, and the scheduler does it. It knows no time.
+#[derive(State)]
 pub struct Collector {
+    #[snapshot(skip)]
     rules: Collecting,
+    #[snapshot(skip)]
     pages_per_block: u32,
+    #[snapshot(skip)]
     blocks_per_plane: u32,
+    #[snapshot(state)]
     units: Units,
     /// The collection of each die.
+    #[snapshot(table)]
     under_way: Vec<Option<Collection>>,
-    life: Life,
     counts: CollectionCounts,
+    life: Life,
     /// The write about which it was last asked, and `true` if that write begins a collection.
     asked: (u32, bool),
-}
-
-impl State for Collector {
-    state! {
-        values: counts, life, asked;
-        tables: under_way;
-        states: units;
-        fixed: rules, pages_per_block, blocks_per_plane;
-    }
 }
 
 impl Collector {

@@ -2,7 +2,6 @@
 //! collection at a time.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,14 +11,20 @@ use crate::ops::NONE;
 /// The units, the die of each that collects, and the units whose writes wait.
 ///
 /// It knows neither blocks nor operations: others tell it the facts.
+#[derive(State)]
 pub struct Units {
+    #[snapshot(skip)]
     planes_per_unit: Divisor,
+    #[snapshot(skip)]
     planes_per_die: Divisor,
     /// The die that collects, or [`NONE`].
+    #[snapshot(table)]
     collecting: Vec<u32>,
     /// `true` if writes to the unit wait: state S2, or S3.
+    #[snapshot(table)]
     below_hard: Vec<bool>,
     /// `true` if a collection in state S3 has ended: one urgent write goes before the next.
+    #[snapshot(table)]
     lets_urgent_pass: Vec<bool>,
 }
 
@@ -40,13 +45,6 @@ impl Divisor {
     #[inline(always)]
     fn quotient(self, plane: u32) -> u32 {
         self.shift.map_or_else(|| plane / self.planes, |shift| plane >> (shift & 31))
-    }
-}
-
-impl State for Units {
-    state! {
-        tables: collecting, below_hard, lets_urgent_pass;
-        fixed: planes_per_unit, planes_per_die;
     }
 }
 

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use super::chain::Chains;
 
 /// A channel's bus. A job knows at once when its turn comes, since the transfers before it are
 /// known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Bus {
     /// The dies whose transfers end by events of the channel, with the times of these.
     ends: VecDeque<(u32, u64)>,
@@ -19,20 +18,12 @@ pub struct Bus {
 }
 
 /// The turns on a bus that have been asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Turns {
     /// The time at which the last transfer asked for ends.
     pub(super) free_at: u64,
     /// The length of all transfers asked for.
     asked_ns: u64,
-}
-
-impl Value for Bus {
-    value!(ends, turns, chains);
-}
-
-impl Value for Turns {
-    value!(free_at, asked_ns);
 }
 
 impl Turns {

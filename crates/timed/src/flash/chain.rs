@@ -2,7 +2,6 @@
 //! others: they are taken when somebody else asks for that bus, in the order of time.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::{value, words};
 
 use super::bus::{Bus, Turns};
 use super::told::Told;
@@ -11,7 +10,7 @@ use crate::clock::{Clock, Event, NEVER, Position};
 use crate::measure::{Observer, Place, Stint};
 
 /// The step of a chain that is under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 enum Doing {
     /// The command of the next read is on the bus, or waits for it.
     Command,
@@ -28,12 +27,8 @@ enum Doing {
     Nothing,
 }
 
-impl Value for Doing {
-    words!(Command, Read, Out, Program, ProgramRead, Nothing);
-}
-
 /// The copies of the collection on a die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Chain {
     pub die: u32,
     doing: Doing,
@@ -51,10 +46,6 @@ pub struct Chain {
     has_told_program: bool,
     /// The time since when the bus has been busy with the page on it, which is not reported yet.
     bus_from: u64,
-}
-
-impl Value for Chain {
-    value!(die, doing, ends, left, due, is_told, copies_told, has_told_program, bus_from);
 }
 
 /// The chains of a channel.

@@ -1,7 +1,6 @@
 //! A die: the jobs of its cells and of its side of the bus.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::value;
 
 use crate::clock::NEVER;
 
@@ -66,22 +65,6 @@ impl Value for Job {
     }
 }
 
-impl Value for Stage {
-    value!(job, begin, length, held, command);
-}
-
-impl Value for Suspended {
-    value!(job, left, times, mark);
-}
-
-impl Value for Stopwatch {
-    value!(since, total);
-}
-
-impl Value for Die {
-    value!(channel, cells, bus, suspended, suspends, after_bus_ns, in_use, held);
-}
-
 impl Job {
     /// Returns the host's page operation.
     pub fn op(self) -> Option<u32> {
@@ -107,7 +90,7 @@ impl Job {
 }
 
 /// Half of a die: its cells, or its side of the bus.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct Stage {
     pub job: Job,
     /// The time at which its turn came.
@@ -130,7 +113,7 @@ impl Stage {
 }
 
 /// An operation of the cells that has been suspended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct Suspended {
     pub job: Job,
     /// The time that it takes when it goes on.
@@ -142,7 +125,7 @@ pub struct Suspended {
 }
 
 /// A sum of the time for which something is true.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Stopwatch {
     /// The time since when it is true, or [`NEVER`].
     since: u64,
@@ -169,7 +152,7 @@ impl Stopwatch {
 }
 
 /// A die. Its queue belongs to the scheduler, its collection to the collector.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Die {
     pub channel: u32,
     pub cells: Stage,

@@ -7,7 +7,6 @@ mod die;
 mod told;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::clock::{Clock, Event, NEVER};
 use super::config::{Hardware, Settings};
@@ -22,27 +21,29 @@ use told::Told;
 ///
 /// It owns the job of each die, its length, and the turns on the buses. It knows neither which job
 /// is next, nor the map, nor what follows when a job is over: it gives the job back.
+#[derive(State)]
 pub struct Flash {
+    #[snapshot(skip)]
     hardware: Hardware,
+    #[snapshot(skip)]
     times: CellTimes,
     /// `true` if jobs take as long on every page.
+    #[snapshot(skip)]
     is_uniform: bool,
     /// `true` if copies stay in their die.
+    #[snapshot(skip)]
     copies_back: bool,
     /// `true` if nothing can begin on a die between a page's transfer to it and its program, nor stop
     /// the program: the two are one event.
+    #[snapshot(skip)]
     programs_follow_transfers: bool,
+    #[snapshot(table)]
     dies: Vec<Die>,
+    #[snapshot(table)]
     buses: Vec<Bus>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
+    #[snapshot(skip)]
     told: Told,
-}
-
-impl State for Flash {
-    state! {
-        tables: dies, buses;
-        fixed: hardware, times, is_uniform, copies_back, programs_follow_transfers, told;
-    }
 }
 
 impl Flash {

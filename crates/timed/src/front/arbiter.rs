@@ -7,31 +7,24 @@
 //! weight says. A tenant or class that has nothing to send loses the rest of its turn or round.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 use crate::tenants::{ClassWeights, Priority, Tenant};
 
 /// The tenants of a class that take turns.
+#[derive(State)]
 struct Turns {
     /// The numbers and weights of the tenants.
+    #[snapshot(skip)]
     members: Vec<(usize, u32)>,
     at: Turn,
 }
 
 /// The tenant whose turn it is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 struct Turn {
     member: usize,
     /// The number of requests that it may still send.
     left: u32,
-}
-
-impl Value for Turn {
-    value!(member, left);
-}
-
-impl State for Turns {
-    state! { values: at; fixed: members; }
 }
 
 impl Turns {

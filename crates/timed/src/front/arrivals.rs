@@ -1,7 +1,6 @@
 //! The workload's requests, one by one.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_ftl::Stepwise;
 use flashgc_workload::WorkloadError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
@@ -17,7 +16,9 @@ const AHEAD: usize = 32;
 /// The requests of the workload in order. The next one can be looked at.
 ///
 /// It knows the arrival time that each asks for, and nothing of its later way.
+#[derive(State)]
 pub struct Arrivals {
+    #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     batch: Vec<TimedRequest>,
     /// The number of requests of `batch` that are taken.
@@ -27,13 +28,6 @@ pub struct Arrivals {
     numbers: Vec<u64>,
     /// The number of the request taken last.
     number: Option<u64>,
-}
-
-impl State for Arrivals {
-    state! {
-        values: batch, taken, has_more, numbers, number;
-        states: stream;
-    }
 }
 
 impl Arrivals {

@@ -3,7 +3,6 @@
 //! together there; the missing part of the page is read before it is programmed.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,6 +16,7 @@ use crate::ops::{Kind, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
 /// A page in the cache.
+#[derive(Value)]
 struct Entry {
     /// The page operation that programs it.
     flush: u32,
@@ -50,27 +50,19 @@ pub enum Served {
 ///
 /// It knows which operations it has sent on their way, and from the operations themselves how far
 /// they are; it knows no dies and no requests.
+#[derive(State)]
 pub struct WriteCache {
     /// The number of pages that fit.
+    #[snapshot(skip)]
     capacity: usize,
     entries: HashMap<u32, Entry>,
     /// The operations that wait for a place, and reads of their pages, in order, each with its bytes.
     waiting: VecDeque<(u32, (u32, u32))>,
     /// The flush commands that wait for pages in the cache.
     flushes: Flushes,
+    #[snapshot(skip)]
     page_bytes: u32,
     hits: u64,
-}
-
-impl Value for Entry {
-    value!(flush, number, is_newer, cover, is_discarded);
-}
-
-impl State for WriteCache {
-    state! {
-        values: entries, waiting, flushes, hits;
-        fixed: capacity, page_bytes;
-    }
 }
 
 impl WriteCache {

@@ -3,18 +3,13 @@
 use std::ops::Range;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 /// A set of bytes, as ranges that do not touch, in order. Nearly always it is one range.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct Cover {
     first: (u32, u32),
     /// The ranges behind the first.
     others: Vec<(u32, u32)>,
-}
-
-impl Value for Cover {
-    value!(first, others);
 }
 
 impl Cover {

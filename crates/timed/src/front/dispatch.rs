@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::stream::named;
-use flashgc_base::value;
 use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
@@ -21,16 +20,12 @@ use crate::shared::Shared;
 
 /// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its
 /// plane, if a die has served it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Value)]
 pub(super) struct Times {
     plane: Option<u32>,
     blocked_ns: u64,
     bus_ns: u64,
     cell_ns: u64,
-}
-
-impl Value for Times {
-    value!(plane, blocked_ns, bus_ns, cell_ns);
 }
 
 impl Times {

@@ -3,7 +3,6 @@
 //! buffers.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use hashbrown::HashMap;
 
 use super::FrontEnd;
@@ -17,7 +16,7 @@ use crate::shared::Shared;
 /// The flush commands that wait, with the operations of the cache that they wait for.
 ///
 /// It knows commands and operations by their places alone.
-#[derive(Default)]
+#[derive(Default, Value)]
 pub struct Flushes {
     /// The commands that wait for the operation that programs a page, under this operation, each with
     /// the number of programs of the page that it waits for.
@@ -26,10 +25,6 @@ pub struct Flushes {
     left: HashMap<u32, u32>,
     /// The commands that wait no longer.
     over: Vec<u32>,
-}
-
-impl Value for Flushes {
-    value!(waits, left, over);
 }
 
 impl Flushes {

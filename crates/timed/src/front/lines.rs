@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 use flashgc_workload::requests::RequestStream;
@@ -21,10 +20,14 @@ use crate::shared::Shared;
 use crate::tenants::{ClassWeights, Parts, Tenant};
 
 /// A tenant's side of the drive.
+#[derive(State)]
 struct Line {
+    #[snapshot(skip)]
     host: Loop,
     /// The most requests of the tenant that the drive works on.
+    #[snapshot(skip)]
     queue_depth: u32,
+    #[snapshot(state)]
     arrivals: Arrivals,
     waiting: VecDeque<Waiting>,
     /// The number of requests of the tenant that the drive works on.
@@ -33,14 +36,6 @@ struct Line {
     resting: VecDeque<u64>,
     /// The number of threads whose requests were completed and that do not rest.
     free_threads: u32,
-}
-
-impl State for Line {
-    state! {
-        values: waiting, outstanding, resting, free_threads;
-        states: arrivals;
-        fixed: host, queue_depth;
-    }
 }
 
 impl Line {
@@ -53,21 +48,17 @@ impl Line {
 /// The lines of all tenants.
 ///
 /// They have the order of turns, and nothing of the way of a request in the drive.
+#[derive(State)]
+#[snapshot(named = "tenants")]
 pub struct Lines {
+    #[snapshot(state)]
     lines: Vec<Line>,
+    #[snapshot(skip)]
     parts: Parts,
+    #[snapshot(state)]
     arbiter: Arbiter,
     /// The number of requests that are still to arrive, of all tenants together.
     left: u64,
-}
-
-impl State for Lines {
-    state! {
-        named: "tenants";
-        values: left;
-        states: lines, arbiter;
-        fixed: parts;
-    }
 }
 
 impl Lines {

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
@@ -18,6 +17,7 @@ use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
 /// A command on its way into the drive.
+#[derive(Value)]
 struct Entering {
     /// The time at which the drive has it, with its data.
     at: u64,
@@ -29,7 +29,7 @@ struct Entering {
 }
 
 /// The data of a read on their way to the host.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 struct Leaving {
     at: u64,
     /// The place of the request, and below it the times of its last page.
@@ -37,16 +37,10 @@ struct Leaving {
     last: Times,
 }
 
-impl Value for Entering {
-    value!(at, waiting, dispatched, hints);
-}
-
-impl Value for Leaving {
-    value!(at, place, last);
-}
-
 /// Commands and data on the link.
+#[derive(State)]
 pub struct Link {
+    #[snapshot(skip)]
     link: HostLink,
     /// The reads, which bring no data and wait for none: they pass the others.
     reads: VecDeque<Entering>,
@@ -56,10 +50,6 @@ pub struct Link {
     /// The times at which the last transfer to the drive, and below the last to the host, end.
     in_free_at: u64,
     out_free_at: u64,
-}
-
-impl State for Link {
-    state! { values: reads, others, leaving, in_free_at, out_free_at; fixed: link; }
 }
 
 impl Link {

@@ -18,7 +18,6 @@ mod write_back;
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_drive::error::DriveError;
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::Op;
@@ -44,7 +43,7 @@ use write_back::WriteBack;
 pub const MOST_WAITING: usize = 1_000_000;
 
 /// The counts of the front end.
-#[derive(Default)]
+#[derive(Default, Value)]
 struct Counts {
     arrived: u64,
     completed: u64,
@@ -59,21 +58,6 @@ struct Counts {
     pages_read: u64,
     pages_written: u64,
     pages_modified: u64,
-}
-
-impl Value for Counts {
-    value!(
-        arrived,
-        completed,
-        in_system,
-        request_ns,
-        counted_until,
-        last_arrival_ns,
-        at_last_arrival,
-        pages_read,
-        pages_written,
-        pages_modified
-    );
 }
 
 impl Counts {
@@ -100,25 +84,37 @@ impl Counts {
 /// It owns the requests that wait for the drive or are in it, and the caches before the drive, the
 /// host's and its own. It cuts requests into page operations, gives these to the scheduler, and
 /// gets finished operations back. It knows nothing of dies and collections.
+#[derive(State)]
+#[snapshot(named = "front end")]
 pub struct FrontEnd {
+    #[snapshot(skip)]
     host: Loop,
+    #[snapshot(skip)]
     queue_depth: u32,
+    #[snapshot(skip)]
     shape: Shape,
+    #[snapshot(state)]
     arrivals: Arrivals,
     has_started: bool,
     waiting: VecDeque<Waiting>,
     requests: Requests,
     /// The number of commands that the drive works on.
     outstanding: u32,
+    #[snapshot(state)]
     cache: WriteCache,
     /// The map on flash, if there is one: operations go through it to their dies.
+    #[snapshot(state)]
     mapping: Option<Box<Mapping>>,
+    #[snapshot(state)]
     write_back: Option<Box<WriteBack>>,
     /// The link to the host, if it takes time.
+    #[snapshot(state)]
     link: Option<Box<Link>>,
     /// The writes under way, if those of a page go one by one.
+    #[snapshot(state)]
     overlaps: Option<Box<Overlaps>>,
     /// The arrivals and lines of tenants, if several share the drive: requests come from there alone.
+    #[snapshot(state)]
     lines: Option<Box<Lines>>,
     /// The times at which threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
@@ -128,15 +124,6 @@ pub struct FrontEnd {
     is_due: bool,
     is_overloaded: bool,
     counts: Counts,
-}
-
-impl State for FrontEnd {
-    state! {
-        named: "front end";
-        values: has_started, waiting, requests, outstanding, resting, free_threads, is_due, is_overloaded, counts;
-        states: arrivals, cache, mapping, write_back, link, overlaps, lines;
-        fixed: host, queue_depth, shape;
-    }
 }
 
 impl FrontEnd {

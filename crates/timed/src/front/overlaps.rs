@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use hashbrown::HashMap;
 
@@ -16,17 +15,13 @@ type Waiting = (u32, (u32, u32));
 /// The writes of the host that are under way, by their pages.
 ///
 /// It knows page operations, and neither dies nor caches.
-#[derive(Default)]
+#[derive(Default, State)]
 pub struct Overlaps {
     /// The operations that wait behind the write of a page that is under way: a write is first, if any
     /// wait.
     under_way: HashMap<u32, VecDeque<Waiting>>,
     /// The operations that wait no longer, in order.
     ready: VecDeque<Waiting>,
-}
-
-impl State for Overlaps {
-    state! { values: under_way, ready; }
 }
 
 impl Overlaps {

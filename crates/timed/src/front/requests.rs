@@ -1,7 +1,6 @@
 //! The requests that the drive works on.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::value;
 use flashgc_workload::requests::TimedRequest;
 
 /// The bit in the numbers of parts of requests that several channels serve, if each channel is
@@ -22,7 +21,7 @@ pub enum Party {
 }
 
 /// A request that waits for its place in the queue depth.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 pub struct Waiting {
     pub request: TimedRequest,
     pub number: u64,
@@ -33,7 +32,7 @@ pub struct Waiting {
 }
 
 /// A request that the drive works on, or the host's cache.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 pub struct Request {
     pub request: TimedRequest,
     pub number: u64,
@@ -70,23 +69,11 @@ impl Value for Party {
     }
 }
 
-impl Value for Waiting {
-    value!(request, number, arrived, party, hints);
-}
-
-impl Value for Request {
-    value!(request, number, arrived, dispatched, began, left, met_collection, party);
-}
-
 /// All requests under way; their places are used again.
-#[derive(Default)]
+#[derive(Default, Value)]
 pub struct Requests {
     places: Vec<Request>,
     free: Vec<u32>,
-}
-
-impl Value for Requests {
-    value!(places, free);
 }
 
 impl Requests {

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_host::ClockedHost;
 
 /// The most pages that the cache writes at leisure and that are under way: `nr_requests` of Linux's
@@ -11,13 +10,9 @@ use flashgc_host::ClockedHost;
 const MOST_AT_LEISURE: u32 = 128;
 
 /// Things that end one after the other.
-#[derive(Default)]
+#[derive(Default, Value)]
 struct Ends {
     times: VecDeque<(u64, u32)>,
-}
-
-impl Value for Ends {
-    value!(times);
 }
 
 impl Ends {
@@ -48,7 +43,9 @@ impl Ends {
 /// A host's cache, and its commands under way.
 ///
 /// It knows how many of its commands the drive works on, and their hints; it sends none itself.
+#[derive(State)]
 pub struct WriteBack {
+    #[snapshot(state)]
     pub host: ClockedHost,
     /// The hints that wait in front of the drive, in order.
     hints: VecDeque<u32>,
@@ -63,13 +60,6 @@ pub struct WriteBack {
     telling: Ends,
     /// The hints of these commands.
     told: VecDeque<u32>,
-}
-
-impl State for WriteBack {
-    state! {
-        values: hints, riding, in_memory, at_leisure, telling, told;
-        states: host;
-    }
 }
 
 impl WriteBack {

@@ -6,7 +6,6 @@ mod at_once;
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 use flashgc_ftl::dftl::{LookUp, MapCache, endless, most_in_a_row};
 use flashgc_ftl::stepwise::Change;
 use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
@@ -19,6 +18,7 @@ use super::schedule::Scheduler;
 use super::shared::Shared;
 
 /// A translation page that is being written back.
+#[derive(Value)]
 struct WriteBack {
     /// The page operation that reads and programs it.
     op: u32,
@@ -31,10 +31,6 @@ struct WriteBack {
     settles: bool,
 }
 
-impl Value for WriteBack {
-    value!(op, pages, again, settles);
-}
-
 /// The map of a drive that keeps it on flash, with the entries in use in memory.
 ///
 /// Page operations of the front end go through it to their dies, in order for each page. It sends
@@ -44,7 +40,10 @@ impl Value for WriteBack {
 /// Collections move pages whose entries are not cached. The end of an operation, or an erase while
 /// none is under way, starts the writes of their translation pages. No request waits for these
 /// writes, only for their dies.
+#[derive(State)]
+#[snapshot(named = "mapping")]
 pub struct Mapping {
+    #[snapshot(state)]
     cache: MapCache,
     /// The pages whose entries are on their way, with the operations that wait for them, in order.
     fetches: HashMap<u32, VecDeque<u32>>,
@@ -58,17 +57,8 @@ pub struct Mapping {
     /// operation was done.
     in_a_row: u64,
     /// The changes of pages, while they are looked at.
+    #[snapshot(skip)]
     changes: Vec<Change>,
-}
-
-/// The changes are not stored: they are looked at within one event.
-impl State for Mapping {
-    state! {
-        named: "mapping";
-        values: fetches, reads, write_backs, under_way, in_a_row;
-        states: cache;
-        fixed: changes;
-    }
 }
 
 impl Mapping {

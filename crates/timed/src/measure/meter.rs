@@ -7,7 +7,6 @@ use std::io::BufWriter;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::count;
 use flashgc_base::stream::StreamId;
-use flashgc_base::value;
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
@@ -28,7 +27,7 @@ const AT_A_TIME: usize = 128;
 
 /// The part of a completed request that is noted. A copy of its [`Completion`] would wait for fields that
 /// were just written one by one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 pub(super) struct Done {
     pub op: Op,
     pub met_collection: bool,
@@ -37,10 +36,6 @@ pub(super) struct Done {
     pub offset: u64,
     pub bytes: u32,
     pub stream: Option<StreamId>,
-}
-
-impl Value for Done {
-    value!(op, met_collection, split, at_ns, offset, bytes, stream);
 }
 
 /// The file of a stream of trace events.

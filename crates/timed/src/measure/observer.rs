@@ -3,11 +3,10 @@
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::stream::StreamId;
-use flashgc_base::{value, words};
 use flashgc_workload::Op;
 
 /// A completed request, with its response time by cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Completion {
     /// The number in the order of arrival, from 0.
     pub number: u64,
@@ -57,28 +56,8 @@ impl Completion {
     }
 }
 
-impl Value for Completion {
-    value!(
-        number,
-        op,
-        offset,
-        bytes,
-        urgent,
-        stream,
-        arrived_ns,
-        dispatched_ns,
-        completed_ns,
-        queue_ns,
-        blocked_ns,
-        bus_ns,
-        cell_ns,
-        plane,
-        met_collection
-    );
-}
-
 /// The place at which work is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Place {
     /// The bus of the die's channel.
     Bus,
@@ -87,7 +66,7 @@ pub enum Place {
 }
 
 /// The kind of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Work {
     /// A read: of the cells, or of the page over the bus.
     Read,
@@ -113,7 +92,7 @@ pub enum Cause {
 }
 
 /// A bus or the cells of a die at work, from beginning to end. A suspended operation is several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Span {
     /// The time at which it began.
     pub begin_ns: u64,
@@ -135,14 +114,6 @@ pub struct Span {
     pub cause: Cause,
 }
 
-impl Value for Place {
-    words!(Bus, Cells);
-}
-
-impl Value for Work {
-    words!(Read, Program, Erase, Poll, Suspend);
-}
-
 impl Value for Cause {
     fn put(&self, to: &mut Writer<'_>) {
         match *self {
@@ -159,10 +130,6 @@ impl Value for Cause {
             (other, _) => return Err(Fault::new(format!("{other} is no Cause"))),
         })
     }
-}
-
-impl Value for Span {
-    value!(begin_ns, end_ns, place, channel, die, plane, work, page, cause);
 }
 
 /// A bus or the cells of a die at work, as far as it is measured: work that follows on other work without a

@@ -1,8 +1,8 @@
 //! The results of a timed run beside the counts that every drive has.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::count;
-use flashgc_base::value;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct Throughput {
 }
 
 /// Shares of the time in which something was in use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct Utilisation {
     /// The share of a bus, as the mean over the channels.
     pub bus: f64,
@@ -76,7 +76,7 @@ pub struct Utilisation {
 }
 
 /// The counts of collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct CollectionResult {
     /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
@@ -88,7 +88,7 @@ pub struct CollectionResult {
 }
 
 /// Requests that came faster than the drive could serve them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct Overload {
     /// The requests that arrived a second.
     pub offered_per_second: f64,
@@ -125,34 +125,13 @@ impl Overload {
     }
 }
 
-impl Value for CollectionResult {
-    value!(counts, suspended_programs, suspended_erases);
-}
-
-impl Value for Utilisation {
-    value!(bus, die, collection, channels, dies);
-}
-
-impl Value for Overload {
-    value!(offered_per_second, sustainable_per_second, outstanding, is_cut_short);
-}
-
 impl CollectionResult {
     /// Returns the counts between the two.
     pub fn between(from: &Totals, to: &Totals) -> Self {
         Self {
-            counts: to.collections.joined(&from.collections, |to, from| to - from),
+            counts: to.collections.since(&from.collections),
             suspended_programs: to.suspended_programs - from.suspended_programs,
             suspended_erases: to.suspended_erases - from.suspended_erases,
-        }
-    }
-
-    /// Returns the sum of both.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            counts: self.counts.joined(&other.counts, |one, other| one + other),
-            suspended_programs: self.suspended_programs + other.suspended_programs,
-            suspended_erases: self.suspended_erases + other.suspended_erases,
         }
     }
 }

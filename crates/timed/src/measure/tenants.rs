@@ -1,7 +1,6 @@
 //! The measurements of each tenant of a drive: its requests, its rates and its response times.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use serde::{Deserialize, Serialize};
 
 use super::meter::Done;
@@ -32,26 +31,18 @@ pub struct TenantResult {
 }
 
 /// The measurements of one tenant.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 struct Measured {
     requests: u64,
     bytes: [u64; 3],
     latencies: Latencies,
 }
 
-impl Value for Measured {
-    value!(requests, bytes, latencies);
-}
-
 /// The measurements of every tenant; none if a drive has one host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct ByTenant {
     parts: Parts,
     each: Vec<Measured>,
-}
-
-impl Value for ByTenant {
-    value!(parts, each);
 }
 
 impl ByTenant {

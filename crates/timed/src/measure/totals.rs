@@ -1,12 +1,12 @@
 //! The counts of a timed drive.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use serde::{Deserialize, Serialize};
 
 /// The counts of collections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct CollectionCounts {
     /// The victims picked.
     pub started: u64,
@@ -35,45 +35,8 @@ pub struct CollectionCounts {
     pub idle: u64,
 }
 
-impl Value for CollectionCounts {
-    value!(
-        started,
-        ended,
-        preempted,
-        preemptions,
-        merged_reads,
-        merged_writes,
-        pipelined_reads,
-        pipelined_writes,
-        entered_s2,
-        entered_s3,
-        starved,
-        idle
-    );
-}
-
-impl CollectionCounts {
-    /// Returns the counts of both, joined one by one by `join`.
-    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            started: join(self.started, other.started),
-            ended: join(self.ended, other.ended),
-            preempted: join(self.preempted, other.preempted),
-            preemptions: join(self.preemptions, other.preemptions),
-            merged_reads: join(self.merged_reads, other.merged_reads),
-            merged_writes: join(self.merged_writes, other.merged_writes),
-            pipelined_reads: join(self.pipelined_reads, other.pipelined_reads),
-            pipelined_writes: join(self.pipelined_writes, other.pipelined_writes),
-            entered_s2: join(self.entered_s2, other.entered_s2),
-            entered_s3: join(self.entered_s3, other.entered_s3),
-            starved: join(self.starved, other.starved),
-            idle: join(self.idle, other.idle),
-        }
-    }
-}
-
 /// The counts of an SLC region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct SlcCounts {
     /// The pages that the host wrote into the region.
     pub host_pages: u64,
@@ -89,26 +52,8 @@ pub struct SlcCounts {
     pub reads: u64,
 }
 
-impl Value for SlcCounts {
-    value!(host_pages, direct_pages, folded_pages, folds, idle_folds, reads);
-}
-
-impl SlcCounts {
-    /// Returns the counts of both, joined one by one by `join`.
-    pub fn joined(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            host_pages: join(self.host_pages, other.host_pages),
-            direct_pages: join(self.direct_pages, other.direct_pages),
-            folded_pages: join(self.folded_pages, other.folded_pages),
-            folds: join(self.folds, other.folds),
-            idle_folds: join(self.idle_folds, other.idle_folds),
-            reads: join(self.reads, other.reads),
-        }
-    }
-}
-
 /// The counts of a timed drive since it was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Value)]
 pub struct Totals {
     /// The number of requests that arrived.
     pub arrived: u64,
@@ -174,31 +119,10 @@ impl Totals {
         self.cache_hits += cache_hits;
         self.suspended_programs += suspended_programs;
         self.suspended_erases += suspended_erases;
-        self.collections = self.collections.joined(collections, |sum, part| sum + part);
+        self.collections = self.collections.plus(collections);
         self.bus_busy_ns.extend(bus_busy_ns);
         self.die_busy_ns.extend(die_busy_ns);
         self.die_collecting_ns.extend(die_collecting_ns);
         self.request_ns += request_ns;
     }
-}
-
-impl Value for Totals {
-    value!(
-        arrived,
-        completed,
-        pages_read,
-        pages_written,
-        pages_modified,
-        cache_hits,
-        suspended_programs,
-        suspended_erases,
-        collections,
-        slc,
-        bus_busy_ns,
-        die_busy_ns,
-        die_collecting_ns,
-        request_ns,
-        last_arrival_ns,
-        at_last_arrival
-    );
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 use flashgc_workload::Op;
 
 use super::observer::{Cause, Completion, Place, Span, Work};
@@ -27,7 +26,7 @@ pub(crate) fn kind_of(op: Op) -> Option<usize> {
 }
 
 /// A collection on the die of a request, between the request's arrival and its completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Held {
     /// The number of collections that were started before it in the drive.
     pub number: u64,
@@ -39,10 +38,6 @@ pub struct Held {
     pub programmed: u64,
 }
 
-impl Value for Held {
-    value!(number, began_ns, ended_ns, programmed);
-}
-
 impl Held {
     /// Returns the time for which it was under way between the two.
     fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
@@ -51,7 +46,7 @@ impl Held {
 }
 
 /// A slow request, with the work that held it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 pub struct Worst {
     /// The request, with the parts of its response time.
     pub request: Completion,
@@ -65,10 +60,6 @@ pub struct Worst {
     pub operations: Vec<Span>,
     /// `true` if operations before these are forgotten.
     pub is_cut: bool,
-}
-
-impl Value for Worst {
-    value!(request, die, collections, operations, is_cut);
 }
 
 impl Worst {
@@ -91,7 +82,7 @@ fn held_by<'a>(
 }
 
 /// The latest work of a die.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Value)]
 struct Log {
     collections: VecDeque<Held>,
     /// The page that its collection has programmed last: pieces of one program count once.
@@ -100,12 +91,8 @@ struct Log {
     has_forgotten: bool,
 }
 
-impl Value for Log {
-    value!(collections, last_page, operations, has_forgotten);
-}
-
 /// The slowest request of each kind so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 pub struct WorstSoFar {
     planes_per_die: u32,
     keeps_operations: bool,
@@ -113,10 +100,6 @@ pub struct WorstSoFar {
     of_kinds: [Option<Worst>; KINDS.len()],
     /// The number of times that one has changed.
     changes: u64,
-}
-
-impl Value for WorstSoFar {
-    value!(planes_per_die, keeps_operations, dies, of_kinds, changes);
 }
 
 impl WorstSoFar {

@@ -1,7 +1,6 @@
 //! Response times: counts, exact moments, and percentiles from a histogram.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::value;
 use flashgc_workload::Op;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,7 @@ const DIGITS: u8 = 3;
 const TICKS: u32 = 8;
 
 /// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Split {
     /// The time of waiting for other requests.
     pub queue_ns: u64,
@@ -23,10 +22,6 @@ pub struct Split {
     pub bus_ns: u64,
     /// The time of reads from and programs into cells.
     pub cell_ns: u64,
-}
-
-impl Value for Split {
-    value!(queue_ns, blocked_ns, bus_ns, cell_ns);
 }
 
 impl Split {
@@ -117,7 +112,7 @@ impl Value for Bins {
 }
 
 /// The response times of one class of requests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 struct Class {
     count: u64,
     bins: Bins,
@@ -126,10 +121,6 @@ struct Class {
     sum: u128,
     squares: u128,
     max: u64,
-}
-
-impl Value for Class {
-    value!(count, bins, sum, squares, max);
 }
 
 impl Class {
@@ -287,7 +278,7 @@ pub struct TimeShares {
 }
 
 /// Collects response times.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct Latencies {
     /// The classes by operation, and by whether a collection was met.
     classes: [[Class; 2]; OPS],
@@ -306,10 +297,6 @@ fn place(op: Op) -> usize {
         Op::Trim | Op::Dirty | Op::Clean => 2,
         Op::Flush => 3,
     }
-}
-
-impl Value for Latencies {
-    value!(classes, parts);
 }
 
 impl Latencies {

@@ -1,7 +1,6 @@
 //! Series over time: throughput, response times and busy times, in slices of equal length.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_base::value;
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +15,12 @@ pub enum Busy {
     Collection,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
 struct Side {
     requests: u64,
     bytes: u64,
     sum_ns: u64,
     max_ns: u64,
-}
-
-impl Value for Side {
-    value!(requests, bytes, sum_ns, max_ns);
 }
 
 impl Side {
@@ -37,15 +32,11 @@ impl Side {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
 struct Slice {
     reads: Side,
     writes: Side,
     busy_ns: [u64; 3],
-}
-
-impl Value for Slice {
-    value!(reads, writes, busy_ns);
 }
 
 impl Slice {

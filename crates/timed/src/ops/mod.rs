@@ -2,7 +2,6 @@
 //! through the other rooms each room notes on them the facts that the next needs.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value, words};
 
 mod queue;
 mod waiting;
@@ -18,7 +17,7 @@ pub const MAP: u32 = NONE - 1;
 pub const BUFFER: u32 = NONE - 2;
 
 /// The kind of a page operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Kind {
     Read,
     /// A whole page is written.
@@ -31,7 +30,7 @@ pub enum Kind {
 }
 
 /// One page of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct PageOp {
     /// The order in which operations came to their dies.
     pub order: u64,
@@ -106,7 +105,7 @@ impl PageOp {
 }
 
 /// The numbers by which observers know an operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Numbers {
     /// The number in the order of dispatch. An operation of the write cache has that of the write whose
     /// data it holds.
@@ -116,7 +115,7 @@ struct Numbers {
 }
 
 /// All page operations in the drive; their places are used again.
-#[derive(Default)]
+#[derive(Default, State)]
 pub struct Ops {
     places: Vec<PageOp>,
     /// The numbers, beside the operations, as only observers look at them.
@@ -126,40 +125,6 @@ pub struct Ops {
     count: u64,
     /// The number of operations that have come to their dies.
     sent: u64,
-}
-
-impl Value for Kind {
-    words!(Read, Write, Modify, Trim, Flush);
-}
-
-impl Value for PageOp {
-    value!(
-        order,
-        request,
-        page,
-        plane,
-        kind,
-        urgent,
-        starved,
-        met_collection,
-        is_merged,
-        is_programmed,
-        in_slc,
-        next,
-        prev,
-        missing,
-        blocked_ns,
-        bus_ns,
-        cell_ns
-    );
-}
-
-impl Value for Numbers {
-    value!(op, request);
-}
-
-impl State for Ops {
-    state! { values: places, numbers, free, count, sent; }
 }
 
 impl Ops {

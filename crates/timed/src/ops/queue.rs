@@ -1,7 +1,6 @@
 //! The operations that wait for one thing, in order, with an index if they are many.
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use super::{NONE, Ops, PageOp};
 const WORTH_AN_INDEX: u32 = 64;
 
 /// Operations that wait, in order, linked through their `next` and `prev`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Queue {
     pub head: u32,
     tail: u32,
@@ -26,7 +25,7 @@ pub struct Queue {
 }
 
 /// The index of a long queue, so that it need not be searched.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 struct Index {
     /// The operations on each page, in order.
     pages: HashMap<u32, Vec<u32>>,
@@ -54,14 +53,6 @@ impl Index {
             }
         }
     }
-}
-
-impl Value for Queue {
-    value!(head, tail, len, urgent, index);
-}
-
-impl Value for Index {
-    value!(pages, candidates);
 }
 
 impl Queue {

@@ -1,11 +1,11 @@
 //! The page operations that wait at each die.
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::{state, value};
 
 use super::{Kind, Ops, PageOp, Queue};
 
 /// The queues of one die.
+#[derive(Value)]
 struct Line {
     reads: Queue,
     /// The writes and TRIMs.
@@ -16,16 +16,10 @@ struct Line {
 /// TRIMs.
 ///
 /// It knows that operations on one page keep their order, and nothing of blocks, times or rules.
+#[derive(State)]
 pub struct Waiting {
+    #[snapshot(table)]
     dies: Vec<Line>,
-}
-
-impl Value for Line {
-    value!(reads, writes);
-}
-
-impl State for Waiting {
-    state! { tables: dies; }
 }
 
 impl Waiting {

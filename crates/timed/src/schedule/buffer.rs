@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_drive::error::DriveError;
 use hashbrown::HashMap;
 
@@ -23,17 +22,15 @@ use crate::shared::Shared;
 pub(super) const MOST_LOOKED_AT: usize = 256;
 
 /// The flash pages that are programmed partly filled when data of the host have waited for a time.
+#[derive(State)]
 pub(super) struct Stale {
     /// The time; [`NEVER`] if they are not.
+    #[snapshot(skip)]
     after_ns: u64,
     /// The time at which each is due, by the place of its first unit.
     due: HashMap<u32, u64>,
     /// The pages in the order of these times; one that is no longer due is passed over.
     order: VecDeque<(u64, u32)>,
-}
-
-impl State for Stale {
-    state! { values: due, order; fixed: after_ns; }
 }
 
 impl Stale {

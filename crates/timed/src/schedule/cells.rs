@@ -2,7 +2,6 @@
 //! erases and the age of the block, or an SLC block. Pages that go together take the time of the slowest.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
@@ -15,18 +14,17 @@ use crate::ops::{Kind, Ops};
 use crate::shared::Shared;
 
 /// The places of jobs of the cells, as far as the map no longer knows them.
+#[derive(State)]
 pub(super) struct Sites {
     /// The time at which the first page of each block was given to be programmed; empty if no time depends
     /// on it.
     since: Vec<u64>,
     /// The first units of flash pages that each flush is still to program.
     flushes: HashMap<u32, Vec<u32>>,
+    #[snapshot(skip)]
     blocks_per_plane: u32,
+    #[snapshot(skip)]
     units_per_page: u32,
-}
-
-impl State for Sites {
-    state! { values: since, flushes; fixed: blocks_per_plane, units_per_page; }
 }
 
 impl Sites {

@@ -12,7 +12,6 @@ mod suspend;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
@@ -28,16 +27,11 @@ use cells::Sites;
 use spread::Spread;
 
 /// The dies that are looked at before time goes on; the one that was added last is first.
+#[derive(State)]
 struct Ready {
     dies: Vec<u32>,
+    #[snapshot(table)]
     is_in: Vec<bool>,
-}
-
-impl State for Ready {
-    state! {
-        values: dies;
-        tables: is_in;
-    }
 }
 
 impl Ready {
@@ -62,40 +56,49 @@ impl Ready {
 /// the flash and the collector: a choice depends on the job of the die and on the operations that a
 /// collection lets through, and neither of these needs to know the scheduler. It knows nothing of
 /// requests: page operations come to it, and leave it when they are done.
+#[derive(State)]
+#[snapshot(named = "scheduler")]
 pub struct Scheduler {
+    #[snapshot(state)]
     flash: Flash,
+    #[snapshot(state)]
     collector: Collector,
+    #[snapshot(state)]
     waiting: Waiting,
+    #[snapshot(state)]
     stale: Stale,
+    #[snapshot(state)]
     sites: Sites,
+    #[snapshot(state)]
     spread: Spread,
+    #[snapshot(state)]
     ready: Ready,
+    #[snapshot(skip)]
     planes_per_die: u32,
+    #[snapshot(skip)]
     units_per_page: u32,
+    #[snapshot(skip)]
     rule: Scheduling,
     /// `true` if a collection goes on from its first page to its last whatever comes.
+    #[snapshot(skip)]
     collects_undisturbed: bool,
     /// `true` if a busy die may begin something.
+    #[snapshot(skip)]
     begins_when_busy: bool,
+    #[snapshot(skip)]
     multi_plane: bool,
+    #[snapshot(skip)]
     cache_commands: bool,
+    #[snapshot(skip)]
     suspend: Suspend,
     /// The idle time after which a die collects or folds; `None` for never.
+    #[snapshot(skip)]
     idle_ns: Option<u64>,
     /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
     /// begins anything else.
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
-}
-
-impl State for Scheduler {
-    state! {
-        named: "scheduler";
-        values: done, suspended_programs, suspended_erases;
-        states: flash, collector, waiting, stale, sites, spread, ready;
-        fixed: planes_per_die, units_per_page, rule, collects_undisturbed, begins_when_busy, multi_plane, cache_commands, suspend, idle_ns;
-    }
 }
 
 impl Scheduler {

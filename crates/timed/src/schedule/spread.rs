@@ -3,7 +3,6 @@
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
@@ -13,34 +12,35 @@ use crate::ops::{Kind, PageOp};
 /// The plane of each page, and the data of dynamic placement on dies and planes; empty without it.
 ///
 /// It knows the number of operations on their way, and nothing of their later way.
+#[derive(State)]
 pub struct Spread {
     /// The plane of each page modulo their number, at first.
+    #[snapshot(skip)]
     homes: Box<[u32]>,
+    #[snapshot(skip)]
     planes_per_die: u32,
+    #[snapshot(skip)]
     is_dynamic: bool,
     /// The number of page operations at each die.
+    #[snapshot(table)]
     loads: Vec<u32>,
     /// The number of writes on their way to each plane.
+    #[snapshot(table)]
     coming: Vec<u32>,
     /// The die after the one chosen last, and below it each die's plane after the one chosen last.
     next_die: usize,
+    #[snapshot(table)]
     next_plane: Vec<u32>,
     /// The plane that takes the rest of a flash page's worth of writes, and their number.
     filling: (u32, u32),
+    #[snapshot(skip)]
     units_per_page: u32,
     /// The pages with operations on their way: the number of operations, and the plane to which they
     /// all go, so that they stay in order.
     pending: HashMap<u32, (u32, u32)>,
     /// The most valid pages that a plane holds.
+    #[snapshot(skip)]
     most_valid: u64,
-}
-
-impl State for Spread {
-    state! {
-        values: next_die, filling, pending;
-        tables: loads, coming, next_plane;
-        fixed: homes, planes_per_die, units_per_page, is_dynamic, most_valid;
-    }
 }
 
 impl Spread {

@@ -9,7 +9,6 @@ mod streams;
 use std::ops::Range;
 
 use flashgc_base::snapshot::Value;
-use flashgc_base::value;
 
 use super::config::Loop;
 pub use spec::lay_out;
@@ -30,14 +29,10 @@ pub struct Tenant {
 }
 
 /// The tenant of each byte of the drive.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Value)]
 pub struct Parts {
     /// The first byte behind each part, ascending, and the number of its tenant.
     ends: Vec<(u64, usize)>,
-}
-
-impl Value for Parts {
-    value!(ends);
 }
 
 impl Parts {

@@ -1,17 +1,22 @@
 //! The requests of tenants: moved to their part of the drive, or taken from several in turn.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 use flashgc_workload::WorkloadError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::Tenant;
 
 /// The requests of a tenant, whose first byte is that of its part of the drive.
+#[derive(State)]
+#[snapshot(named = "part of a tenant")]
 pub struct InPart {
+    #[snapshot(state)]
     inner: Box<dyn RequestStream>,
+    #[snapshot(skip)]
     name: String,
+    #[snapshot(skip)]
     begin: u64,
+    #[snapshot(skip)]
     bytes: u64,
 }
 
@@ -19,14 +24,6 @@ impl InPart {
     /// Returns the requests of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
     pub fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
         Self { inner, name: name.to_string(), begin, bytes }
-    }
-}
-
-impl State for InPart {
-    state! {
-        named: "part of a tenant";
-        states: inner;
-        fixed: name, begin, bytes;
     }
 }
 
@@ -52,34 +49,25 @@ impl RequestStream for InPart {
 /// The requests of several tenants in turn, in proportion to their parts: each byte is requested
 /// equally often. They bring a drive into its state before the clock starts, when nobody waits for
 /// anybody.
+#[derive(State)]
+#[snapshot(named = "requests in turn")]
 pub struct InTurn {
+    #[snapshot(state)]
     each: Vec<Turn>,
 }
 
+#[derive(State)]
 struct Turn {
+    #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     /// The pages of its part.
+    #[snapshot(skip)]
     pages: u64,
     /// The bytes asked for so far.
     done: u64,
     batch: Vec<TimedRequest>,
     taken: usize,
     has_ended: bool,
-}
-
-impl State for Turn {
-    state! {
-        values: done, batch, taken, has_ended;
-        states: stream;
-        fixed: pages;
-    }
-}
-
-impl State for InTurn {
-    state! {
-        named: "requests in turn";
-        states: each;
-    }
 }
 
 /// The number of requests that a tenant is asked for at a time.

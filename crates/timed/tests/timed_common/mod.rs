@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
@@ -94,21 +94,13 @@ pub fn unit_layer(
 }
 
 /// Requests from a list.
+#[derive(State)]
+#[snapshot(refused = "a list of requests is not saved")]
 pub struct Listed(std::vec::IntoIter<TimedRequest>);
 
 impl Listed {
     pub fn new(requests: Vec<TimedRequest>) -> Self {
         Self(requests.into_iter())
-    }
-}
-
-impl State for Listed {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("a list of requests is not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a list of requests is not saved"))
     }
 }
 

@@ -6,7 +6,6 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use multiversion::multiversion;
 
 /// The number of generators side by side. The compiler makes scalar code of eight, and a vector loop of
@@ -21,19 +20,13 @@ type Lanes = [u64; LANES];
 ///
 /// Word `16 i + l` is the i-th output of lane `l`, and lane `l` is xoshiro256++ (Blackman and Vigna
 /// 2019) whose state SplitMix64 spreads from the l-th draw of the stream of that name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(then = check)]
 pub(super) struct Bulk {
     state: [Lanes; 4],
+    #[snapshot(table)]
     words: [u64; WORDS],
     used: usize,
-}
-
-impl State for Bulk {
-    state! {
-        values: state, used;
-        tables: words;
-        then: check;
-    }
 }
 
 impl Bulk {

@@ -29,7 +29,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
-use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -160,20 +159,22 @@ impl Generator for Classes {
     }
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     choice: Alias,
+    #[snapshot(skip)]
     classes: Vec<Class>,
     /// The class of the burst, its next page in the class, and the number of its pages that are left.
     current: Class,
     page: u32,
+    #[snapshot(skip)]
     burst: u32,
     left: u32,
+    #[snapshot(skip)]
     scatter: Option<Runs>,
+    #[snapshot(state)]
     words: Bulk,
-}
-
-impl State for Draws {
-    state! { values: current, page, left; states: words; fixed: choice, classes, burst, scatter; }
 }
 
 impl Blocks for Draws {

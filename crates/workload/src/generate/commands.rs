@@ -2,7 +2,6 @@
 //! and batches of any size. Its own random choices are the part of a mixture and the operation.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use std::hint::select_unpredictable;
@@ -32,33 +31,51 @@ pub(super) struct Part {
 ///
 /// Commands come in blocks, and the rest of a block waits for the next batch. A command takes one random
 /// word if there is a choice: the low half chooses the part, the high half the operation.
+#[derive(State)]
+#[snapshot(named = "generator", then = check)]
 pub(super) struct Commands {
+    #[snapshot(state)]
     source: Source,
     /// `true` if all parts only write. Then no batch has `ops`.
+    #[snapshot(skip)]
     writes_only: bool,
+    #[snapshot(table)]
     pages: Box<[u32; BLOCK]>,
+    #[snapshot(table)]
     ops: Box<[Op; BLOCK]>,
     /// The streams of the block. It is empty if no part has a stream, and then no batch has `streams`.
+    #[snapshot(table)]
     streams: Box<[StreamId]>,
     /// The number of commands of the block that are handed out.
     used: usize,
 }
 
+#[derive(State)]
 struct Source {
+    #[snapshot(state)]
     parts: Vec<Running>,
+    #[snapshot(state)]
     choices: Bulk,
 }
 
+#[derive(State)]
+#[snapshot(then = check)]
 struct Running {
     /// The bound of the part. A command belongs to the first part whose bound is above the word's low
     /// half.
+    #[snapshot(skip)]
     part_below: u64,
     /// The bound of reads: a command is a read if the word's high half is below it.
+    #[snapshot(skip)]
     read_below: u64,
     /// The bound of reads and TRIMs: a command that is no read is a TRIM if the high half is below it.
+    #[snapshot(skip)]
     trim_below: u64,
+    #[snapshot(skip)]
     stream: StreamId,
+    #[snapshot(state)]
     source: Box<dyn Blocks>,
+    #[snapshot(table)]
     pages: Box<[u32; BLOCK]>,
     used: usize,
 }
@@ -66,31 +83,6 @@ struct Running {
 impl Part {
     fn only_writes(&self) -> bool {
         self.read == 0.0 && self.trim == 0.0 && self.pages.ops().is_none()
-    }
-}
-
-impl State for Commands {
-    state! {
-        named: "generator";
-        values: used;
-        tables: pages, ops, streams;
-        states: source;
-        fixed: writes_only;
-        then: check;
-    }
-}
-
-impl State for Source {
-    state! { states: parts, choices; }
-}
-
-impl State for Running {
-    state! {
-        values: used;
-        tables: pages;
-        states: source;
-        fixed: part_below, read_below, trim_below, stream;
-        then: check;
     }
 }
 

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError, count};
-use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -76,16 +75,12 @@ impl Generator for Frequency {
     }
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     choice: Alias,
+    #[snapshot(state)]
     words: Bulk,
-}
-
-impl State for Draws {
-    state! {
-        states: words;
-        fixed: choice;
-    }
 }
 
 impl Blocks for Draws {

@@ -25,7 +25,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
-use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -132,20 +131,20 @@ struct Strip {
     keep_below: u32,
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     pages: u64,
+    #[snapshot(skip)]
     half: f64,
+    #[snapshot(skip)]
     narrow: u32,
+    #[snapshot(skip)]
     choice: Alias,
+    #[snapshot(skip)]
     strips: Vec<Strip>,
+    #[snapshot(state)]
     words: Bulk,
-}
-
-impl State for Draws {
-    state! {
-        states: words;
-        fixed: pages, half, narrow, choice, strips;
-    }
 }
 
 impl Blocks for Draws {

@@ -28,7 +28,6 @@ use std::sync::Arc;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
-use flashgc_base::state;
 
 use super::zipf::Zipf;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
@@ -105,25 +104,22 @@ impl Generator for Phases {
     }
 }
 
+#[derive(State)]
 struct Running {
+    #[snapshot(state)]
     ranks: Box<dyn Blocks>,
+    #[snapshot(table)]
     order: Vec<u32>,
+    #[snapshot(skip)]
     members: u32,
     /// The number of members that change from a phase to the next.
+    #[snapshot(skip)]
     leaving: u32,
+    #[snapshot(skip)]
     length: u64,
     /// The number of commands left in this phase.
     left: u64,
     changes: Stream,
-}
-
-impl State for Running {
-    state! {
-        values: left, changes;
-        tables: order;
-        states: ranks;
-        fixed: members, leaving, length;
-    }
 }
 
 impl Running {

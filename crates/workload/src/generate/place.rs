@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
-use flashgc_base::state;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use super::{BLOCK, Blocks};
@@ -87,8 +86,11 @@ impl Place {
 }
 
 /// A generator whose pages are numbered from another page than 0.
+#[derive(State)]
 pub(super) struct Shifted {
+    #[snapshot(state)]
     inner: Box<dyn Blocks>,
+    #[snapshot(skip)]
     first: u32,
 }
 
@@ -96,13 +98,6 @@ impl Shifted {
     /// Makes the pages of `inner` each `first` higher. Returns `inner` itself if that changes nothing.
     pub fn by(first: u32, inner: Box<dyn Blocks>) -> Box<dyn Blocks> {
         if first == 0 { inner } else { Box::new(Self { inner, first }) }
-    }
-}
-
-impl State for Shifted {
-    state! {
-        states: inner;
-        fixed: first;
     }
 }
 

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
-use flashgc_base::state;
 
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
@@ -76,17 +75,13 @@ impl Generator for Sequential {
     }
 }
 
+#[derive(State)]
 struct Walk {
     next: u64,
+    #[snapshot(skip)]
     stride: u64,
+    #[snapshot(skip)]
     pages: u64,
-}
-
-impl State for Walk {
-    state! {
-        values: next;
-        fixed: stride, pages;
-    }
 }
 
 impl Blocks for Walk {

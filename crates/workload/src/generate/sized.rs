@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{SpecError, count};
-use flashgc_base::state;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::{Batch, Op, Workload, WorkloadError};
@@ -85,11 +84,16 @@ impl Fit {
 }
 
 /// Requests that are parts of pages. A TRIM of a part discards nothing and is left out.
+#[derive(State)]
+#[snapshot(named = "parts of pages")]
 pub(super) struct Parts {
+    #[snapshot(state)]
     slots: Box<dyn Workload>,
     /// The number of requests on a page.
+    #[snapshot(skip)]
     parts: u32,
     /// The bytes of a page that a request leaves unchanged.
+    #[snapshot(skip)]
     missing: u32,
 }
 
@@ -97,14 +101,6 @@ impl Parts {
     /// Makes the requests of `slots`. Not all commands of `slots` may be TRIMs.
     pub fn new(slots: Box<dyn Workload>, parts: u32, request_size: u32) -> Self {
         Self { slots, parts, missing: (parts - 1) * request_size }
-    }
-}
-
-impl State for Parts {
-    state! {
-        named: "parts of pages";
-        states: slots;
-        fixed: parts, missing;
     }
 }
 
@@ -143,9 +139,13 @@ pub(crate) fn leave_out_trims(batch: &mut Batch) {
 }
 
 /// Requests of several pages each, whose pages come one after the other.
+#[derive(State)]
+#[snapshot(named = "requests of several pages", then = check)]
 pub(super) struct Several {
+    #[snapshot(state)]
     slots: Box<dyn Workload>,
     /// The number of pages of a request.
+    #[snapshot(skip)]
     size: u32,
     /// The request that is not handed out in full: its next page, the number of pages left, their
     /// operation and their stream.
@@ -153,6 +153,7 @@ pub(super) struct Several {
     left: u32,
     op: Op,
     stream: StreamId,
+    #[snapshot(skip)]
     drawn: Batch,
 }
 
@@ -188,16 +189,6 @@ impl Several {
         batch.streams.resize(batch.pages.len(), self.stream);
         self.next += pages;
         self.left -= pages;
-    }
-}
-
-impl State for Several {
-    state! {
-        named: "requests of several pages";
-        values: next, left, op, stream;
-        states: slots;
-        fixed: size, drawn;
-        then: check;
     }
 }
 

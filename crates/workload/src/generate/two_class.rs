@@ -4,7 +4,6 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
-use flashgc_base::state;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
@@ -58,11 +57,16 @@ impl Class {
     }
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     hot: Class,
+    #[snapshot(skip)]
     cold: Class,
     /// The bound of hot commands, at most 2^32: a command is hot if its 32 bits are below.
+    #[snapshot(skip)]
     hot_below: u64,
+    #[snapshot(state)]
     words: Bulk,
     redraw: Stream,
 }
@@ -70,14 +74,6 @@ struct Draws {
 /// The number of words checked together for a rejection.
 const CHUNK: usize = 32;
 const LOW: u64 = u32::MAX as u64;
-
-impl State for Draws {
-    state! {
-        values: redraw;
-        states: words;
-        fixed: hot, cold, hot_below;
-    }
-}
 
 impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
-use flashgc_base::state;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
@@ -40,24 +39,20 @@ impl Generator for Uniform {
     }
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     pages: u32,
     /// 2^32 mod pages. Products whose low half is below it would favour some pages.
+    #[snapshot(skip)]
     reject_below: u32,
+    #[snapshot(state)]
     words: Bulk,
     redraw: Stream,
 }
 
 /// The number of words checked together for a rejection.
 const CHUNK: usize = 32;
-
-impl State for Draws {
-    state! {
-        values: redraw;
-        states: words;
-        fixed: pages, reject_below;
-    }
-}
 
 impl Blocks for Draws {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {

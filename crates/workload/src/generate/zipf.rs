@@ -29,7 +29,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, SpecError};
-use flashgc_base::state;
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -112,20 +111,20 @@ fn ratio(first: f64, rank: f64, theta: f64) -> f64 {
     libm::pow(first / rank, theta)
 }
 
+#[derive(State)]
 struct Draws {
+    #[snapshot(skip)]
     pages: u32,
+    #[snapshot(skip)]
     theta: f64,
+    #[snapshot(skip)]
     choice: Alias,
+    #[snapshot(skip)]
     strips: Vec<Strip>,
+    #[snapshot(skip)]
     scatter: Option<Scatter>,
+    #[snapshot(state)]
     words: Bulk,
-}
-
-impl State for Draws {
-    state! {
-        states: words;
-        fixed: pages, theta, choice, strips, scatter;
-    }
 }
 
 impl Blocks for Draws {

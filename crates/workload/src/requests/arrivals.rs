@@ -5,7 +5,6 @@ use std::fmt;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
-use flashgc_base::state;
 
 use super::distribution::Distribution;
 use crate::units::Quantity;
@@ -269,20 +268,14 @@ impl fmt::Display for Arrivals {
 }
 
 /// The arrival times of one run, one after the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Clock {
+    #[snapshot(skip)]
     arrivals: Arrivals,
     stream: Stream,
     now_ns: u64,
     /// The nanoseconds left of the burst.
     left_ns: f64,
-}
-
-impl State for Clock {
-    state! {
-        values: stream, now_ns, left_ns;
-        fixed: arrivals;
-    }
 }
 
 impl Clock {

@@ -26,7 +26,6 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
-use flashgc_base::state;
 use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::{Arrivals, Clock};
@@ -175,29 +174,29 @@ impl std::fmt::Display for DiskSim {
 }
 
 /// The requests of one run.
+#[derive(State)]
+#[snapshot(named = "requests")]
 pub struct DiskSimRequests {
+    #[snapshot(skip)]
     size: Distribution,
+    #[snapshot(skip)]
     unit: u64,
     /// The number of units in the address range.
+    #[snapshot(skip)]
     units: u64,
+    #[snapshot(skip)]
     sequential: f64,
+    #[snapshot(skip)]
     reads: f64,
+    #[snapshot(skip)]
     urgent: f64,
+    #[snapshot(state)]
     clock: Clock,
     sizes: Stream,
     places: Stream,
     kinds: Stream,
     /// The unit behind the last request, if there was one.
     next: Option<u64>,
-}
-
-impl State for DiskSimRequests {
-    state! {
-        named: "requests";
-        values: sizes, places, kinds, next;
-        states: clock;
-        fixed: size, unit, units, sequential, reads, urgent;
-    }
 }
 
 impl DiskSimRequests {

@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::snapshot::State;
 
 use super::{RequestStream, TimedRequest};
 use crate::WorkloadError;
 
 /// A queue of requests, shared by the thread that pushes them and the drive that takes them. More may
 /// come after it was empty.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
+#[snapshot(refused = "requests that come while a drive runs are not saved")]
 pub struct LiveRequests {
     pages: u32,
     queue: Arc<Mutex<VecDeque<TimedRequest>>>,
@@ -30,17 +31,6 @@ impl LiveRequests {
     /// Adds a request, which may not arrive before those already pushed.
     pub fn push(&self, request: TimedRequest) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
-    }
-}
-
-/// Refuses to save or restore: requests from outside cannot be replayed.
-impl State for LiveRequests {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.refuse(Fault::new("requests that come while a drive runs are not saved"));
-    }
-
-    fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("requests that come while a drive runs are not saved"))
     }
 }
 

@@ -17,12 +17,11 @@ pub use trace::{Disorder, TimedTrace, TraceRequests};
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::StreamId;
-use flashgc_base::value;
 
 use crate::{Op, WorkloadError};
 
 /// One request of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct TimedRequest {
     /// The arrival time in nanoseconds since the beginning of the workload, never before that of the
     /// preceding request. A closed loop, which issues requests as others complete, ignores it.
@@ -46,10 +45,6 @@ impl TimedRequest {
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)
     }
-}
-
-impl Value for TimedRequest {
-    value!(arrival_ns, offset, bytes, op, urgent, stream, goes_on);
 }
 
 /// A stream of requests in the order of their arrival.

@@ -1,7 +1,6 @@
 //! The commands of any workload as requests of one size, with an arrival process of their own.
 
 use flashgc_base::snapshot::State;
-use flashgc_base::state;
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
@@ -9,12 +8,18 @@ use crate::generate::leave_out_trims;
 use crate::{Batch, Workload, WorkloadError};
 
 /// A workload of page commands with arrival times.
+#[derive(State)]
+#[snapshot(named = "requests")]
 pub struct PageRequests {
+    #[snapshot(state)]
     workload: Box<dyn Workload>,
+    #[snapshot(state)]
     clock: Clock,
     /// The number of bytes of a request.
+    #[snapshot(skip)]
     bytes: u32,
     /// `true` if a request is a part of a page, so that its TRIM discards nothing and is left out.
+    #[snapshot(skip)]
     parts: bool,
     commands: Batch,
 }
@@ -31,15 +36,6 @@ impl PageRequests {
     ) -> Self {
         let parts = request_size < page_size;
         Self { workload, clock, bytes: request_size, parts, commands: Batch::default() }
-    }
-}
-
-impl State for PageRequests {
-    state! {
-        named: "requests";
-        values: commands;
-        states: workload, clock;
-        fixed: bytes, parts;
     }
 }
 

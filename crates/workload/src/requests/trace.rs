@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
-use flashgc_base::state;
 use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::Clock;
@@ -325,27 +324,26 @@ fn place(
 }
 
 /// One replay of a trace, or several in a row.
+#[derive(State)]
+#[snapshot(named = "requests")]
 pub struct TraceRequests {
+    #[snapshot(skip)]
     requests: Arc<[TimedRequest]>,
     /// The next request of the pass.
     next: usize,
     /// The bytes of the drive.
+    #[snapshot(skip)]
     space: u64,
     pass: u64,
+    #[snapshot(skip)]
     passes: u64,
     /// The nanoseconds from the beginning of a pass to that of the next, in the trace's time.
+    #[snapshot(skip)]
     pass_ns: u64,
+    #[snapshot(skip)]
     rate_scale: f64,
+    #[snapshot(state)]
     clock: Option<Clock>,
-}
-
-impl State for TraceRequests {
-    state! {
-        named: "requests";
-        values: next, pass;
-        states: clock;
-        fixed: requests, space, passes, pass_ns, rate_scale;
-    }
 }
 
 impl RequestStream for TraceRequests {

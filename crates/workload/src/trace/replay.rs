@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::stream::{NO_STREAM, StreamId};
-use flashgc_base::{state, value};
 
 use super::address_map::{AddressMap, PagingOptions, push};
 use super::error::TraceError;
@@ -29,7 +28,7 @@ pub enum Replay {
 /// Page commands in a row. `ops` is empty while all are writes, and `streams` while no command has one.
 /// Hints and flushes have the number of the command before which they come. `short` has the bytes that
 /// short writes leave unchanged.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
     ops: Vec<Op>,
@@ -40,10 +39,6 @@ pub(crate) struct Commands {
     /// A bit for each command, from the lowest on: it belongs to the request of the command before it. Bits
     /// behind the last word are 0.
     joints: Vec<u64>,
-}
-
-impl Value for Commands {
-    value!(pages, ops, hints, short, flushes, streams, joints);
 }
 
 impl Commands {
@@ -353,26 +348,21 @@ impl State for Origin {
     }
 }
 
-impl State for Replayer {
-    state! {
-        named: "replay";
-        values: at, passes, issued, issued_in_pass, ended, carried, carried_flushes;
-        states: origin;
-        fixed: logical_pages, replay;
-        then: check;
-    }
-}
-
 fn to_workload(error: TraceError) -> WorkloadError {
     WorkloadError(error.to_string())
 }
 
 /// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
+#[derive(State)]
+#[snapshot(named = "replay", then = check)]
 pub struct Replayer {
+    #[snapshot(state)]
     origin: Origin,
     /// The number of the next command.
     at: usize,
+    #[snapshot(skip)]
     logical_pages: u32,
+    #[snapshot(skip)]
     replay: Replay,
     /// The number of passes finished, then of commands issued, in all and in this pass.
     passes: u64,

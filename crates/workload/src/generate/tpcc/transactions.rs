@@ -2,7 +2,6 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::state;
 
 use super::nurand::NuRand;
 use super::tables::{
@@ -11,15 +10,24 @@ use super::tables::{
 use crate::Op;
 use crate::generate::{BLOCK, Blocks, Random};
 
+#[derive(State)]
+#[snapshot(then = check)]
 pub(super) struct Transactions {
+    #[snapshot(skip)]
     tables: Tables,
+    #[snapshot(skip)]
     warehouses: u32,
+    #[snapshot(skip)]
     customer: NuRand,
+    #[snapshot(skip)]
     item: NuRand,
+    #[snapshot(skip)]
     name: NuRand,
     /// The customers of a district with each last name, in the order of their numbers.
+    #[snapshot(skip)]
     named: Vec<Vec<u32>>,
     /// The next order of each district and the next one to deliver, counted from the first ever.
+    #[snapshot(table)]
     next: Vec<(u32, u32)>,
     /// The number of rows appended to the history.
     payments: u64,
@@ -27,16 +35,8 @@ pub(super) struct Transactions {
     /// The commands of transactions. Those from `used` on are not yet handed out.
     asked: Vec<(u32, Op)>,
     used: usize,
+    #[snapshot(table)]
     ops: [Op; BLOCK],
-}
-
-impl State for Transactions {
-    state! {
-        values: payments, random, asked, used;
-        tables: next, ops;
-        fixed: tables, warehouses, customer, item, name, named;
-        then: check;
-    }
 }
 
 impl Transactions {

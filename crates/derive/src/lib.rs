@@ -1,0 +1,235 @@
+//! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as bytes
+//! (`snapshot`) and the arithmetic of counts (`counts`).
+//!
+//! A field without a word is a value of the snapshot. So a new field is saved, is named as something
+//! else, or does not compile.
+
+mod counts;
+
+use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Code;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{
+    Data, DeriveInput, Error, Fields, Ident, LitStr, Member, Result, parse_macro_input, parse_quote,
+};
+
+/// Derives `State`: the object is made anew from its configuration and then overwritten.
+///
+/// Each field may have a word, `#[snapshot(WORD)]`:
+///
+/// - none: a value, which is replaced;
+/// - `table`: values that are overwritten at the length they have;
+/// - `tables`: a list of such tables;
+/// - `state`: a state itself;
+/// - `skip`: not saved, since it belongs to the configuration or follows from the rest.
+///
+/// The struct may have `#[snapshot(named = "...")]`, the name of its section; `then = METHOD`, which
+/// checks values that would do harm if wrong; and `refused = "..."`, the reason why it is never saved.
+/// The bytes are those of the values, the tables, the lists of tables and the states, each in the order of
+/// the fields.
+#[proc_macro_derive(State, attributes(snapshot))]
+pub fn state(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    state_of(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `Value`: the object is made from its bytes alone. Those of a struct are its fields in their
+/// order, those of an enum without fields the number of the variant in theirs.
+#[proc_macro_derive(Value)]
+pub fn value(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    value_of(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `Counts`, and `Listed` where every field is a `u64`: see there.
+#[proc_macro_derive(Counts, attributes(counts))]
+pub fn counts(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    counts::derived(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// The words of a struct.
+#[derive(Default)]
+struct Words {
+    named: Option<LitStr>,
+    then: Option<Ident>,
+    refused: Option<LitStr>,
+}
+
+impl Words {
+    fn of(input: &DeriveInput) -> Result<Self> {
+        let mut words = Self::default();
+        for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("snapshot")) {
+            attr.parse_nested_meta(|meta| {
+                if meta.path.is_ident("named") {
+                    words.named = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("then") {
+                    words.then = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("refused") {
+                    words.refused = Some(meta.value()?.parse()?);
+                } else {
+                    return Err(meta.error("expected named, then or refused"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(words)
+    }
+}
+
+/// The fields of a state, by how they are saved.
+#[derive(Default)]
+struct Parts {
+    values: Vec<Member>,
+    table: Vec<Member>,
+    tables: Vec<Member>,
+    states: Vec<Member>,
+}
+
+impl Parts {
+    fn of(fields: &Fields) -> Result<Self> {
+        let mut parts = Self::default();
+        for (field, member) in fields.iter().zip(fields.members()) {
+            let mut word = None;
+            for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("snapshot")) {
+                let next: Ident = attr.parse_args()?;
+                if word.replace(next).is_some() {
+                    return Err(Error::new(attr.span(), "a field has one word"));
+                }
+            }
+            match word.as_ref().map(Ident::to_string).as_deref() {
+                None => parts.values.push(member),
+                Some("table") => parts.table.push(member),
+                Some("tables") => parts.tables.push(member),
+                Some("state") => parts.states.push(member),
+                Some("skip") => {}
+                Some(_) => {
+                    return Err(Error::new(word.span(), "expected table, tables, state or skip"));
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+fn state_of(input: &DeriveInput) -> Result<Code> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.ident.span(), "only a struct is a state by its fields"));
+    };
+    let Words { named, then, refused } = Words::of(input)?;
+    let Parts { values, table, tables, states } = Parts::of(&data.fields)?;
+    let mut generics = input.generics.clone();
+    // A parameter of a state is a state, unless the struct says what it is.
+    for (field, member) in data.fields.iter().zip(data.fields.members()) {
+        let ty = &field.ty;
+        let text = quote!(#ty).to_string();
+        for param in generics.type_params_mut().filter(|param| param.bounds.is_empty()) {
+            let name = param.ident.to_string();
+            let has =
+                text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+            if has && states.contains(&member) {
+                param.bounds.push(parse_quote!(::flashgc_base::snapshot::State));
+            }
+        }
+    }
+    let (name, (params, of, bounds)) = (&input.ident, generics.split_for_impl());
+    let (save, restore) = match refused {
+        Some(why) => (
+            quote!(to.refuse(::flashgc_base::snapshot::Fault::new(#why));),
+            quote!(return Err(::flashgc_base::snapshot::Fault::new(#why));),
+        ),
+        None => (
+            quote! {
+                #(::flashgc_base::snapshot::Value::put(&self.#values, to);)*
+                #(::flashgc_base::snapshot::save_table(&self.#table[..], to);)*
+                #(for table in &self.#tables {
+                    ::flashgc_base::snapshot::save_table(table, to);
+                })*
+                #(::flashgc_base::snapshot::State::save(&self.#states, to);)*
+            },
+            quote! {
+                #(self.#values = ::flashgc_base::snapshot::Value::take(from)?;)*
+                #(::flashgc_base::snapshot::restore_table(&mut self.#table[..], from)?;)*
+                #(for table in &mut self.#tables {
+                    ::flashgc_base::snapshot::restore_table(table, from)?;
+                })*
+                #(::flashgc_base::snapshot::State::restore(&mut self.#states, from)?;)*
+            },
+        ),
+    };
+    let (named, then) = (named.as_slice(), then.iter());
+    Ok(quote! {
+        #[automatically_derived]
+        #[allow(unused_variables, unreachable_code)]
+        impl #params ::flashgc_base::snapshot::State for #name #of #bounds {
+            fn save(&self, to: &mut ::flashgc_base::snapshot::Writer<'_>) {
+                #(to.section(#named);)*
+                #save
+            }
+
+            fn restore(
+                &mut self,
+                from: &mut ::flashgc_base::snapshot::Reader<'_>,
+            ) -> ::core::result::Result<(), ::flashgc_base::snapshot::Fault> {
+                #(from.section(#named)?;)*
+                #restore
+                #(self.#then()?;)*
+                Ok(())
+            }
+        }
+    })
+}
+
+fn value_of(input: &DeriveInput) -> Result<Code> {
+    let (put, take) = match &input.data {
+        Data::Struct(data) => {
+            let members: Vec<_> = data.fields.members().collect();
+            (
+                quote!(#(::flashgc_base::snapshot::Value::put(&self.#members, to);)*),
+                quote!(Ok(Self { #(#members: ::flashgc_base::snapshot::Value::take(from)?),* })),
+            )
+        }
+        Data::Enum(data) => {
+            if let Some(one) = data.variants.iter().find(|one| !matches!(one.fields, Fields::Unit))
+            {
+                return Err(Error::new(
+                    one.span(),
+                    "the bytes of a variant with fields are its type's to say",
+                ));
+            }
+            let words: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+            let numbers: Vec<_> = (0..=u8::MAX).take(words.len()).collect();
+            (
+                quote! {
+                    let number = match self { #(Self::#words => #numbers,)* };
+                    ::flashgc_base::snapshot::Value::put(&number, to);
+                },
+                quote! {
+                    match <u8 as ::flashgc_base::snapshot::Value>::take(from)? {
+                        #(#numbers => Ok(Self::#words),)*
+                        other => Err(::flashgc_base::snapshot::Fault::new(
+                            ::std::format!("{other} names no state"),
+                        )),
+                    }
+                },
+            )
+        }
+        Data::Union(_) => return Err(Error::new(input.ident.span(), "a union has no bytes")),
+    };
+    let (name, (params, of, bounds)) = (&input.ident, input.generics.split_for_impl());
+    Ok(quote! {
+        #[automatically_derived]
+        impl #params ::flashgc_base::snapshot::Value for #name #of #bounds {
+            fn put(&self, to: &mut ::flashgc_base::snapshot::Writer<'_>) {
+                #put
+            }
+
+            fn take(
+                from: &mut ::flashgc_base::snapshot::Reader<'_>,
+            ) -> ::core::result::Result<Self, ::flashgc_base::snapshot::Fault> {
+                #take
+            }
+        }
+    })
+}

@@ -1,0 +1,90 @@
+//! The counts of a run, and how results show them.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use flashgc_base::counts::{Counts, Listed};
+use flashgc_base::snapshot::Value;
+use flashgc_drive::asked::Asked;
+use flashgc_drive::swapping::Swapping;
+use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts};
+use flashgc_host::HostCounts;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The counts of a drive, and of the host before it. Those that a drive does not have are `None`.
+#[derive(Clone, Default, Counts, Value)]
+pub(crate) struct Counted {
+    /// The counts of the map.
+    pub(crate) counters: Counters,
+    /// The counts of the host's other commands.
+    pub(crate) asked: Asked,
+    /// The counts of the page buffer, if units are gathered.
+    pub(crate) packing: Option<Packing>,
+    /// The cost of wear levelling.
+    pub(crate) levelled: Option<Levelled>,
+    /// The counts of zombies, if any are kept.
+    pub(crate) zombies: Option<ZombieCounts>,
+    /// The counts of streams, if writes name any.
+    pub(crate) streams: Option<StreamTotals>,
+    /// The counts of the host.
+    pub(crate) host: Option<HostCounts>,
+    /// The counts of merges of log blocks.
+    pub(crate) merges: Option<Merges>,
+    /// The traffic of a map on flash.
+    pub(crate) map_traffic: Option<MapTraffic>,
+    /// The swap traffic, if there is a page cache.
+    pub(crate) swapping: Option<Swapping>,
+}
+
+/// Counts as an object of a result, under the names of their declaration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Named<T>(pub T);
+
+impl<T> Deref for Named<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Listed> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(T::NAMES.iter().zip(self.numbers()))
+    }
+}
+
+impl<'de, T: Listed> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_struct("counts", T::NAMES, Object(PhantomData)).map(Self)
+    }
+}
+
+/// Reads an object of counts.
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Listed> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of counts")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<T, A::Error> {
+        let mut numbers = vec![None; T::NAMES.len()];
+        while let Some(key) = from.next_key::<String>()? {
+            match T::NAMES.iter().position(|&name| name == key) {
+                Some(place) => numbers[place] = Some(from.next_value()?),
+                None => drop(from.next_value::<IgnoredAny>()?),
+            }
+        }
+        let missing = T::NAMES.iter().zip(&numbers).find(|(_, number)| number.is_none());
+        match missing {
+            Some((name, _)) => Err(A::Error::missing_field(name)),
+            None => T::of(numbers.into_iter().flatten())
+                .ok_or_else(|| A::Error::custom("counts are missing")),
+        }
+    }
+}
