@@ -112,8 +112,8 @@ format: $(VENV)/.installed ## format all code
 	$(BIN)/ruff check --fix --quiet .
 
 docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
-	$(BIN)/python -m flashgc.command.reference docs/reference
-	$(BIN)/python -m flashgc.command.keywords
+	$(BIN)/python scripts/docs/reference.py docs/reference
+	$(BIN)/python scripts/docs/keywords.py
 	$(BIN)/python scripts/docs/documents.py
 	$(BIN)/python scripts/docs/notebooks.py
 	$(BIN)/python scripts/docs/tables.py

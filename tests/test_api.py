@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import flashgc
 import flashgc.plot
 import flashgc.results
-from flashgc.command import keywords
+import keywords
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS
 from flashgc.results import Result
