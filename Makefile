@@ -13,8 +13,10 @@ CARGO ?= cargo
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
 RUST := Cargo.toml Cargo.lock pyproject.toml python-papers/pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
-# Tests ask wrong engines and drives too; users have none.
-FEATURES_checks := --features mutants
+# Tests ask wrong engines and drives too; users have none. With the features of the Rust tests no crate is
+# compiled twice.
+FEATURES_checks := --features mutants,vhost-user
+FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 # What needs a module and not its speed takes the one that is there.
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
@@ -59,20 +61,20 @@ test: lint test-rust test-python ## every test, format check and lint
 
 lint: $(VENV)/.installed ## format checks and lints
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets --features flashgc-python/mutants \
-	  --profile checks --quiet -- -D warnings
+	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES_tests) --profile checks --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
 test-rust: ## the Rust tests
-	$(CARGO) test --locked --workspace --profile checks --quiet
+	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(PYTEST)
 
-# One process a core; tests of one `xdist_group` run in one of them, one after the other.
-PYTEST = $(BIN)/pytest --numprocesses=auto --dist=loadgroup
+# One process a core, and one more, for tests wait for programs; tests of one `xdist_group` run in one of them,
+# one after the other.
+PYTEST = $(BIN)/pytest --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist=loadgroup
 
 # Property tests draw the same cases in `make test`; here each round draws others.
 SOAK ?= 20
@@ -82,8 +84,8 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
-	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace --profile checks --quiet --lib --tests -- $(PROPERTIES) \
-	    >$(VENV)/soak.log 2>&1 || { \
+	  PROPTEST_RNG_SEED=$$seed $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet \
+	    --lib --tests -- $(PROPERTIES) >$(VENV)/soak.log 2>&1 || { \
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
@@ -110,8 +112,8 @@ format: $(VENV)/.installed ## format all code
 	$(BIN)/ruff check --fix --quiet .
 
 docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
-	$(BIN)/python -m flashgc.command.reference docs/reference
-	$(BIN)/python -m flashgc.command.keywords
+	$(BIN)/python scripts/docs/reference.py docs/reference
+	$(BIN)/python scripts/docs/keywords.py
 	$(BIN)/python scripts/docs/documents.py
 	$(BIN)/python scripts/docs/notebooks.py
 	$(BIN)/python scripts/docs/tables.py

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import settings
 
 from flashgc.store import Store
 from flashgc.store.cache import FILE
+from forks import Forks
 
 # The same cases every time, so that a change is judged by what it changes; `make soak` draws others
 # with ``--hypothesis-profile=soak``. No deadlines: machines differ, results do not.
@@ -63,22 +64,18 @@ def environment() -> dict[str, str]:
     return {**kept, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT / "python")}
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """The process of which the command's calls are forks."""
+    forks = Forks(environment())
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, forks: Forks) -> Command:
     """Runs ``flashgc`` with arguments in an empty folder and returns what came of it."""
-
-    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment(),
-            text=True,
-            capture_output=True,
-            timeout=120,
-            **options,  # type: ignore[call-overload]
-        )
-
-    return run
+    return lambda *arguments: forks.run([*map(str, arguments)], tmp_path, environment(), 120)
 
 
 def kept_results(place: Path) -> dict[str, float]:
@@ -90,7 +87,7 @@ def kept_results(place: Path) -> dict[str, float]:
         return {row["key"]: row["made"] for row in store.rows()}
 
 
-def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
+def under_way(process: subprocess.Popen[str], seconds: float = 1) -> None:
     """Waits until a process has computed for so long, or stands still: it waits for something.
 
     Time on the clock would say little where other tests run at the same time.
@@ -113,6 +110,15 @@ def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
     assert process.poll() is None, process.communicate()
 
 
+def keeping(process: subprocess.Popen[str], place: Path, count: int = 5) -> None:
+    """Waits until a process has kept so many results."""
+    until = time.monotonic() + 300
+    while len(kept_results(place)) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 def started(*arguments: object) -> subprocess.Popen[str]:
     """The command, just started."""
     return subprocess.Popen(
@@ -125,8 +131,7 @@ def started(*arguments: object) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, str, str]:
-    """Sends a signal to a command that is under way, and returns what came of it."""
-    under_way(process)
+    """Sends a signal to a command, and returns what came of it."""
     process.send_signal(which)
     try:
         out, errors = process.communicate(timeout=30)
@@ -138,7 +143,9 @@ def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, s
 
 def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]:
     """Starts the command, sends it a signal once it is under way, and returns what came of it."""
-    return ended(started(*arguments), which)
+    process = started(*arguments)
+    under_way(process)
+    return ended(process, which)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import pkgutil
 import threading
 import warnings
 from pathlib import Path
@@ -15,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashgc
-from flashgc.command import keywords
+import flashgc.plot
+import flashgc.results
+import keywords
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS
 from flashgc.results import Result
@@ -31,6 +34,13 @@ def test_a_result_goes_to_json_and_back() -> None:
     assert Result.from_dict(document) == result
     for field in dataclasses.fields(Result)[:-1]:
         assert field.name in document
+
+
+@pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results])
+def test_no_module_stands_in_the_place_of_a_public_name(package: Any) -> None:
+    # Once a module is imported, its package has its name: that of a function would be lost.
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert modules.isdisjoint(package._HOMES)
 
 
 def test_wa_counts_every_page_programmed() -> None:

@@ -18,26 +18,26 @@ import pytest
 import flashgc
 from conftest import COMMAND, Command, environment
 
-#: What is run: a second or two each on the machines that test this.
+#: What is run: half a second each on the machines that test this.
 RUNS = {
-    "counting": "--blocks 1000 --victim cost-benefit --writes 40x --runs 2",
-    "precision": "--blocks 1500 --victim greedy --writes 15x --until precision=0.06% --runs 2",
-    "life": "--blocks 500 --endurance 700 --frontier pool --until system-failure --runs 2",
-    "mixture": "--blocks 500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 20x "
+    "counting": "--blocks 500 --victim cost-benefit --writes 30x --runs 2",
+    "precision": "--blocks 500 --victim greedy --writes 15x --until precision=0.1% --runs 2",
+    "life": "--blocks 300 --endurance 400 --frontier pool --until system-failure --runs 2",
+    "mixture": "--blocks 500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 6x "
     "--host-cache page-cache:size=8MiB --hints piggyback --gc-preset zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
-    "--arrivals poisson:rate=700 --preemption pgc --requests 400_000",
+    "--arrivals poisson:rate=700 --preemption pgc --requests 100_000",
     "devices": "--drive timed --blocks 1024 --victim greedy --workload uniform:read=0.3 "
     "--times read=48us/76us/135us,program=700us/800us/900us,erase=3ms,transfer=20us,command=290ns "
     "--host-bandwidth 100MB/s --host-overhead 20us --read-retry from=3,every=2,after=1s,each=1s "
     "--write-cache 64 --power-protection no --flush-every 9 --preemption suspend "
-    "--arrivals closed:threads=32 --requests 300_000",
+    "--arrivals closed:threads=32 --requests 70_000",
     "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
-    "--arrivals poisson:rate=300 --requests 300_000",
+    "--arrivals poisson:rate=300 --requests 70_000",
     "overwrites": "--drive timed --blocks 1024 --device slc --workload zipf:theta=1,read=0.3 "
     "--striping dynamic --write-cache 64 --serial-overwrites yes --queue-depth 32 "
-    "--arrivals closed:threads=64 --requests 400_000",
+    "--arrivals closed:threads=64 --requests 100_000",
 }
 
 

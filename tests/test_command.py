@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
+import reference
 from conftest import COMMAND, ROOT, Command, environment, signalled, under_way
 from flashgc.options import OPTIONS, names
 
@@ -424,9 +425,7 @@ def test_the_published_schema_is_current(command: Command) -> None:
 
 
 def test_the_reference_pages_are_current() -> None:
-    from flashgc.command.reference import pages
-
-    for name, text in pages().items():
+    for name, text in reference.pages().items():
         path = ROOT / "docs" / "reference" / name
         assert path.read_text() == text, "run: make docs"
 

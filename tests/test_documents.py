@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ from documents import (
     steps,
 )
 
+#: Pictures that a document shows and its commands and programs draw.
+PICTURES = re.compile(r"\((?:\.\./)?figures/(plots/\S+|memory\.svg)\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -57,6 +60,10 @@ def test_a_document_shows_what_happens(
             run_console(block, place, tmp_path)
         elif block.kind == "python":
             run_python(block, place, names)
+    for name in PICTURES.findall(document.read_text(encoding="utf-8")):
+        shipped = ROOT / "docs" / "figures" / name
+        drawn = (tmp_path / shipped.name).read_bytes()
+        assert drawn == shipped.read_bytes(), f"{name}: make docs draws it anew, or copy it"
 
 
 def files(document: Path) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import flashgc
-from conftest import Command, environment, kept_results, started
+from conftest import Command, environment, keeping, kept_results, started
 from documents import ROOT
 from flashgc.studies.fleet.distribution import at_rank, sign_test, signs
 from flashgc.studies.fleet.outcome import FleetCell, policies_of
@@ -337,19 +337,10 @@ def many(tmp_path: Path) -> tuple[Path, list[object]]:
     return kept, ["fleet", trace, *ARGUMENTS, "--passes", "400", "--results", kept]
 
 
-def wait_for_results(process: subprocess.Popen[str], kept: Path) -> None:
-    """Waits until some results are kept."""
-    until = time.monotonic() + 60
-    while len(kept_results(kept)) < 5:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_killed_fleet_goes_on(tmp_path: Path, spools: Path, command: Command) -> None:
     kept, arguments = many(tmp_path)
     with started(*arguments) as process:
-        wait_for_results(process, kept)
+        keeping(process, kept)
         process.kill()
     before = kept_results(kept)
     assert 5 <= len(before) < 300
@@ -365,7 +356,7 @@ def test_a_stopped_fleet_says_so_and_leaves_no_spool(
 ) -> None:
     kept, arguments = many(tmp_path)
     with started(*arguments) as process:
-        wait_for_results(process, kept)
+        keeping(process, kept)
         process.send_signal(stop)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -65,6 +65,7 @@ def test_ctrl_c_leaves_no_unfinished_file_of_a_conversion_that_waits(tmp_path: P
     while process.poll() is None and len(list(tmp_path.iterdir())) < 2:
         time.sleep(0.02)
     assert [path.suffix for path in tmp_path.iterdir() if path != pipe] == [".partial"]
+    under_way(process)
     code, out, errors = ended(process, signal.SIGINT)
     seen.append({path.name for path in tmp_path.iterdir()})
     giver.join()

@@ -282,17 +282,20 @@ def test_a_document_that_inflates_without_end_is_refused_in_one_line(
         assert len(kept.result["x"]) == CEILING - 8
     # A gigabyte in 5 MB: whoever inflates all of it does not fit into this memory.
     packing = zlib.compressobj(1)
-    bomb = [packing.compress(b"1," * (32 << 20)) for _ in range(16)]
-    put_packed(tmp_path / "r", b"".join((*bomb, packing.flush())))
+    begin = packing.flush(zlib.Z_FULL_FLUSH)
+    part = packing.compress(b"1," * (32 << 20)) + packing.flush(zlib.Z_FULL_FLUSH)
+    put_packed(tmp_path / "r", b"".join((begin, part * 16, packing.flush())))
     limit = (1 << 30, 1 << 30)
     for words in (
         ("report", "r", "-o", "page.html"),
         ("results", "show", "r", key[:10]),
         ("run", *SMALL, "--results", "r"),
     ):
-        refused = command(
-            *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, limit)
-        )
+        refused = subprocess.run(
+            [*COMMAND, *map(str, words)],
+            cwd=tmp_path, env=environment(), capture_output=True, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, limit),
+        )  # fmt: skip
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.count("\n") == 1
         assert "more than 16777216 bytes, expected at most that; hint: " in refused.stderr

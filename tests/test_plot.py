@@ -131,7 +131,7 @@ def texts(figure: Figure) -> list[Text]:
 
 
 @pytest.mark.parametrize("medium", ["paper", "screen"])
-def test_no_text_is_cut_off_or_covered_by_another(medium: str) -> None:
+def test_no_text_is_cut_off_or_covered_and_no_legend_covers_data(medium: str) -> None:
     for kind, figure in pictures(medium).items():
         page = figure.bbox
         boxes = []
@@ -146,14 +146,9 @@ def test_no_text_is_cut_off_or_covered_by_another(medium: str) -> None:
         for (one, a), (other, b) in itertools.combinations(boxes, 2):
             both = Bbox.intersection(a, b)
             assert both is None or both.width < 1 or both.height < 1, f"{one} and {other}"
-
-
-def test_no_legend_covers_data() -> None:
-    for kind, figure in pictures().items():
-        figure.draw_without_rendering()
         for legend, axes in itertools.product(figure.legends, figure.axes):
             both = Bbox.intersection(legend.get_window_extent(), axes.bbox)
-            assert both is None or both.height < 1, kind
+            assert both is None or both.height < 1, f"{medium}, {kind}"
 
 
 def test_few_lines_are_named_at_their_ends_and_many_in_a_legend() -> None:

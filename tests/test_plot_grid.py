@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import runpy
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import flashgc
-from conftest import ROOT, Command
+from conftest import Command
 from flashgc import ConfigError, plot
 from flashgc.kept.table import rows_of
 from flashgc.kept.view import View, front, view
@@ -427,11 +426,3 @@ def test_the_command_draws_and_says_what_was_averaged(command: Command, tmp_path
     done = command("plot", "bad.csv", "--out", "b.svg")
     assert "bad.csv:3: found 3 values, expected 2" in done.stderr
     assert not (tmp_path / "b.svg").exists()
-
-
-def test_the_pictures_of_the_page_are_what_its_commands_draw(tmp_path: Path) -> None:
-    script = runpy.run_path(str(ROOT / "docs" / "figures" / "plots.py"))
-    made = script["draw"](tmp_path)
-    assert len(made) == 4
-    for name, picture in made.items():
-        assert picture == (script["FOLDER"] / name).read_bytes(), f"{name}: make docs draws it anew"

@@ -138,10 +138,10 @@ def test_a_folder_that_may_not_be_written(command: Command, tmp_path: Path) -> N
 
 def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -> None:
     def no_file_grows() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
     made = subprocess.run(
-        [*COMMAND, "reproduce", "dchoices.greedy", "--quick"],
+        [*COMMAND, "reproduce", BRIEF, "--quick"],
         cwd=tmp_path,
         env=environment(),
         text=True,
@@ -150,19 +150,19 @@ def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -
         preexec_fn=no_file_grows,
     )
     assert made.returncode == 1
-    assert "closed form, N to infinity  4.8213     4.8213" in made.stdout
+    assert "0.2, share known, %, below 95  79.0       79.3407" in made.stdout
     assert "page:" not in made.stdout
     assert made.stderr.startswith("error: flashgc-reproduce/")
     assert made.stderr.endswith("File too large\n")
     folder = tmp_path / "flashgc-reproduce"
     # SQLite leaves its three files, in which there is nothing yet.
     left = {path.name for path in folder.rglob("*") if path.is_file() and FILE not in path.name}
-    assert left == {"results.json", "dchoices.greedy.csv"}, "small files, and no torn one"
+    assert left == {"results.json", f"{BRIEF}.csv"}, "small files, and no torn one"
     counts = results(folder)["counts"]
     assert isinstance(counts, dict)
-    assert {verdict: n for verdict, n in counts.items() if n} == {"met": 1}
+    assert {verdict: n for verdict, n in counts.items() if n} == {"missed": 1}
     again = subprocess.run(
-        [*COMMAND, "reproduce", "dchoices.greedy", "--quick"],
+        [*COMMAND, "reproduce", BRIEF, "--quick"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -198,14 +198,14 @@ def test_killed_work_goes_on_where_it_was(tmp_path: Path) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     whole.mkdir()
     torn.mkdir()
-    process = start(torn)
+    process = start(torn, BRIEF)
     until_something_is_kept(torn, process)
     process.kill()
     process.communicate()
     before = kept(torn)
     assert not (torn / "made" / "results.json").exists()
     for folder in (torn, whole):
-        process = start(folder)
+        process = start(folder, BRIEF)
         _, error = process.communicate(timeout=120)
         assert (process.returncode, error) == (0, "")
     assert before.items() <= kept(torn).items()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import flashgc
+from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.execute import Work, programs
@@ -273,10 +275,20 @@ def test_the_statements_are_those_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("name", ["table3", "tpcc", "fig9", "written"])
-def test_a_quick_run_has_every_row(name: str) -> None:
+def test_a_part_of_a_quick_run_has_every_row(name: str) -> None:
     claim = the(name)
     task = task_of(claim, Size.QUICK)
-    work = Work({claim.id: task})
+    most = {"runs": 2, "requests": 40_000}
+    smaller = {
+        key: Simulation(
+            {
+                name: min(value, most[name]) if name in most else value
+                for name, value in one.options.items()
+            }
+        )
+        for key, one in task.simulations.items()
+    }
+    work = Work({claim.id: replace(task, simulations=smaller)})
     work.perform()
     runner = runner_of(claim)
     assert runner is not None

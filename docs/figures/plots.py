@@ -2,7 +2,7 @@
 
     PYTHONPATH=scripts/docs .venv/bin/python docs/figures/plots.py
 
-`make docs` does so, and a test fails where a picture is stale.
+`make docs` does so, and the test of the document fails where a picture is stale.
 """
 
 import re

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtim
 from flashgc import _core
 from flashgc._core import Blocks, ConfigError, Control, Now
 from flashgc._engine import Progress
-from flashgc._signature import typed_keywords
+from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
 from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, simulate, told

@@ -22,12 +22,12 @@ from typing import Any
 
 import flashgc
 from flashgc._core import Control
-from flashgc.followers.live import image, session
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.progress import Pace
 from flashgc.terminal.progress import Bars
 from flashgc_papers.reproduce.runner import Size
 from flashgc_papers.zombie.live import PLANS
+from flashgc_papers.zombie.living import session
 
 PAGE = 4096
 PAIR = ("GC-GD", "ZGC-GD")
@@ -58,7 +58,7 @@ HORIZONS = (0.01, 0.05, 0.1, 0.25, 1.0)
 
 def measured(plan: Plan, folder: Path, repetitions: int, keep: Path | None, pace: Pace) -> str:
     """The cells of a condition."""
-    state = image.made(plan, "tpcc", folder, pace)
+    state = session.image_of(plan, "tpcc", folder, pace)
     done: dict[str, list[dict[str, Any]]] = {name: [] for name in PAIR}
     for repetition in range(repetitions):
         for name in PAIR:

@@ -29,7 +29,7 @@ from flashgc.device import mounts, up
 from flashgc.device.control import Client
 from flashgc.followers.link import Link
 from flashgc.followers.live import stand
-from flashgc.followers.live.session import following
+from flashgc.followers.live.stand import following
 from flashgc.followers.page_cache import PageCache
 
 PAGE, MIB = 4096, 1 << 20

@@ -21,7 +21,7 @@ import pytest
 from tests.conftest import COMMAND, environment
 from tests.device.conftest import mounts, needs_mounts
 
-from flashgc import ConfigError, Device, _entrance
+from flashgc import ConfigError, Device, _isolated
 from flashgc.device import privileges, processes, scratch, state, trust
 from flashgc.device import up as upping
 
@@ -304,7 +304,7 @@ def test_code_in_the_working_folder_or_the_environment_is_not_run(place: Path, h
         if how == "folder":
             env.pop("PYTHONPATH")
         subprocess.run(
-            _entrance.command(function, *arguments), cwd=trap, env=env, capture_output=True
+            _isolated.command(function, *arguments), cwd=trap, env=env, capture_output=True
         )
         assert not spoil.exists(), function
     if how == "folder":

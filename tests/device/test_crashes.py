@@ -87,11 +87,11 @@ def run(command: Command, *arguments: object, code: int = 0) -> list[dict[str, A
 
 
 def test_the_levels_in_memory_keep_every_promise(command: Command) -> None:
-    levels = ("--level", "images,fuzz", "--images", 2000, "--operations", 5000)
+    levels = ("--level", "images,fuzz", "--images", 500, "--operations", 2000)
     images, fuzz = run(command, *levels)
-    assert images["counts"]["images"] >= 2000
-    assert fuzz["counts"]["operations"] >= 5000
-    assert fuzz["counts"]["crashes"] > 20
+    assert images["counts"]["images"] >= 500
+    assert fuzz["counts"]["operations"] >= 2000
+    assert fuzz["counts"]["crashes"] > 8
     assert (images["broken"], fuzz["broken"]) == (None, None)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command, ended, kept_results, started, under_way
+from conftest import Command, ended, keeping, kept_results, started
 
 SMALL = (
     "gap", "hotcold:f=0.1,r=0.9", "--blocks", 256, "--pages-per-block", 16, "--writes", "4x",
@@ -122,11 +122,11 @@ def test_each_hint_for_a_drive_that_is_too_small_works(command: Command) -> None
 
 def test_ctrl_c_shows_the_rows_so_far_and_the_next_call_goes_on(tmp_path: Path) -> None:
     words = (
-        "gap", "uniform", "--blocks", "1000", "--pages-per-block", "64", "--writes", "30x",
+        "gap", "uniform", "--blocks", "500", "--pages-per-block", "32", "--writes", "30x",
         "--runs", "2", "--jobs", "1", "--cache", str(tmp_path / "kept"),
     )  # fmt: skip
     process = started(*words)
-    under_way(process, 6)
+    keeping(process, tmp_path / "kept")
     code, out, errors = ended(process, signal.SIGINT)
     assert code == 130, errors
     # Beside the rows, two short runs are kept that looked at the drive.

@@ -14,13 +14,14 @@ from tests.hints.stand import MISSING
 from conftest import COMMAND, environment
 from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
-from flashgc.followers.live import demo, image, session, study
+from flashgc.followers.live import demo, image, stand
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.progress import Pace
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.zombie.living import session, study
 
 PAGE = 4096
 
@@ -59,7 +60,7 @@ def test_a_drive_gets_the_history_and_the_data_of_another(tmp_path: Path) -> Non
     result = run(str(trace), **options)
     counted = (result.host_pages, result.copied_pages, result.erases)
     counters = stat["counters"]
-    assert counted == tuple(counters[name] for name in session.stand.EXACT)
+    assert counted == tuple(counters[name] for name in stand.EXACT)
     assert result.copied_pages > 1000
 
 
@@ -115,7 +116,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
-        session.find_fio()
+        stand.find_fio()
     except DriveError as error:
         pytest.skip(str(error))
     shown: list[float] = []

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 import flashgc
-from conftest import ROOT, Command, ended, kept_results, started, under_way
+from conftest import ROOT, Command, ended, keeping, kept_results, started
 
 SMALL = (
     "tune", "hotcold:f=0.1,r=0.9", "--blocks", 128, "--pages-per-block", 16, "--writes", "4x",
     "--spare", "15%", "--runs", 2, "--jobs", 1,
+)  # fmt: skip
+LONG = (
+    "tune", "uniform", "--blocks", 300, "--writes", "30x", "--budget", 60, "--jobs", 1,
+    "--victim", "greedy", "--victim", "d-choices",
 )  # fmt: skip
 TRACE = ROOT / "data" / "pgbench-ext4.csv.zst"
 TIMED = (
@@ -157,12 +161,9 @@ def test_a_short_trace_is_refused(command: Command, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_shows_the_ranking_so_far_and_the_next_search_goes_on(tmp_path: Path) -> None:
-    words = (
-        "tune", "uniform", "--blocks", "2000", "--writes", "30x", "--budget", "60", "--jobs", "1",
-        "--cache", str(tmp_path / "kept"), "--victim", "greedy", "--victim", "d-choices",
-    )  # fmt: skip
+    words = (*LONG, "--cache", str(tmp_path / "kept"))
     process = started(*words)
-    under_way(process, 5)
+    keeping(process, tmp_path / "kept")
     code, out, errors = ended(process, signal.SIGINT)
     assert code == 130, errors
     assert "Interrupted" in out
@@ -175,19 +176,15 @@ def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
     command: Command, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
-    words = (
-        "tune", "uniform", "--blocks", "2000", "--writes", "30x", "--budget", "60", "--jobs", "1",
-        "--cache", str(kept), "--victim", "greedy", "--victim", "d-choices", "--quiet", "--json",
-    )  # fmt: skip
+    words = (*LONG, "--cache", str(kept), "--quiet", "--json")
     process = started(*words)
-    under_way(process, 6)
+    keeping(process, kept)
     process.kill()
     process.communicate(timeout=30)
     # One of them is the short run that looks at the drive.
     done = len(kept_results(kept))
-    assert done > 3
     process = started(*words)
-    under_way(process, 3)
+    keeping(process, kept, done + 1)
     code, out, _ = ended(process, signal.SIGINT)
     assert code == 130
     document = json.loads(out)

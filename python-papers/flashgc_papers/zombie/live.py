@@ -141,7 +141,7 @@ class Live:
         plan = PLANS[size]
 
         def call(folder: Path, show: Show) -> list[Session]:
-            from flashgc.followers.live import study
+            from flashgc_papers.zombie.living import study
 
             return study.run(plan, folder, show)
 

@@ -65,11 +65,9 @@ def compare(
     from flashgc import plot
     from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
-    from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
+    from flashgc.execution import COMPARED_RUNS
     from flashgc.experiment import experiment as checked
     from flashgc.registry import policies
-    from flashgc.results import Comparison
-    from flashgc.terminal.progress import Bar
 
     if several.is_several(experiments):
         return _compare_files(experiments, typed, results, as_json, out, quiet, picture)
@@ -82,18 +80,7 @@ def compare(
     what = checked(given.values, given.places)
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
     kind = output.kind(plot_kind, picture, configs, "survival")
-    with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
-        keeping = keeping_in(results, "compare", "--results", bar.expect)
-        simulated = simulate(
-            what,
-            given.python,
-            places=given.places,
-            default_runs=COMPARED_RUNS,
-            progress=bar,
-            leave_out=True,
-            keeping=keeping,
-        )
-    comparison = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
+    comparison, keeping = several.simulated(what, configs, given, results, quiet=quiet)
     if not as_json:
         show_comparison(comparison)
         show_left_out(comparison)

@@ -83,7 +83,7 @@ def plot(
     from flashgc.kept.table import rows_of
     from flashgc.kept.view import view
     from flashgc.plot import save, style
-    from flashgc.plot.grid import of_view
+    from flashgc.plot.grids import of_view
 
     # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -6,12 +6,16 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashgc._core import ConfigError
-from flashgc.command.options import asked
+from flashgc.command.options import Asked, asked
 from flashgc.results import Comparison, Result
 from flashgc.terminal.progress import Bar
+
+if TYPE_CHECKING:
+    from flashgc.experiment import Experiment
+    from flashgc.store.keeping import Keeping
 
 #: Endings of files with results; all others are experiments.
 SAVED = (".json", ".results")
@@ -87,15 +91,32 @@ def _run(
     file: Path, typed: dict[str, Any], results: str | None, *, quiet: bool
 ) -> tuple[Comparison, int]:
     from flashgc.configuration import configurations
-    from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
+    from flashgc.execution import COMPARED_RUNS
     from flashgc.experiment import experiment
 
     given = asked(file, dict(typed))
     what = experiment(given.values, given.places)
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
+    made, keeping = simulated(what, configs, given, results, quiet=quiet)
+    if keeping is not None and keeping.error is not None:
+        raise keeping.error
+    return made, 0 if keeping is None else keeping.found
+
+
+def simulated(
+    what: Experiment,
+    configs: Sequence[Mapping[str, Any]],
+    given: Asked,
+    results: str | None,
+    *,
+    quiet: bool,
+) -> tuple[Comparison, Keeping | None]:
+    """The ranking of an experiment's configurations, and the file of results that was looked in."""
+    from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
+
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
         keeping = keeping_in(results, "compare", "--results", bar.expect)
-        simulated = simulate(
+        done = simulate(
             what,
             given.python,
             places=given.places,
@@ -104,10 +125,7 @@ def _run(
             leave_out=True,
             keeping=keeping,
         )
-    if keeping is not None and keeping.error is not None:
-        raise keeping.error
-    made = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
-    return made, 0 if keeping is None else keeping.found
+    return Comparison.from_dicts(done.ranking, done.results, done.left_out), keeping
 
 
 def _saved(file: Path) -> list[Named]:

@@ -1,6 +1,6 @@
 """The process that serves a drive for ``device up``, and for root's ``device serve``.
 
-It is started isolated (:mod:`flashgc._entrance`). As root, it opens what it needs, gives its rights
+It is started isolated (:mod:`flashgc._isolated`). As root, it opens what it needs, gives its rights
 away, and only then reads the drive.
 """
 

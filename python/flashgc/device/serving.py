@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -140,13 +140,8 @@ def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[Non
         yield
 
 
-def until_told(drive: Device) -> None:
-    """Waits for Ctrl-C, the signal to terminate, or another process that asks for the end.
-
-    Then it ends the front ends.
-
-    While a mount is in use it stays, and the next signal asks again.
-    """
+def signalled(is_over: Callable[[], bool]) -> bool:
+    """Waits for Ctrl-C or the signal to terminate: true. False if it is over before one comes."""
     told = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -154,11 +149,20 @@ def until_told(drive: Device) -> None:
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while not told.wait(LOOK) and not drive.stopping:
+        while not told.wait(LOOK) and not is_over():
             pass
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    return told.is_set()
+
+
+def until_told(drive: Device) -> None:
+    """Waits for a signal, or another process that asks for the end. Then it ends the front ends.
+
+    While a mount is in use it stays, and the next signal asks again.
+    """
+    signalled(lambda: drive.stopping)
     drive.stop_serving()
 
 

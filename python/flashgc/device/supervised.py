@@ -10,22 +10,16 @@ import contextlib
 import errno
 import json
 import os
-import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from flashgc._core import DriveError
 from flashgc.device import mounts, privileges, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
-from flashgc.device.serving import Fronts
-
-#: Seconds between two looks at the server.
-LOOK = 0.1
+from flashgc.device.serving import Fronts, signalled
 
 
 class Supervised:
@@ -45,26 +39,15 @@ class Supervised:
 
         Raises :class:`flashgc.DriveError` while somebody uses the mount, which then stays.
         """
-        told = threading.Event()
-
-        def stop(_number: int, _frame: FrameType | None) -> None:
-            told.set()
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            while not told.wait(LOOK) and self._server.poll() is None:
-                pass
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        if told.is_set() and self._fuse is not None:
+        told = signalled(lambda: self._server.poll() is not None)
+        if told and self._fuse is not None:
             error = mounts.try_unmount(self._fuse)
             if error not in (0, errno.EINVAL):
                 raise DriveError(
                     f"the drive's file is in use: {os.strerror(error)}; "
                     "hint: unmount what is on it first"
                 )
-        return told.is_set()
+        return told
 
     def end(self) -> int:
         """Ends the server and its mount; its exit code."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from flashgc import _entrance
+from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, privileges, processes, state, trust
 
@@ -272,7 +272,7 @@ def start(
     control = state.folder(state.SOCKETS) / state.key_of(opened.descriptor)
     given = ("--ready-fd", writer, "--fd", opened.descriptor, "--control", control, *runner.words)
     server = subprocess.Popen(
-        _entrance.command(SERVER, opened.path, *given, *words),
+        _isolated.command(SERVER, opened.path, *given, *words),
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from flashgc.plot.distributions import valid_pages
     from flashgc.plot.files import save, to_svg
     from flashgc.plot.foreseen import gap
-    from flashgc.plot.grid import grid
-    from flashgc.plot.identified import identified
+    from flashgc.plot.grids import grid
+    from flashgc.plot.identification import identified
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
     from flashgc.plot.operations import timeline
@@ -64,8 +64,8 @@ _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),
     "gap": "foreseen",
-    "grid": "grid",
-    "identified": "identified",
+    "grid": "grids",
+    "identified": "identification",
     **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
     **dict.fromkeys(("rc_params", "style"), "look"),
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flashgc import _entrance
+from flashgc import _isolated
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
@@ -158,7 +158,7 @@ def _kills(
     while not pace.is_over:
         path = standing.mount / "database"
         writer = subprocess.Popen(
-            _entrance.command(f"{__name__}:main", kind, path, committed + 1),
+            _isolated.command(f"{__name__}:main", kind, path, committed + 1),
             cwd="/",
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flashgc import _entrance
+from flashgc import _isolated
 from flashgc._core import DriveError
 from flashgc.device import processes
 from flashgc.device.campaign.report import BrokenPromiseError
@@ -20,7 +20,7 @@ from flashgc.device.control import PAGE, Client
 from flashgc.device.scratch import note
 
 #: Runs the command, as people do.
-COMMAND = tuple(_entrance.command("flashgc.command:main"))
+COMMAND = tuple(_isolated.command("flashgc.command:main"))
 
 #: Seconds between two words of a follower, and those that it gets to begin or to end.
 EVERY, PATIENCE = 0.25, 60.0

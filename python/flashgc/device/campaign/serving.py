@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from flashgc import Device, _core, _entrance
+from flashgc import Device, _core, _isolated
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.scratch import note
@@ -29,7 +29,7 @@ def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> 
 
     Raises :class:`flashgc.DriveError` where it cannot be opened or closed.
     """
-    command = _entrance.command(f"{__name__}:main", file, folder)
+    command = _isolated.command(f"{__name__}:main", file, folder)
     server = subprocess.Popen(
         command if log is None else [*command, str(log)],
         stdin=subprocess.PIPE,

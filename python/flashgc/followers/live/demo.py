@@ -14,7 +14,7 @@ from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.scratch import note, scratch
 from flashgc.followers import micro
-from flashgc.followers.live import image, session, stand
+from flashgc.followers.live import image, stand
 from flashgc.followers.live.plan import MIB, Plan
 from flashgc.followers.page_cache import PageCache, check_tracepoints
 from flashgc.progress import Pace
@@ -97,7 +97,7 @@ class Demonstration:
 def check() -> None:
     """Check that this machine can show it; :class:`flashgc.DriveError` says what it lacks."""
     mounts.check("flashgc hints demo", "ext4")
-    session.find_fio()
+    stand.find_fio()
     check_tracepoints()
 
 
@@ -139,13 +139,13 @@ def _watched(
     pace.begin("overwriting, with hints from the middle on", "seconds", round(seconds))
     with (
         stand.limited(mount.device, PLAN.dirty),
-        session.following(lambda stopped: _load(mount, work, h, stopped)),
+        stand.following(lambda stopped: _load(mount, work, h, stopped)),
     ):
         watch(seconds / 2)
         switched_on = time.monotonic() - begin
         with (
             PageCache(mount.folder, mount.file) as hints,
-            session.following(lambda stopped: hints.follow(stopped, WINDOW)),
+            stand.following(lambda stopped: hints.follow(stopped, WINDOW)),
         ):
             watch(seconds)
     return Demonstration(tuple(samples), switched_on)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from flashgc import _core
@@ -14,15 +15,10 @@ from flashgc.followers import micro
 from flashgc.followers.live import stand
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.live.stand import limited
-from flashgc.postgres import tpcc
-from flashgc.postgres.cluster import Cluster
 from flashgc.progress import Pace
 
-#: Names in a file system: of the database, of the micro-benchmark's file, of what fills the rest.
-DATABASE, MICRO, FILLER = "database", "micro", "filler"
-
-#: The folder of a cluster that holds its log.
-LOG = "pg_wal"
+#: Names in a file system: of the micro-benchmark's file, and of what fills the rest.
+MICRO, FILLER = "micro", "filler"
 
 #: Bytes of a write that fills.
 PIECE = 1 << 20
@@ -39,18 +35,17 @@ class Image:
         """The drive's file."""
         return self.folder / f"{collector}.flash"
 
-    @property
-    def log(self) -> Path:
-        """The folder of the database's log, if it is not on the drive."""
-        return self.folder / LOG
-
     def is_complete(self, plan: Plan) -> bool:
         """True if all of it is there."""
         return all(self.drive(name).exists() for name in plan.collectors)
 
 
-def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
-    """The image of a workload, ``tpcc`` or ``micro-H``; made where it is not there yet."""
+#: Puts data on a drive and ages them, in a folder to work in.
+Load = Callable[[Plan, stand.Mounted, Path, Image, Pace], None]
+
+
+def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None = None) -> Image:
+    """The image of a workload, ``micro-H`` where nobody else loads; made if it is not there yet."""
     image = Image(folder)
     if image.is_complete(plan):
         return image
@@ -62,10 +57,10 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
         with stand.mounted(file, work / "mount", image.trace) as mount:
             # What ext4 keeps for root would be spare space of the drive.
             mounts.run("tune2fs", "-m", "0", mount.device)
-            if workload == "tpcc":
-                _database(plan, mount, work, image, pace)
-            else:
+            if load is None:
                 _micro(plan, mount, work, float(workload.partition("-")[2]), pace)
+            else:
+                load(plan, mount, work, image, pace)
             mounts.run("fstrim", str(mount.folder))
             mount.sync()
             mounts.run("mount", "-o", "remount,ro", str(mount.folder))
@@ -80,41 +75,9 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
     return image
 
 
-def _database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: Pace) -> None:
-    """A loaded database that has run for a while, and a filler that leaves only so much room."""
-    home = mount.folder / DATABASE
-    home.mkdir()
-    home.chmod(0o755)
-    with Cluster(work, home / "data", plan.server) as cluster:
-        if not plan.log_on_drive:
-            mounts.run("mv", str(cluster.data / LOG), str(work / LOG))
-            put_log(cluster, work / LOG)
-        cluster.start()
-        cluster.ask("CREATE EXTENSION pg_buffercache")
-        tpcc.load(cluster, plan.size, 1, pace)
-        cluster.ask("CHECKPOINT")
-        # The tables grow in the history, and most at its beginning.
-        _fill(mount, 2 * plan.free)
-        with limited(mount.device, plan.database_dirty):
-            tpcc.run(
-                cluster, clients=plan.clients, pace=pace, transactions=plan.history_transactions
-            )
-        cluster.stop()
-        _fill(mount, plan.free, f"{FILLER}-2")
-        if not plan.log_on_drive:
-            mounts.run("cp", "-a", str(work / LOG), str(image.log))
-
-
-def put_log(cluster: Cluster, log: Path) -> None:
-    """Lets a cluster that does not run write its log into the folder ``log``."""
-    link = cluster.data / LOG
-    link.unlink(missing_ok=True)
-    link.symlink_to(log)
-
-
 def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -> None:
     """A file that takes all room but a little, written in order and then, as planned, at random."""
-    _fill(mount, 8 << 20, MICRO)
+    fill(mount, 8 << 20, MICRO)
     path = mount.folder / MICRO
     size = path.stat().st_size
     if plan.overwritten:
@@ -129,13 +92,13 @@ def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -
     mount.sync()
 
 
-def _fill(mount: stand.Mounted, free: int, name: str = FILLER) -> None:
+def fill(mount: stand.Mounted, free: int, name: str = FILLER) -> None:
     """Fills the file system with a file until so many bytes are free."""
     mount.sync()
     left = stand.room(mount.folder) - free
     if left < PIECE:
         raise DriveError(
-            f"the database leaves {stand.room(mount.folder) >> 20} MiB of the drive free, expected "
+            f"the data leave {stand.room(mount.folder) >> 20} MiB of the drive free, expected "
             f"{(free + PIECE) >> 20} or more; hint: a larger drive, or fewer warehouses"
         )
     with open(mount.folder / name, "wb") as file, open("/dev/urandom", "rb") as noise:

@@ -6,12 +6,13 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashgc import Device
+from flashgc import Device, DriveError
 from flashgc.device import mounts, programs, up
 from flashgc.device.control import Client
 from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
@@ -112,3 +113,33 @@ def limited(device: str, most: int) -> Iterator[None]:
     finally:
         (home / "strict_limit").write_text("0")
         (home / "max_ratio").write_text("100")
+
+
+def find_fio() -> None:
+    """Check that fio is there; :class:`DriveError` where it is not."""
+    if programs.find("fio") is None:
+        raise DriveError("fio is not installed; hint: apt-get install fio")
+
+
+@contextlib.contextmanager
+def following(follow: Callable[[Callable[[], bool]], Iterator[Any]]) -> Iterator[list[Any]]:
+    """Follows a host on a thread of its own; the samples, once that is left."""
+    ended = threading.Event()
+    samples: list[Any] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            samples.extend(follow(ended.is_set))
+        except Exception as error:  # It is raised below, on the thread that waits.
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+    if failed:
+        raise failed[0]

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc._origins import Places
-from flashgc._signature import typed_keywords
+from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import File
 from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 from flashgc.experiment import experiment

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from flashgc import _core, _files, _naming, _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc._origins import Places
-from flashgc._signature import typed_keywords
+from flashgc._typed_keywords import typed_keywords
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.keywords import CompareKeywords

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
-from flashgc._signature import typed_keywords
+from flashgc._typed_keywords import typed_keywords
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result

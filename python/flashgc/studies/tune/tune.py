@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from flashgc import _core, _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc._origins import option
-from flashgc._signature import typed_keywords
+from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import parse_time
 from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values

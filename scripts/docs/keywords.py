@@ -1,7 +1,8 @@
 """The keywords of :func:`flashgc.run` and :func:`flashgc.compare` as types: ``make docs``.
 
-``python -m flashgc.command.keywords`` writes ``flashgc/keywords.py``; with ``--check`` it only says
-whether that is up to date.
+    .venv/bin/python scripts/docs/keywords.py
+
+writes ``python/flashgc/keywords.py``; with ``--check`` it only says whether that is up to date.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from flashgc.options import OPTIONS, Option, default_of, help_of
 
-TARGET = Path(__file__).resolve().parent.parent / "keywords.py"
+TARGET = Path(__file__).resolve().parent.parent.parent / "python" / "flashgc" / "keywords.py"
 #: Options that are parameters of their own.
 _POSITIONAL = ("source", "victim")
 #: The Python types of values, by kind.

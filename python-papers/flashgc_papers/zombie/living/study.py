@@ -11,12 +11,13 @@ from typing import Any
 from flashgc import _core, _engine, _files
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.followers.live import image, session
+from flashgc.followers.live import stand
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load
 from flashgc.postgres.cluster import programs
 from flashgc.progress import Pace, Show
+from flashgc_papers.zombie.living import session
 
 #: The weight of making an image, in sessions, for the progress.
 IMAGE = 3
@@ -41,7 +42,7 @@ def check() -> None:
     mounts.check("flashgc reproduce zombie.live", "ext4")
     programs()
     load()
-    session.find_fio()
+    stand.find_fio()
     check_tracepoints()
 
 
@@ -82,7 +83,7 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
     with _engine.terminating():
         states = {}
         for name in sorted(images):
-            states[name] = image.made(plan, name, home / name, part(IMAGE))
+            states[name] = session.image_of(plan, name, home / name, part(IMAGE))
             done += IMAGE
         for one in missing:
             state = states[one.workload]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from flashgc.device import mounts, programs
 from flashgc.device.scratch import scratch
 from flashgc.followers import micro
 from flashgc.followers.live import stand
-from flashgc.followers.live.image import DATABASE, LOG, MICRO, Image, put_log
+from flashgc.followers.live.image import FILLER, MICRO, Image, fill, made
 from flashgc.followers.live.plan import Plan
 from flashgc.followers.page_cache import PageCache
 from flashgc.followers.postgres import Hints
@@ -29,35 +27,46 @@ from flashgc.progress import Pace
 #: Seconds between two samples of what is known, of the database and of the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25
 
-
-def find_fio() -> None:
-    """Check that fio is there; :class:`DriveError` where it is not."""
-    if programs.find("fio") is None:
-        raise DriveError("fio is not installed; hint: apt-get install fio")
+#: The folder of the database in the file system, and that of a cluster's log: it is beside the
+#: image if it is not on the drive.
+DATABASE, LOG = "database", "pg_wal"
 
 
-@contextlib.contextmanager
-def following(follow: Callable[[Callable[[], bool]], Iterator[Any]]) -> Iterator[list[Any]]:
-    """Follows a host on a thread of its own; the samples, once that is left."""
-    ended = threading.Event()
-    samples: list[Any] = []
-    failed: list[Exception] = []
+def image_of(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
+    """The image of ``tpcc`` or ``micro-H``; made where it is not there yet."""
+    return made(plan, workload, folder, pace, load_database if workload == "tpcc" else None)
 
-    def run() -> None:
-        try:
-            samples.extend(follow(ended.is_set))
-        except Exception as error:  # It is raised below, on the thread that waits.
-            failed.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield samples
-    finally:
-        ended.set()
-        thread.join()
-    if failed:
-        raise failed[0]
+def load_database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: Pace) -> None:
+    """A loaded database that has run for a while, and a filler that leaves only so much room."""
+    home = mount.folder / DATABASE
+    home.mkdir()
+    home.chmod(0o755)
+    with Cluster(work, home / "data", plan.server) as cluster:
+        if not plan.log_on_drive:
+            mounts.run("mv", str(cluster.data / LOG), str(work / LOG))
+            put_log(cluster, work / LOG)
+        cluster.start()
+        cluster.ask("CREATE EXTENSION pg_buffercache")
+        tpcc.load(cluster, plan.size, 1, pace)
+        cluster.ask("CHECKPOINT")
+        # The tables grow in the history, and most at its beginning.
+        fill(mount, 2 * plan.free)
+        with stand.limited(mount.device, plan.database_dirty):
+            tpcc.run(
+                cluster, clients=plan.clients, pace=pace, transactions=plan.history_transactions
+            )
+        cluster.stop()
+        fill(mount, plan.free, f"{FILLER}-2")
+        if not plan.log_on_drive:
+            mounts.run("cp", "-a", str(work / LOG), str(image.folder / LOG))
+
+
+def put_log(cluster: Cluster, log: Path) -> None:
+    """Lets a cluster that does not run write its log into the folder ``log``."""
+    link = cluster.data / LOG
+    link.unlink(missing_ok=True)
+    link.symlink_to(log)
 
 
 def run(
@@ -125,13 +134,13 @@ def _database(
     home = mount.folder / DATABASE / "data"
     with Cluster(work, home, plan.server) as cluster:
         if not plan.log_on_drive:
-            mounts.run("cp", "-a", str(image.log), str(work / LOG))
+            mounts.run("cp", "-a", str(image.folder / LOG), str(work / LOG))
             put_log(cluster, work / LOG)
         cluster.start()
         hints = Hints(cluster.database.dsn, mount.file)
         with (
             stand.limited(mount.device, plan.database_dirty),
-            following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
+            stand.following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
         ):
             load = functools.partial(tpcc.run, cluster, clients=plan.clients, pace=pace)
             load(seed=1 + 2 * repetition, transactions=plan.warmup_transactions)
@@ -166,7 +175,7 @@ def _micro(
     with (
         PageCache(mount.folder, mount.file) as hints,
         stand.limited(mount.device, plan.dirty),
-        following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
+        stand.following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
     ):
         before, begin = mount.counters(), time.monotonic()
         subprocess.run(programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True)
