@@ -146,7 +146,7 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'space = "25%"',
             "space = true",
-            "FILE:13:1: found True, expected a value; hint: write 25%",
+            "FILE:13:1: found true, expected a value; hint: write 25%",
         ),
         (
             'space = "25%"',

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flashgc import _tenant_texts
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, tenant_texts
 from flashgc.command import output
 from flashgc.options import (
     ALTERNATIVES,
@@ -309,7 +308,10 @@ def asked(
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    given = {**_tenant_texts.gathered(values, places)}
+    given = values
+    if (texts := tenant_texts(values, places)) is not None:
+        given = {name: keys for name, keys in values.items() if name != "tenant"}
+        given["workload"] = {**values.get("workload", {}), "tenant": texts}
     if may_load is not None:
         may_load(named(values.get("gc"), places))
     return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

@@ -198,7 +198,7 @@ super::holder! {
         #[serde(skip_serializing)]
         worst: bool => "no",
             "What the die of each slowest request did while that waited is kept and shown.",
-            run(Kind::YesNo);
+            run(Kind::YesNo).once();
         /// A timeline of single operations to write; it changes no figure, and results do not
         /// record it.
         #[serde(skip_serializing)]
@@ -260,13 +260,13 @@ impl TraceEventsConfig {
 
 /// Options that become part of other values.
 static OTHERS: &[OptionInfo] = &[
-    run(Kind::Text).metavar("FILE").example("timeline.json").named(
+    run(Kind::Text).metavar("FILE").example("timeline.json").once().named(
         "timeline",
         "",
         "File for the timeline of the first run's flash operations in a window of time: .json for \
          ui.perfetto.dev, or a picture as .svg, .pdf or .png.",
     ),
-    run(Kind::Text).metavar("FILE.json").example("events.json").named(
+    run(Kind::Text).metavar("FILE.json").example("events.json").once().named(
         "trace_events",
         "",
         "File for every request and flash operation of the first run, written while it goes, for \
@@ -277,6 +277,7 @@ static OTHERS: &[OptionInfo] = &[
         .metavar("FROM:TO|worst[:LENGTH]")
         .example("20ms:60ms")
         .checked(|_, text| parse_window(text).map(drop))
+        .only_with(&["timeline", "trace_events"], "timeline.json")
         .named(
             "window",
             "0ms:50ms",
