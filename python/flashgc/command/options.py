@@ -40,6 +40,8 @@ FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
 #: The heading of the options that only drives with a clock have.
 TIMED = "With --drive timed"
+#: A note of a context: the options of an experiment are listed by their names.
+BRIEF = "flashgc.brief"
 
 
 class GroupedCommand(click.Command):
@@ -49,7 +51,8 @@ class GroupedCommand(click.Command):
     timed = TIMED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options in groups."""
+        """Writes the options in groups; those of an experiment by their names, if that is noted."""
+        brief = BRIEF in ctx.meta
         headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
         groups: dict[str, list[tuple[str, str]]] = {}
         for heading in (*headings.values(), self.timed, "Options"):
@@ -62,12 +65,15 @@ class GroupedCommand(click.Command):
                     groups["Options"].append(record)
                 else:
                     timed = option.drives == "timed"
+                    if brief:
+                        record = record[0].partition(" ")[0], ""
                     groups[self.timed if timed else headings[option.section]].append(record)
         for heading, records in groups.items():
             if not records:
                 continue
             with formatter.section(heading):
-                _write(records, formatter)
+                named = [("", " ".join(flag for flag, _ in records))]
+                _write(named if brief and heading != "Options" else records, formatter)
 
 
 def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
