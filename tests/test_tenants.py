@@ -196,8 +196,7 @@ def test_what_is_wrong_is_told_with_its_place(
         ),
         (
             ("--arbitration", "high=2"),
-            "--arbitration only applies to tenants, found none; hint: give --tenant, or "
-            "[[tenant]] in a file",
+            "--arbitration only applies with --tenant; hint: add --tenant 'name=db; workload=zipf'",
         ),
         (
             ("--tenant", BULK, "--arbitration", "urgent=2"),

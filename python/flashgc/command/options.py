@@ -6,7 +6,7 @@ one place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,26 +54,37 @@ class GroupedCommand(click.Command):
         """Writes the options in groups; those of an experiment by their names, if that is noted."""
         brief = BRIEF in ctx.meta
         headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
+        of = {option.path: self._heading(option, headings) for option in OPTIONS}
         groups: dict[str, list[tuple[str, str]]] = {}
         for heading in (*headings.values(), self.timed, "Options"):
             groups[heading] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                option = PATHS.get(str(parameter.name).replace("__", "."))
-                if option is None:
-                    groups["Options"].append(record)
-                else:
-                    timed = option.drives == "timed"
-                    if brief:
-                        record = record[0].partition(" ")[0], ""
-                    groups[self.timed if timed else headings[option.section]].append(record)
+                path = str(parameter.name).replace("__", ".")
+                groups[of.get(path, "Options")].append(record)
         for heading, records in groups.items():
             if not records:
                 continue
             with formatter.section(heading):
-                named = [("", " ".join(flag for flag, _ in records))]
-                _write(named if brief and heading != "Options" else records, formatter)
+                if brief and heading != "Options":
+                    all_ = [FLAGS[path] for path, group in of.items() if group == heading]
+                    given = [record.partition(" ")[0] for record, _ in records]
+                    _write([("", _told(given, all_))], formatter)
+                else:
+                    _write(records, formatter)
+
+    def _heading(self, option: Option, headings: Mapping[str, str]) -> str:
+        return self.timed if option.drives == "timed" else headings[option.section]
+
+
+def _told(given: list[str], all_: list[str]) -> str:
+    """The options of a group that a command has, in few words."""
+    missing = [flag for flag in all_ if flag not in given]
+    if not missing:
+        return "all"
+    few = len(missing) < len(given)
+    return f"all but {' '.join(missing)}" if few else " ".join(given)
 
 
 def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:

@@ -196,8 +196,8 @@ def command_page() -> str:
         "was run is printed)."
     )
     parts.append(
-        "Options of an experiment stand here by their names. "
-        "[Experiment files](experiment-file.md) says what each means, and so does `--help`."
+        "Options of an experiment are those of the sections of "
+        "[experiment files](experiment-file.md), which says what each means; so does `--help`."
     )
     for path, text in helps(cli, "flashgc", brief=True):
         parts.append(f"## `{path}`\n\n```text\n{text.rstrip()}\n```")
@@ -205,7 +205,7 @@ def command_page() -> str:
 
 
 def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable[tuple[str, str]]:
-    """The help texts of a command and of those below it; ``brief`` names options of experiments."""
+    """The help texts of a command and of those below it; ``brief`` names those of experiments."""
     context = click.Context(command, info_name=path, **command.context_settings)
     context.terminal_width = 80
     if brief:

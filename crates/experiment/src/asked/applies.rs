@@ -73,17 +73,10 @@ impl Asked {
         }
     }
 
-    /// Refuses options that tenants have themselves, and those of tenants where there are none.
+    /// Refuses options that tenants have themselves.
     fn check_tenants(&self) -> Result<(), SpecError> {
         if !self.has("tenant") {
-            return match self.has("arbitration") {
-                false => Ok(()),
-                true => self.refused(
-                    "arbitration",
-                    "only applies to tenants, found none",
-                    "give --tenant, or [[tenant]] in a file",
-                ),
-            };
+            return Ok(());
         }
         if let Some((key, own)) = OF_TENANTS.iter().find(|(key, _)| self.has(key)) {
             let message =

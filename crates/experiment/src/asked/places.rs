@@ -43,10 +43,15 @@ impl Places {
     /// Returns a value as a person who wrote the other values writes it.
     pub fn written(&self, path: &str, value: &str) -> String {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
-        match self.or(path, key) {
-            flag if flag.starts_with("--") => format!("{flag} {value}"),
-            place if place == key => format!("{key}=\"{value}\""),
-            _ => format!("{key} = \"{value}\" in [{section}]"),
+        let known = self.0.get(path).or_else(|| self.0.values().next());
+        let place = known.map_or(key, String::as_str);
+        match find(key) {
+            Some(option) if place.starts_with("--") => {
+                let quote = if value.contains(' ') { "'" } else { "" };
+                format!("--{} {quote}{value}{quote}", option.flag_name())
+            }
+            _ if place.contains(':') => format!("{key} = \"{value}\" in [{section}]"),
+            _ => format!("{key}=\"{value}\""),
         }
     }
 

@@ -38,6 +38,8 @@ pub struct OptionInfo {
     unit: &'static str,
     /// The smallest and the largest number.
     pub range: Option<(u64, u64)>,
+    /// The smallest and the largest real number.
+    bounds: Option<(f64, f64)>,
     /// The drives it applies to.
     pub drives: Drives,
     /// The hint for a drive that it does not apply to; may be empty.
@@ -81,6 +83,7 @@ impl OptionInfo {
                 Kind::Count | Kind::Pages => Some((0, u32::MAX as u64)),
                 _ => None,
             },
+            bounds: None,
             drives: Drives::All,
             instead: "",
             only_with: None,
@@ -187,6 +190,12 @@ impl OptionInfo {
         self
     }
 
+    /// Sets the smallest and the largest real number.
+    pub(super) const fn between(mut self, least: f64, most: f64) -> Self {
+        self.bounds = Some((least, most));
+        self
+    }
+
     /// Restricts the option to drives with a clock.
     pub(super) const fn timed(mut self) -> Self {
         self.drives = Drives::Timed;
@@ -264,9 +273,18 @@ impl OptionInfo {
             Value::Text(_) if self.kind == Kind::Number => typed.trim().parse().unwrap_or(f64::NAN),
             value => numbers::share_of(value)?,
         };
-        match number.is_finite() || self.kind == Kind::Share {
-            true => Ok(number),
-            false => Err(SpecError::new(format!("'{typed}' is not a number"), "write 2")),
+        let hint = || {
+            if self.example.is_empty() { String::new() } else { format!("write {}", self.example) }
+        };
+        match self.bounds {
+            _ if !number.is_finite() && self.kind == Kind::Number => {
+                Err(SpecError::new(format!("'{typed}' is not a number"), hint()))
+            }
+            Some((least, most)) if !(least..=most).contains(&number) => {
+                let message = format!("found {typed}, expected {least:e} to {most:e}");
+                Err(SpecError::new(message, hint()))
+            }
+            _ => Ok(number),
         }
     }
 
