@@ -124,8 +124,11 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--seed", "-1"], ["--seed", "-1"]),
         (["run", "--until", "precison=1%"], ["--until", "precision=0.1%"]),
         (["run", "--until", "precision=0"], ["--until"]),
-        (["run", "--jobs", "many"], ["--jobs: found 'many', expected a whole number from 0"]),
-        (["run", "--jobs", "5000"], ["--jobs: found '5000'", "to 4096"]),
+        (
+            ["run", "--jobs", "many"],
+            ["--jobs: 'many' is not a number; hint: write a whole number from 0 to 4096"],
+        ),
+        (["run", "--jobs", "5000"], ["--jobs: found 5000, expected 0 to 4096"]),
         # Numbers that would take for ever, or fit nowhere.
         (["run", "--spare", "1e400"], ["--spare", "out of range"]),
         (["run", "--overprovision", "1e400"], ["--overprovision", "out of range"]),

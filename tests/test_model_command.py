@@ -79,14 +79,6 @@ def test_help_has_formula_validity_and_source(command: Command) -> None:
         assert text in shown, entry.name
 
 
-@pytest.mark.parametrize("name", ["", *(entry.name for entry in model.models())])
-def test_help_texts(command: Command, snapshot: object, name: str) -> None:
-    made = command("model", *name.split(), "--help")
-    assert made.returncode == 0, made.stderr
-    assert max(map(len, made.stdout.splitlines())) <= 80
-    snapshot(f"help-model{'-' if name else ''}{name}.txt", made.stdout)  # type: ignore[operator]
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

@@ -154,7 +154,7 @@ def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> N
     [
         ({"gc": {"victim": ["greedy", "gredy"]}}, "unknown victim policy 'gredy'.*no cell with"),
         ({"drive": {"sparr": [1]}}, "unknown key 'sparr' in .drive.; hint: did you mean 'spare'"),
-        ({"drvie": {"spare": [1]}}, "unknown section 'drvie'; hint: did you mean 'drive'"),
+        ({"drvie": {"spare": [1]}}, "unknown section or key 'drvie'; hint: did you mean 'drive'"),
         ({"sweep": {"zipp": []}}, "unknown key 'zipp' in .sweep."),
         ({"gc": {"victim": []}}, "found an empty list"),
         ({"gc": {"victim": ["fifo", "fifo"]}}, "'fifo' is given twice"),

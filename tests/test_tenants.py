@@ -146,7 +146,7 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'space = "25%"',
             "space = true",
-            "FILE:13:1: found True, expected a value; hint: write 25%",
+            "FILE:13:1: found true, expected a value; hint: write 25%",
         ),
         (
             'space = "25%"',
@@ -196,8 +196,7 @@ def test_what_is_wrong_is_told_with_its_place(
         ),
         (
             ("--arbitration", "high=2"),
-            "--arbitration only applies to tenants, found none; hint: give --tenant, or "
-            "[[tenant]] in a file",
+            "--arbitration only applies with --tenant; hint: add --tenant 'name=db; workload=zipf'",
         ),
         (
             ("--tenant", BULK, "--arbitration", "urgent=2"),

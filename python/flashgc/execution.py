@@ -7,13 +7,12 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from flashgc import _engine, _faults, _notebook_progress, _timelines
+from flashgc import _core, _engine, _faults, _notebook_progress, _timelines
 from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment
 from flashgc.options import PATHS, find
-from flashgc.units import parse_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,10 +85,10 @@ def simulate(
     with _timelines.drawn(configs):
         if keeping is None:
             return run(range(len(configs)))
-        for path in ("run.timeline", "run.trace_events", "run.worst"):
-            if path in asked:
+        for option in (PATHS[path] for path in asked):
+            if option.once:
                 raise ConfigError(
-                    f"{(places or {}).get(path, path.split('.')[1])}: only a run makes it, and a "
+                    f"{(places or {}).get(option.path, option.key)}: only a run makes it, and a "
                     "result that is kept is not run again; hint: leave the file of results out"
                 )
         return keeping.simulate(configs, _given(asked, configs, default_runs, python), run)
@@ -168,18 +167,9 @@ def parse_jobs(value: int | str, place: str) -> int:
 
     Raises :class:`flashgc.ConfigError` with ``place``.
 
-    >>> parse_jobs("x", "--jobs")
+    >>> parse_jobs(5000, "--jobs")
     Traceback (most recent call last):
     ...
-    flashgc.ConfigError: --jobs: found 'x', expected a whole number from 0 (one a core) to 4096
+    flashgc.ConfigError: --jobs: found 5000, expected 0 to 4096
     """
-    least, most = find("jobs").range or (0, 0)
-    try:
-        jobs = parse_count(value)
-    except ConfigError:
-        jobs = -1
-    if not least <= jobs <= most:
-        raise ConfigError(
-            f"{place}: found {value!r}, expected a whole number from {least} (one a core) to {most}"
-        )
-    return jobs
+    return _core.option_number("jobs", value, place)

@@ -11,11 +11,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flashgc import _core
-
-#: Kinds whose values are texts that the engine reads.
-TEXTS = ("amount", "yes-no", "word", "time", "spec", "text")
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Option:
     drives: str
     #: The advice for other drives; empty if there is none.
     instead: str
+    #: Only a run makes it, and only of one configuration.
+    once: bool
     #: Several values make several configurations to compare.
     several: bool
     #: Several values are parts of one configuration.
@@ -121,30 +121,27 @@ class Section:
     summary: str
 
 
-def _load() -> tuple[tuple[Section, ...], tuple[Option, ...], tuple[TenantKey, ...]]:
-    listing = json.loads(_core.options())
+_LISTING: Any = json.loads(_core.options())
+
+
+def _load() -> tuple[Option, ...]:
     made = []
-    for raw in listing["options"]:
+    for raw in _LISTING["options"]:
         raw["cases"] = tuple(Case(**case) for case in raw["cases"])
         raw["words"] = tuple(raw["words"])
         raw["range"] = None if raw["range"] is None else tuple(raw["range"])
         made.append(Option(**raw))
-    sections = tuple(Section(**raw) for raw in listing["sections"])
-    return sections, tuple(made), tuple(TenantKey(**raw) for raw in listing["tenant"])
+    return tuple(made)
 
 
 #: Every section and every option, in the order in which help lists them, and the keys of tenants.
-SECTIONS, OPTIONS, _TENANT = _load()
-TENANT_KEYS: Mapping[str, TenantKey] = {key.name: key for key in _TENANT}
+SECTIONS = tuple(Section(**raw) for raw in _LISTING["sections"])
+OPTIONS = _load()
+TENANT_KEYS: Mapping[str, TenantKey] = {raw["name"]: TenantKey(**raw) for raw in _LISTING["tenant"]}
+#: Options that say the same thing in different ways: one that is given later replaces the others.
+ALTERNATIVES: tuple[frozenset[str], ...] = tuple(map(frozenset, _LISTING["alternatives"]))
 PATHS: Mapping[str, Option] = {option.path: option for option in OPTIONS}
 _KEYS: Mapping[str, Option] = {option.key: option for option in OPTIONS}
-
-#: Options that say the same thing in different ways: one that is given later replaces the others.
-ALTERNATIVES: tuple[frozenset[str], ...] = (
-    frozenset({"drive.blocks", "drive.capacity"}),
-    frozenset({"drive.spare", "drive.overprovision"}),
-    frozenset({"run.writes", "run.collections", "run.requests", "run.passes"}),
-)
 
 
 def find(key: str) -> Option:
@@ -162,9 +159,9 @@ def of_section(name: str) -> tuple[Option, ...]:
     return tuple(option for option in OPTIONS if option.section == name)
 
 
-def of_holder(name: str) -> tuple[Option, ...]:
-    """The options whose values a struct of the engine has."""
-    return tuple(option for option in OPTIONS if option.holder == name)
+def several(value: Any) -> list[Any]:
+    """A value that may be a list, as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 @functools.cache

@@ -12,22 +12,11 @@ from flashgc._core import ConfigError, Control
 from flashgc._documents import Document, Json
 from flashgc._engine import Progress, interruptible
 from flashgc.results import TraceStat
-from flashgc.units import parse_page_size, parse_size
+from flashgc.units import parse_page_size
 
 Path: TypeAlias = str | os.PathLike[str]
 #: Ways in which requests become pages, of which none is left out.
 AllPages: TypeAlias = Literal["covered", "rounded"]
-
-
-#: Largest alignment offset in bytes.
-_FARTHEST = 2**32 - 1
-
-
-def _offset(text: int | str) -> int:
-    offset = parse_size(text, "alignment_offset", "B")
-    if offset > _FARTHEST:
-        raise ConfigError(f"alignment_offset: found {offset} bytes, expected at most {_FARTHEST}")
-    return offset
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +93,7 @@ def trace_stat(
                 devices,
                 blkparse_action,
                 relations,
-                _offset(alignment_offset),
+                _core.option_number("alignment_offset", alignment_offset, "alignment_offset"),
             ),
             page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
             paging=paging,

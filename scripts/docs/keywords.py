@@ -51,17 +51,25 @@ def keywords() -> str:
     for option in OPTIONS:
         if _enumerated(option):
             parts.append(_words(option))
-    for name, function, several in (
-        ("RunKeywords", "run", False),
-        ("CompareKeywords", "compare", True),
+    ways = {
+        option.key: [_field(option, several) for several in (False, True)] for option in OPTIONS
+    }
+    alike = {key for key, (one, other) in ways.items() if one == other}
+    for name, above, what, several in (
+        ("Keywords", "TypedDict", "options that both functions have", False),
+        ("RunKeywords", "Keywords", "options of :func:`flashgc.run`", False),
+        ("CompareKeywords", "Keywords", "options of :func:`flashgc.compare`", True),
     ):
-        parts.append(f"\n\nclass {name}(TypedDict, total=False):")
-        parts.append(f'    """The options of :func:`flashgc.{function}`."""\n')
+        parts.append(f"\n\nclass {name}({above}, total=False):")
+        parts.append(f'    """The {what}."""\n')
         for option in OPTIONS:
-            if option.key not in _POSITIONAL:
-                parts.append(f"    {option.key}: {_type(option, several)}")
-                parts.append(_doc(option, several))
+            if option.key not in _POSITIONAL and (option.key in alike) == (name == "Keywords"):
+                parts.append(ways[option.key][several])
     return "\n".join(parts) + "\n"
+
+
+def _field(option: Option, several: bool) -> str:
+    return f"    {option.key}: {_type(option, several)}\n{_doc(option, several)}"
 
 
 def _words(option: Option) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 import flashgc
+from flashgc.command.options import BRIEF
 from flashgc.model import models
 from flashgc.options import (
     OPTIONS,
@@ -48,15 +49,12 @@ GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead
 
 def pages() -> dict[str, str]:
     """The generated pages of docs/reference, by file name."""
-    from flashgc.command.schema import schema_text
-
     return {
         "policies.md": choices(),
         "models.md": models_page(),
         "command.md": command_page(),
         "api.md": api_page(),
         "experiment-file.md": experiment_page(),
-        "experiment.schema.json": schema_text() + "\n",
     }
 
 
@@ -197,21 +195,27 @@ def command_page() -> str:
         "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (the part that "
         "was run is printed)."
     )
-    for path, text in helps(cli, "flashgc"):
+    parts.append(
+        "Options of an experiment are those of the sections of "
+        "[experiment files](experiment-file.md), which says what each means; so does `--help`."
+    )
+    for path, text in helps(cli, "flashgc", brief=True):
         parts.append(f"## `{path}`\n\n```text\n{text.rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
-def helps(command: click.Command, path: str) -> Iterable[tuple[str, str]]:
-    """The help texts of a command and of those below it."""
+def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable[tuple[str, str]]:
+    """The help texts of a command and of those below it; ``brief`` names those of experiments."""
     context = click.Context(command, info_name=path, **command.context_settings)
     context.terminal_width = 80
+    if brief:
+        context.meta[BRIEF] = True
     yield path, command.get_help(context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None:
-                yield from helps(below, f"{path} {name}")
+                yield from helps(below, f"{path} {name}", brief=brief)
 
 
 def api_page() -> str:
@@ -287,9 +291,9 @@ def experiment_page() -> str:
         GENERATED,
         "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
         f"written. Every key is optional. {lists} may be lists, which `compare` runs in every "
-        "combination. Keys that are not known are errors. "
-        "[experiment.schema.json](experiment.schema.json) lets editors complete and check "
-        "(`flashgc schema` prints it).",
+        "combination. Keys that are not known are errors. `flashgc schema` prints a JSON schema, "
+        "with which editors complete and check. On the command line a key is an option, `--gc-low` "
+        "for `gc_low`; where it has another name, that stands beside it.",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'
         'victim = ["greedy", "d-choices:d=10,c=1"]\n\n[workload]\n'
         'source = "hotcold:f=0.2,r=0.8"\n\n[run]\nuntil = "precision=0.5%"\n```',
@@ -297,7 +301,7 @@ def experiment_page() -> str:
     for section in SECTIONS:
         rows = ["| key | default | drives | what it means |", "|---|---|---|---|"]
         rows += [
-            f"| `{option.key}` | {_default(option)} | {option.drives} | "
+            f"| {_names(option)} | {_default(option)} | {option.drives} | "
             f"{help_of(option, flags=False)} |"
             for option in of_section(section.name)
         ]
@@ -311,6 +315,11 @@ def experiment_page() -> str:
     about = "A host that shares a drive with a clock; a table for each ([tenants](../tenants.md))."
     parts += ["## [[tenant]]", about, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _names(option: Option) -> str:
+    named = option.flag == option.key.replace("_", "-")
+    return f"`{option.key}`" + ("" if named else f", `--{option.flag}`")
 
 
 def _default(option: Option) -> str:

@@ -4,6 +4,7 @@
 //! there.
 
 mod ahead;
+pub mod asked;
 pub mod bytes;
 pub mod checkpoint;
 pub mod clocked;

@@ -1,6 +1,7 @@
 //! All tests of the crate as one program: a module for each file, and the helpers that they share.
 
 mod against_models;
+mod asked;
 mod checkpoint;
 mod honesty;
 mod levelling;

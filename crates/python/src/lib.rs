@@ -1,6 +1,7 @@
 //! flashgc as the Python module `flashgc._core`: conversion only. Structured values cross as JSON
 //! texts; `python/flashgc` turns them into typed objects. Start reading at [`simulate`].
 
+mod asked;
 mod blocks;
 mod clock;
 mod conformance;
@@ -30,6 +31,11 @@ use pyo3::prelude::*;
 /// The engine. Use the `flashgc` package, which documents it.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::asked::{
+        check_names, check_texts, configurations, experiment, option_number, parse_count,
+        parse_page_size, parse_share, parse_size, tenant_texts, tenant_workload,
+    };
     #[pymodule_export]
     use super::blocks::Blocks;
     #[pymodule_export]
@@ -63,7 +69,7 @@ mod _core {
     #[pymodule_export]
     use super::simulate::{checkpoint_config, ranking, simulate};
     #[pymodule_export]
-    use super::sources::{check, fixes_pages, is_trace_of};
+    use super::sources::{check, is_trace_of};
     #[pymodule_export]
     use super::statistics::{measured_passes, replay_until_settled, steady_intervals};
     #[pymodule_export]
@@ -81,10 +87,6 @@ mod _core {
     use super::{choose_mutant, mutants};
     #[pymodule_export]
     use super::{options, registry, suggest, version};
-
-    /// A trace is replayed so often at most, unless somebody says how often.
-    #[pymodule_export]
-    const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
 }
 
 /// The version that results carry.

@@ -1,7 +1,7 @@
 //! Listings of all that can be chosen, from the registries of the other crates.
 
 use flashgc_base::spec::{Kind, Param};
-use flashgc_experiment::options::{OptionInfo, Section, Words};
+use flashgc_experiment::options::{ALTERNATIVES, OptionInfo, Section, Words};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
@@ -63,6 +63,9 @@ pub(crate) fn options() -> Value {
             "name": section.name(),
             "summary": section.summary(),
         })).collect::<Vec<_>>(),
+        "alternatives": ALTERNATIVES.iter().map(|(keys, _)| keys.iter().filter_map(|key| {
+            flashgc_experiment::options::find(key).map(OptionInfo::path)
+        }).collect::<Vec<_>>()).collect::<Vec<_>>(),
         "tenant": KEYS.iter().map(|key| json!({
             "name": key.name,
             "metavar": key.metavar,
@@ -70,7 +73,7 @@ pub(crate) fn options() -> Value {
             "example": key.example,
             "help": key.help,
         })).collect::<Vec<_>>(),
-        "options": flashgc_experiment::options::options().into_iter().map(option).collect::<Vec<_>>(),
+        "options": flashgc_experiment::options::options().iter().map(|one| option(one)).collect::<Vec<_>>(),
     })
 }
 
@@ -83,7 +86,7 @@ fn option(info: &OptionInfo) -> Value {
     json!({
         "section": info.section.name(),
         "key": info.key,
-        "flag": if info.flag.is_empty() { info.key.replace('_', "-") } else { info.flag.into() },
+        "flag": info.flag_name(),
         "kind": info.kind.name(),
         "metavar": info.metavar,
         "default": info.default,
@@ -98,6 +101,7 @@ fn option(info: &OptionInfo) -> Value {
         "range": info.range,
         "drives": info.drives.name(),
         "instead": info.instead,
+        "once": info.once,
         "several": info.several,
         "listing": info.listing,
         "words": words,

@@ -275,12 +275,6 @@ pub(crate) fn is_trace_of(workload: &str) -> bool {
     is_trace(workload)
 }
 
-/// Returns `True` if the generator `workload` determines the number of logical pages itself.
-#[pyfunction]
-pub(crate) fn fixes_pages(workload: &str) -> bool {
-    GeneratorSpec::parse(workload).is_ok_and(|spec| spec.fixed_pages().is_some())
-}
-
 /// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock; of
 /// `tenant.KEY`, a key of a tenant and its value.
 #[pyfunction]

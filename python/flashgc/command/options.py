@@ -6,14 +6,13 @@ one place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flashgc import _tenant_texts
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, tenant_texts
 from flashgc.command import output
 from flashgc.options import (
     ALTERNATIVES,
@@ -41,6 +40,8 @@ FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
 #: The heading of the options that only drives with a clock have.
 TIMED = "With --drive timed"
+#: A note of a context: the options of an experiment are listed by their names.
+BRIEF = "flashgc.brief"
 
 
 class GroupedCommand(click.Command):
@@ -50,25 +51,40 @@ class GroupedCommand(click.Command):
     timed = TIMED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options in groups."""
+        """Writes the options in groups; those of an experiment by their names, if that is noted."""
+        brief = BRIEF in ctx.meta
         headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
+        of = {option.path: self._heading(option, headings) for option in OPTIONS}
         groups: dict[str, list[tuple[str, str]]] = {}
         for heading in (*headings.values(), self.timed, "Options"):
             groups[heading] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                option = PATHS.get(str(parameter.name).replace("__", "."))
-                if option is None:
-                    groups["Options"].append(record)
-                else:
-                    timed = option.drives == "timed"
-                    groups[self.timed if timed else headings[option.section]].append(record)
+                path = str(parameter.name).replace("__", ".")
+                groups[of.get(path, "Options")].append(record)
         for heading, records in groups.items():
             if not records:
                 continue
             with formatter.section(heading):
-                _write(records, formatter)
+                if brief and heading != "Options":
+                    all_ = [FLAGS[path] for path, group in of.items() if group == heading]
+                    given = [record.partition(" ")[0] for record, _ in records]
+                    _write([("", _told(given, all_))], formatter)
+                else:
+                    _write(records, formatter)
+
+    def _heading(self, option: Option, headings: Mapping[str, str]) -> str:
+        return self.timed if option.drives == "timed" else headings[option.section]
+
+
+def _told(given: list[str], all_: list[str]) -> str:
+    """The options of a group that a command has, in few words."""
+    missing = [flag for flag in all_ if flag not in given]
+    if not missing:
+        return "all"
+    few = len(missing) < len(given)
+    return f"all but {' '.join(missing)}" if few else " ".join(given)
 
 
 def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
@@ -309,7 +325,10 @@ def asked(
         # Of a list in the file, the places of its elements are no longer true.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
-    given = {**_tenant_texts.gathered(values, places)}
+    given = values
+    if (texts := tenant_texts(values, places)) is not None:
+        given = {name: keys for name, keys in values.items() if name != "tenant"}
+        given["workload"] = {**values.get("workload", {}), "tenant": texts}
     if may_load is not None:
         may_load(named(values.get("gc"), places))
     return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

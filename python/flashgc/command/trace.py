@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
-from flashgc.command.options import F, complete, help_text
+from flashgc.command.options import FLAGS, F, complete, help_text
 from flashgc.options import PATHS, choices
 
 if TYPE_CHECKING:
@@ -403,24 +403,14 @@ def formats(name: str | None, as_json: bool) -> None:
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options given, checked, as keyword arguments of the API."""
-    from flashgc._core import ConfigError, check
-    from flashgc.units import parse_page_size, parse_size
+    from flashgc._core import check_texts, option_number
 
     given = {key: value for key, value in options.items() if value is not None}
-    if "page_size" in given:
-        given["page_size"] = parse_page_size(given["page_size"], "--page-size")
-    if "alignment_offset" in given:
-        offset = parse_size(given["alignment_offset"], "--alignment-offset", "B")
-        if offset >= 2**32:
-            raise ConfigError(f"--alignment-offset: found {offset} bytes, expected below 4GiB")
-        given["alignment_offset"] = offset
-    for path in READ:
-        option = PATHS[path]
+    for option in map(PATHS.__getitem__, PAGED):
         if option.key in given:
-            try:
-                check(option.key, given[option.key])
-            except ConfigError as error:
-                raise ConfigError(f"--{option.flag}: {error}") from None
+            given[option.key] = option_number(option.key, given[option.key], FLAGS[option.path])
+    texts = {path: given[PATHS[path].key] for path in READ if PATHS[path].key in given}
+    check_texts(texts, FLAGS)
     return given
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._tenant_texts import workload_of
 from flashgc.policy_files import is_written
 
 #: A file in the spec of a generator.
@@ -119,7 +118,7 @@ def without_names(config: Mapping[str, Any], contents: Contents) -> dict[str, An
     if tenants:
         files = [
             file
-            for name in map(workload_of, tenants)
+            for name in map(_core.tenant_workload, tenants)
             for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
         ]
         digests = [contents.digest(file) for file in files]

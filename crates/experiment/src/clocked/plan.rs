@@ -75,20 +75,8 @@ impl TimedPlan {
         let hard = Threshold::parse("gc_hard", &config.gc_hard)?;
         let arrivals = config.arrivals.as_deref().map(Arrivals::parse).transpose()?;
         Disorder::parse(&config.disorder)?;
-        if !(config.rate_scale > 0.0 && (1e-6..=1e6).contains(&config.rate_scale)) {
-            return Err(SpecError::new(
-                format!("rate scale: found {}, expected 1e-6 to 1e6", config.rate_scale),
-                "2 makes requests arrive twice as fast",
-            ));
-        }
         let resolution_ns =
             config.resolution.as_deref().map(|text| time("resolution", text)).transpose()?;
-        if resolution_ns == Some(0) {
-            return Err(SpecError::new(
-                "resolution: found 0, expected more than 0",
-                "for example 10ms",
-            ));
-        }
         let settings = Settings {
             hardware,
             placement,
@@ -356,10 +344,8 @@ mod tests {
         };
         assert!(with(|config| config.channels = 0).contains("channels: found 0"));
         assert!(with(|config| config.striping = "CWDX".into()).contains("'CWDX'"));
-        assert!(with(|config| config.rate_scale = 0.0).contains("rate scale: found 0"));
         assert!(with(|config| config.scheduling = "fofi".into()).contains("did you mean 'fifo'?"));
         assert!(with(|config| config.preemption_poll_time = "600".into()).contains("has no unit"));
-        assert!(with(|config| config.resolution = Some("0us".into())).contains("resolution"));
         let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
         let error = TimedPlan::new(&TimedConfig::default(), 4096, PageBuffer::default(), &zero)
             .unwrap_err()

@@ -1,9 +1,11 @@
 //! The properties of one option, and their declaration.
 
 use flashgc_base::spec::{SpecError, suggest};
+use flashgc_workload::units::Quantity;
 
 use super::kinds::{Case, Drives, Holder, Kind, Section, Words};
-use super::typed;
+use super::numbers;
+use super::value::Value;
 
 /// Reads a text only to check it; the first text is the option's key.
 pub type Check = fn(&str, &str) -> Result<(), SpecError>;
@@ -32,12 +34,20 @@ pub struct OptionInfo {
     pub example: &'static str,
     /// `true` if a plain number is refused, because it would be taken for another unit than meant.
     pub needs_unit: bool,
+    /// The unit that messages propose for a size.
+    unit: &'static str,
     /// The smallest and the largest number.
     pub range: Option<(u64, u64)>,
+    /// The smallest and the largest real number.
+    bounds: Option<(f64, f64)>,
     /// The drives it applies to.
     pub drives: Drives,
     /// The hint for a drive that it does not apply to; may be empty.
     pub instead: &'static str,
+    /// The options of which one must be given for it to have an effect, and a value of the first.
+    pub only_with: Option<(&'static [&'static str], &'static str)>,
+    /// `true` if only a run makes it, and only of one configuration.
+    pub once: bool,
     /// `true` if several values make several configurations to compare.
     pub several: bool,
     /// `true` if several values are parts of one configuration.
@@ -65,12 +75,19 @@ impl OptionInfo {
             help: "",
             example: "",
             needs_unit: false,
+            unit: match kind {
+                Kind::PageSize => "B",
+                _ => "GiB",
+            },
             range: match kind {
                 Kind::Count | Kind::Pages => Some((0, u32::MAX as u64)),
                 _ => None,
             },
+            bounds: None,
             drives: Drives::All,
             instead: "",
+            only_with: None,
+            once: false,
             several: false,
             listing: false,
             words: Words::None,
@@ -145,9 +162,37 @@ impl OptionInfo {
         self
     }
 
+    /// Sets the unit that messages propose.
+    pub(super) const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Refuses the option where none of `others` is given; `example` is a value of the first.
+    pub(super) const fn only_with(
+        mut self,
+        others: &'static [&'static str],
+        example: &'static str,
+    ) -> Self {
+        self.only_with = Some((others, example));
+        self
+    }
+
+    /// Refuses the option for several configurations, and for results that are kept.
+    pub(super) const fn once(mut self) -> Self {
+        self.once = true;
+        self
+    }
+
     /// Sets the smallest and the largest number.
     pub(super) const fn range(mut self, least: u64, most: u64) -> Self {
         self.range = Some((least, most));
+        self
+    }
+
+    /// Sets the smallest and the largest real number.
+    pub(super) const fn between(mut self, least: f64, most: f64) -> Self {
+        self.bounds = Some((least, most));
         self
     }
 
@@ -194,6 +239,83 @@ impl OptionInfo {
         self
     }
 
+    /// Returns section and key: `drive.blocks`.
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.section.name(), self.key)
+    }
+
+    /// Returns the name on the command line, without the hyphens before it.
+    pub fn flag_name(&self) -> String {
+        if self.flag.is_empty() { self.key.replace('_', "-") } else { self.flag.to_string() }
+    }
+
+    /// Returns the default as typed; `None` if there is none, or it depends on other values.
+    pub fn usual(&self) -> Option<&'static str> {
+        (!self.default.is_empty() && !self.default.contains(' ')).then_some(self.default)
+    }
+
+    /// Returns the default in a circumstance.
+    ///
+    /// # Panics
+    /// Panics if the option has no default of its own there.
+    pub fn case(&self, case: Case) -> &'static str {
+        let found = self.cases.iter().find(|(known, _)| *known == case);
+        found.unwrap_or_else(|| panic!("{} is the same {}", self.key, case.words())).1
+    }
+
+    /// Reads a real number or a share.
+    ///
+    /// # Errors
+    /// The value is none.
+    pub fn real(&self, value: &Value) -> Result<f64, SpecError> {
+        let typed = value.typed();
+        let number = match value {
+            Value::Text(_) if self.kind == Kind::Number => typed.trim().parse().unwrap_or(f64::NAN),
+            value => numbers::share_of(value)?,
+        };
+        let hint = || {
+            if self.example.is_empty() { String::new() } else { format!("write {}", self.example) }
+        };
+        match self.bounds {
+            _ if !number.is_finite() && self.kind == Kind::Number => {
+                Err(SpecError::new(format!("'{typed}' is not a number"), hint()))
+            }
+            Some((least, most)) if !(least..=most).contains(&number) => {
+                let message = format!("found {typed}, expected {least:e} to {most:e}");
+                Err(SpecError::new(message, hint()))
+            }
+            _ => Ok(number),
+        }
+    }
+
+    /// Reads a whole number, a size, or the pages of `page` bytes of a size.
+    ///
+    /// # Errors
+    /// The value is none, or out of the option's range.
+    pub fn whole(&self, value: &Value, page: u64) -> Result<u64, SpecError> {
+        let number = match (self.kind, value) {
+            (Kind::Size, _) => numbers::size_of(value, self.unit)?,
+            (Kind::PageSize, _) => numbers::page_size(numbers::size_of(value, self.unit)?)?,
+            (Kind::Pages, Value::Text(text)) => numbers::pages(text, page)?,
+            _ => numbers::count_of(value).map_err(|error| self.with_range(error))?,
+        };
+        let (least, most) = self.range.unwrap_or((0, u64::MAX));
+        let inside = u64::try_from(number).ok().filter(|number| (least..=most).contains(number));
+        let message = || format!("found {number}, expected {least} to {most}");
+        inside.ok_or_else(|| SpecError::new(message(), ""))
+    }
+
+    /// Returns the error on a count with its range as the hint, if that is narrow.
+    fn with_range(&self, error: SpecError) -> SpecError {
+        match self.range {
+            Some((least, most)) if most <= 0xFFFF => SpecError::new(
+                error.message,
+                format!("write a whole number from {least} to {most}"),
+            ),
+            _ => error,
+        }
+    }
+
     /// Checks that `text` is a value of this option, as far as that shows without a drive.
     ///
     /// # Errors
@@ -206,7 +328,7 @@ impl OptionInfo {
         let words = match self.words {
             Words::Fixed(words) => words(),
             _ if self.kind == Kind::YesNo => vec!["yes", "no"],
-            _ => return typed::check(self.kind, self.key, text),
+            _ => return self.check_kind(text),
         };
         if words.contains(&text) {
             return Ok(());
@@ -217,5 +339,19 @@ impl OptionInfo {
         let hint = suggest(text, words);
         let near = hint.starts_with("did you mean");
         Err(SpecError::new(message, if near { hint } else { String::new() }))
+    }
+
+    /// Checks that `text` is a value of the option's kind.
+    fn check_kind(&self, text: &str) -> Result<(), SpecError> {
+        let value = Value::Text(text.to_string());
+        match self.kind {
+            Kind::Share | Kind::Number => self.real(&value).map(drop),
+            Kind::Time => {
+                let form = format!("write {}=20us", self.key);
+                Quantity::Time.parse(self.key, text, &form).map(drop)
+            }
+            kind if kind.is_text() => Ok(()),
+            _ => self.whole(&value, 1).map(drop),
+        }
     }
 }

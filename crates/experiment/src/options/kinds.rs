@@ -56,6 +56,8 @@ pub enum Kind {
     Amount,
     /// A size in bytes, with its unit.
     Size,
+    /// The size of a page: a power of two.
+    PageSize,
     /// A size in bytes, with its unit, or a number of pages.
     Pages,
     /// A share: `7%` or `0.07`.
@@ -80,7 +82,7 @@ impl Kind {
         match self {
             Self::Count => "count",
             Self::Amount => "amount",
-            Self::Size => "size",
+            Self::Size | Self::PageSize => "size",
             Self::Pages => "pages",
             Self::Share => "share",
             Self::Number => "number",
@@ -92,11 +94,19 @@ impl Kind {
         }
     }
 
+    /// Returns `true` if the value is a text, which its own reader checks.
+    pub fn is_text(self) -> bool {
+        matches!(
+            self,
+            Self::Amount | Self::YesNo | Self::Word | Self::Time | Self::Spec | Self::Text
+        )
+    }
+
     /// Returns the name of the value in help texts.
     pub(super) const fn metavar(self) -> &'static str {
         match self {
             Self::Count | Self::Amount => "N",
-            Self::Size | Self::Pages => "SIZE",
+            Self::Size | Self::PageSize | Self::Pages => "SIZE",
             Self::Share => "SHARE",
             Self::Number => "X",
             Self::YesNo => "yes|no",

@@ -7,14 +7,26 @@
 
 mod info;
 mod kinds;
+pub mod numbers;
 mod run;
 mod timed;
 mod typed;
+mod value;
+
+use std::sync::LazyLock;
 
 pub use info::OptionInfo;
 pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
 pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 pub use timed::{TimedConfig, TimelineConfig};
+pub use value::Value;
+
+/// Options that say the same thing in different ways, of which one may be given, and the hint.
+pub const ALTERNATIVES: [(&[&str], &str); 3] = [
+    (&["blocks", "capacity"], "blocks and capacity say the same thing, give one"),
+    (&["spare", "overprovision"], "spare = overprovision / (1 + overprovision), give one"),
+    (&["writes", "collections", "requests", "passes"], "a run has one length, give one"),
+];
 
 /// Declares a struct that the engine reads and the options that fill it, from one text.
 ///
@@ -54,15 +66,18 @@ macro_rules! holder {
 pub(crate) use holder;
 
 /// Returns every option, section by section.
-pub fn options() -> Vec<&'static OptionInfo> {
-    let mut all: Vec<_> = run::tables().into_iter().chain(timed::tables()).flatten().collect();
-    all.sort_by_key(|option| option.section); // keeps the order of declaration within a section
-    all
+pub fn options() -> &'static [&'static OptionInfo] {
+    static ALL: LazyLock<Vec<&OptionInfo>> = LazyLock::new(|| {
+        let mut all: Vec<_> = run::tables().into_iter().chain(timed::tables()).flatten().collect();
+        all.sort_by_key(|option| option.section); // keeps the order of declaration within a section
+        all
+    });
+    &ALL
 }
 
 /// Returns the option with this key, if there is one.
 pub fn find(key: &str) -> Option<&'static OptionInfo> {
-    options().into_iter().find(|option| option.key == key)
+    options().iter().copied().find(|option| option.key == key)
 }
 
 #[cfg(test)]

@@ -64,13 +64,13 @@ super::holder! {
             drive(Kind::Count);
         page_size: u32 => "4KiB",
             "Size of a flash page.",
-            drive(Kind::Size).example("16KiB");
+            drive(Kind::PageSize).example("16KiB");
         #[serde(skip_serializing_if = "Option::is_none")]
         mapping_unit: Option<u32> => "the page size",
             "Size of the pieces that are mapped one by one. Where a flash page holds several, writes are \
              gathered in a page buffer, and a page is programmed when it is full. Counts of pages are \
              then in mapping units.",
-            drive(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+            drive(Kind::PageSize).example("4KiB").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
             "What waits in the page buffer and in a write cache survives a loss of power. With no, a flush \
@@ -152,7 +152,7 @@ super::holder! {
             "Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a \
              multiple of {mapping_unit}. A smaller write reads its unit, merges and programs the whole \
              unit.",
-            workload(Kind::Size).example("4KiB").range(1, u32::MAX as u64);
+            workload(Kind::Size).example("4KiB").unit("B").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_every: Option<u64> => "",
             "Flush command of the host behind every so many writes of a mapping unit. Needs \
@@ -248,7 +248,7 @@ super::holder! {
                 .checked(check_format);
         alignment_offset: u64 => "0B",
             "Added to every offset of the trace before it is cut into pages.",
-            workload(Kind::Size).example("512B").range(0, u32::MAX as u64);
+            workload(Kind::Size).example("512B").unit("B").range(0, u32::MAX as u64);
         on_bad_line: Option<String> => "stop",
             "Bad lines of the trace: {words} (and count them).",
             workload(Kind::Word).words(|| vec!["stop", "skip"]);
@@ -308,6 +308,7 @@ super::holder! {
         hints: String => "none",
             "How the host tells the drive which pages are dirty in {host_cache}: {words}.",
             host(Kind::Spec).example("piggyback").several().listed("hints")
+                .only_with(&["host_cache"], "page-cache:size=256MiB")
                 .checked(|_, text| HintsSpec::parse(text).map(drop));
     }
 }
@@ -322,10 +323,12 @@ super::holder! {
         policy: String => "3-region",
             "Replacement policy of {vm_page_cache}: {words}.",
             swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches").counting("")
+                .only_with(&["vm_page_cache"], "4MiB")
                 .checked(|_, text| PageCacheSpec::parse(text).map(drop));
         scheme: String => "du-gc",
             "How collections treat valid pages that are also in memory: {words}.",
             swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
+                .only_with(&["vm_page_cache"], "4MiB")
                 .checked(|_, text| Scheme::parse(text).map(drop));
     }
 }
@@ -338,7 +341,7 @@ static FIRST: &[OptionInfo] = &[
         "Drive to simulate: counting (page programs only) or timed (with a clock, channels and \
          queues).",
     ),
-    swap(Kind::Size).example("4MiB").counting("").range(0, u64::MAX).named(
+    swap(Kind::Size).example("4MiB").unit("MiB").counting("").range(0, u64::MAX).named(
         "vm_page_cache",
         "none",
         "Page cache of a virtual memory system that swaps to the drive. The workload is then a \

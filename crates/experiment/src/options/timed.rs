@@ -2,7 +2,7 @@
 
 use flashgc_base::spec::SpecError;
 use flashgc_timed::metrics::timeline::Window;
-use flashgc_timed::notation::Threshold;
+use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::tenants::{ClassWeights, TenantSpec};
 use flashgc_timed::words::{
     PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
@@ -184,21 +184,25 @@ super::holder! {
             "Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with \
              urgent priority class, as in NVMe.",
             drive(Kind::Text).metavar("WEIGHTS")
+                .only_with(&["tenant"], "name=db; workload=zipf")
                 .checked(|_, text| ClassWeights::parse(text).map(drop));
         rate_scale: f64 => "1",
             "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
-            workload(Kind::Number).example("2");
+            workload(Kind::Number).example("2").between(1e-6, 1e6);
         disorder: String => "refuse",
             "How to replay a trace whose times go back: {words}.",
             workload(Kind::Word).words(|| Disorder::NAMES.to_vec())
                 .checked(|_, text| Disorder::parse(text).map(drop));
         resolution: Option<String> => "for 256 to 512 slices",
             "Length of a time slice in the series over time.",
-            run(Kind::Time).example("10ms");
+            run(Kind::Time).example("10ms").checked(|key, text| match time(key, text)? {
+                0 => Err(SpecError::new("found 0, expected more than 0", "for example 10ms")),
+                _ => Ok(()),
+            });
         #[serde(skip_serializing)]
         worst: bool => "no",
             "What the die of each slowest request did while that waited is kept and shown.",
-            run(Kind::YesNo);
+            run(Kind::YesNo).once();
         /// A timeline of single operations to write; it changes no figure, and results do not
         /// record it.
         #[serde(skip_serializing)]
@@ -260,13 +264,13 @@ impl TraceEventsConfig {
 
 /// Options that become part of other values.
 static OTHERS: &[OptionInfo] = &[
-    run(Kind::Text).metavar("FILE").example("timeline.json").named(
+    run(Kind::Text).metavar("FILE").example("timeline.json").once().named(
         "timeline",
         "",
         "File for the timeline of the first run's flash operations in a window of time: .json for \
          ui.perfetto.dev, or a picture as .svg, .pdf or .png.",
     ),
-    run(Kind::Text).metavar("FILE.json").example("events.json").named(
+    run(Kind::Text).metavar("FILE.json").example("events.json").once().named(
         "trace_events",
         "",
         "File for every request and flash operation of the first run, written while it goes, for \
@@ -277,6 +281,7 @@ static OTHERS: &[OptionInfo] = &[
         .metavar("FROM:TO|worst[:LENGTH]")
         .example("20ms:60ms")
         .checked(|_, text| parse_window(text).map(drop))
+        .only_with(&["timeline", "trace_events"], "timeline.json")
         .named(
             "window",
             "0ms:50ms",

@@ -1,9 +1,6 @@
 //! Values as users type them; defaults are read from them.
 
-use flashgc_base::spec::SpecError;
-use flashgc_workload::units::Quantity;
-
-use super::kinds::Kind;
+use super::numbers;
 
 /// A type that the default of an option can have.
 pub(crate) trait Typed: Sized {
@@ -21,7 +18,7 @@ pub(crate) fn read<T: Typed>(text: &str) -> T {
 
 impl Typed for u64 {
     fn read(text: &str) -> Option<Self> {
-        text.parse().ok().or_else(|| Some(Quantity::Size.parse("", text, "").ok()? as Self))
+        numbers::count(text).or_else(|_| numbers::size(text, "B")).ok()?.try_into().ok()
     }
 }
 
@@ -33,10 +30,7 @@ impl Typed for u32 {
 
 impl Typed for f64 {
     fn read(text: &str) -> Option<Self> {
-        match text.strip_suffix('%') {
-            Some(percent) => Some(percent.parse::<Self>().ok()? / 100.0),
-            None => text.parse().ok(),
-        }
+        numbers::share(text).ok()
     }
 }
 
@@ -67,23 +61,5 @@ impl<T: Typed> Typed for Option<T> {
             words if words.contains(' ') => Some(None),
             text => Some(Some(T::read(text)?)),
         }
-    }
-}
-
-/// Checks that `text` is a value of this kind.
-pub(super) fn check(kind: Kind, name: &str, text: &str) -> Result<(), SpecError> {
-    let right = match kind {
-        Kind::Count => u64::read(text).is_some(),
-        Kind::Size | Kind::Pages => u64::read(text).is_some(),
-        Kind::Share | Kind::Number => f64::read(text).is_some(),
-        Kind::YesNo => bool::read(text).is_some(),
-        Kind::Time => {
-            return Quantity::Time.parse(name, text, &format!("write {name}=20us")).map(drop);
-        }
-        Kind::Amount | Kind::Word | Kind::Spec | Kind::Text => true,
-    };
-    match right {
-        true => Ok(()),
-        false => Err(SpecError::new(format!("'{text}' is no {}", kind.name()), "")),
     }
 }

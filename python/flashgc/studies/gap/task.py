@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, _drive_kinds, _origins
+from flashgc import _core, _origins
 from flashgc._core import ConfigError
 from flashgc._origins import option
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.options import OPTIONS, find
+from flashgc.options import OPTIONS, find, several
 from flashgc.registry import placements, request_generators
 from flashgc.studies.gap.couples import USUAL, Couple, couples
 from flashgc.studies.gap.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
@@ -150,7 +150,7 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
             f"{places.get('workload.source', 'workload')}: found {source}, expected a workload "
             "without a clock; hint: a trace, or a generator such as zipf"
         )
-    for mapping in _drive_kinds.several(sections.get("gc", {}).get("mapping", "page")):
+    for mapping in several(sections.get("gc", {}).get("mapping", "page")):
         if str(mapping).split(":")[0].strip() != "page":
             raise ConfigError(
                 f"{_origins.subject(places, 'gc.mapping')}: found {mapping}, expected page: "
@@ -211,7 +211,9 @@ def _sigmas(
         raise ConfigError(
             f"{at}: found 0, which is clairvoyance and has a row of its own; hint: leave it out"
         )
-    _origins.refuse_twins([at] * len(found), [f"{one:g}" for one in found])
+    for index, one in enumerate(found):
+        if one in found[:index]:
+            raise ConfigError(f"{at}: '{one:g}' is given twice; hint: give each once")
     return tuple(sorted(found))
 
 

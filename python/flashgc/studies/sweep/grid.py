@@ -11,15 +11,16 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc._tenant_texts import PATH, TABLES
 from flashgc.experiment_file import load
-from flashgc.options import ALTERNATIVES, PATHS, SECTIONS, find, known
+from flashgc.options import ALTERNATIVES, PATHS
 from flashgc.studies.sweep import ranges
 from flashgc.studies.sweep.conditions import Condition, sameness
 
 #: The section of a grid that no experiment has, and its keys.
 SECTION = "sweep"
 _KEYS = ("experiments", "zip", "leave_out")
+#: The option that has tenants, and the list of tables in a file.
+PATH, TABLES = "workload.tenant", "tenant"
 #: Options that a cell of a grid cannot have, and what to do instead.
 _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
@@ -176,28 +177,14 @@ def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, A
 
 def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Path and value of each option that is given."""
-    names = [section.name for section in SECTIONS]
-    for section, keys in values.items():
-        if section == SECTION:
-            continue
-        where = places.get(section, section)
-        if section == TABLES:
-            raise ConfigError(f"{where}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[PATH]}")
-        if section not in names:
-            hint = f"put it in [{find(section).section}]" if known(section) else None
-            hint = hint or _core.suggest(section, [*names, SECTION])
-            raise ConfigError(f"{where}: unknown section '{section}'; hint: {hint}")
-        if not isinstance(keys, Mapping):
-            raise ConfigError(
-                f"{where}: found {keys!r}, expected a section; hint: write [{section}] on a line"
-            )
+    if TABLES in values:
+        where = places.get(TABLES, TABLES)
+        raise ConfigError(f"{where}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[PATH]}")
+    sections = {section: keys for section, keys in values.items() if section != SECTION}
+    _core.check_names(sections, places)
+    for section, keys in sections.items():
         for key, value in keys.items():
             path = f"{section}.{key}"
-            if path not in PATHS:
-                at = places.get(path, path)
-                raise ConfigError(
-                    f"{at}: unknown key '{key}' in [{section}]; hint: {_meant(section, key)}"
-                )
             if path in _NOT_OF_A_CELL:
                 at = places.get(path, path)
                 raise ConfigError(f"{at}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[path]}")
@@ -214,12 +201,6 @@ def _native(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return [_native(one) for one in value] if isinstance(value, list | tuple | range) else value
-
-
-def _meant(section: str, key: str) -> str:
-    if known(key):
-        return f"it belongs in [{find(key).section}]"
-    return _core.suggest(key, [one.key for one in PATHS.values() if one.section == section])
 
 
 def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:

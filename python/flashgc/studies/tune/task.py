@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc import _core, _drive_kinds, _origins
+from flashgc import _core, _origins
 from flashgc._core import ConfigError
 from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
-from flashgc.options import find
+from flashgc.options import find, several
 from flashgc.policy_files import is_written
-from flashgc.registry import frontiers, placements, policies, request_generators
+from flashgc.registry import frontiers, mappings, placements, policies, request_generators
 from flashgc.results import Result
 from flashgc.studies.rounds import Outcome, Rounds, Wanted
 from flashgc.studies.study import check_again, refuse
@@ -179,15 +179,14 @@ def _given(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]
     given = {}
     for key in SEARCHED:
         option = find(key)
-        texts = [str(text) for text in _drive_kinds.several(gc.pop(key, []))]
-        _origins.refuse_twins(_origins.elements(places, option.path, texts), texts)
+        texts = [str(text) for text in several(gc.pop(key, []))]
         for text in texts:
             if is_written(text):
                 raise ConfigError(
                     f"{_origins.subject(places, option.path)}: '{text}' is written in Python, and "
                     "only built-in policies are searched; hint: flashgc compare"
                 )
-            _origins.read(places, option.path, _core.check, key, text)
+        _core.check_texts({option.path: texts}, dict(places))
         given[key] = texts
     if given["gc_preset"] and (given["victim"] or given["placement"]):
         raise ConfigError(
@@ -235,8 +234,9 @@ def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, s
 def _check_drive(
     asked: Experiment, objective: Objective, trace: bool, places: Mapping[str, str]
 ) -> None:
-    mapping = str(_drive_kinds.several(asked["gc.mapping"])[0])
-    if not _drive_kinds.has_victims(mapping):
+    mapping = str(several(asked["gc.mapping"])[0])
+    name = mapping.partition(":")[0].strip()
+    if any(one.name == name and not one.has_victims for one in mappings()):
         raise ConfigError(
             f"{_origins.subject(places, 'gc.mapping')}: {mapping} chooses its own blocks, so there "
             "is no victim policy to search; hint: flashgc compare"

@@ -1,0 +1,561 @@
+//! From an experiment to the configurations that the engine runs. It runs nothing.
+
+use std::collections::HashMap;
+
+use flashgc_base::spec::SpecError;
+use flashgc_drive::{passes, source};
+use flashgc_ftl::{Mapping, collectors};
+use flashgc_workload::generate::GeneratorSpec;
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+
+use super::places::{fault, placed};
+use super::tenants::workload_of;
+use super::{Asked, declared};
+use crate::options::{Case, Holder, Kind, NONE, OptionInfo, Value, numbers, options};
+
+/// Options that a mapping may have no use for, and shares; all others that may be several are combined
+/// with every mapping.
+const OF_MAPPINGS: [&str; 5] = ["mapping", "victim", "frontier", "placement", "spare"];
+
+/// Options that are the length of a run.
+const LENGTHS: [&str; 4] = ["writes", "collections", "requests", "passes"];
+
+/// Passes of a trace that a precision lengthens: the first is warm-up.
+const PASSES_TO_LENGTHEN: u64 = 3;
+
+/// The fields of a struct of the engine that have a value, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(Vec<(&'static str, Field)>);
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Field {
+    Plain(Json),
+    Fields(Fields),
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl Fields {
+    fn set(&mut self, name: &'static str, value: impl Into<Json>) {
+        self.put(name, Field::Plain(value.into()));
+    }
+
+    fn put(&mut self, name: &'static str, value: Field) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    fn with(&self, more: &Self) -> Self {
+        let mut made = self.clone();
+        for (name, value) in &more.0 {
+            made.put(name, value.clone());
+        }
+        made
+    }
+}
+
+/// Returns every combination of one element of each of `lists`; the last changes fastest.
+fn product(lists: &[Vec<Fields>]) -> Vec<Fields> {
+    lists.iter().fold(vec![Fields::default()], |made, list| {
+        made.iter().flat_map(|before| list.iter().map(|one| before.with(one))).collect()
+    })
+}
+
+/// Returns the struct in the field `name`, or nothing there.
+fn field(name: &'static str, value: Option<Fields>) -> Fields {
+    Fields(vec![(name, value.map_or(Field::Plain(Json::Null), Field::Fields))])
+}
+
+impl Asked {
+    /// Returns the configurations: one for each combination of what may be several.
+    ///
+    /// `usual_runs` is the number of runs if none is given, and `written` has the texts of an option that
+    /// name policies from outside.
+    ///
+    /// # Errors
+    /// A value, or a combination of them, makes no sense.
+    pub fn configurations(
+        &self,
+        usual_runs: u64,
+        written: &HashMap<String, Vec<String>>,
+    ) -> Result<Vec<Fields>, SpecError> {
+        let is_trace = source::is_trace(&self.source());
+        let tenants = self.texts("tenant");
+        let any_trace = is_trace || tenants.iter().any(|one| source::is_trace(workload_of(one)));
+        self.check_texts(written)?;
+        self.check_effects(any_trace)?;
+        self.check_source()?;
+        let unit = self.unit()?;
+        let mut common = self.fields(Holder::Run, unit, true)?;
+        self.set_size(&mut common, is_trace)?;
+        common.put("trace", Field::Fields(self.fields(Holder::Trace, unit, false)?));
+        self.set_course(&mut common, is_trace)?;
+        if !self.has("runs") {
+            // A trace is the same every time, and its passes are what varies.
+            let alike = is_trace && !self.is_timed();
+            common.set(
+                "runs",
+                if alike { whole(declared("runs").case(Case::Trace)) } else { usual_runs },
+            );
+        }
+        let made = product(&[
+            vec![common],
+            self.spares()?,
+            self.drives()?,
+            self.hosts(),
+            self.swaps(unit)?,
+            self.clocks(unit)?,
+        ]);
+        match self.given().find(|(option, _)| option.once && made.len() > 1) {
+            None => Ok(made),
+            Some((option, _)) => {
+                let message = format!("{} configurations, expected one", made.len());
+                self.fault(option.key, message, "flashgc run")
+            }
+        }
+    }
+
+    fn source(&self) -> String {
+        self.text("source").unwrap_or_default()
+    }
+
+    /// Checks every text that is given, as far as that can be done without a drive, but the workload.
+    ///
+    /// # Errors
+    /// An option does not take a text, or has one twice.
+    pub fn check_texts(&self, written: &HashMap<String, Vec<String>>) -> Result<(), SpecError> {
+        let is_text = |option: &OptionInfo| option.kind.is_text() && option.key != "source";
+        for (option, value) in self.given().filter(|(option, _)| is_text(option)) {
+            self.refuse_twins(
+                option,
+                &value.several().iter().map(Value::typed).collect::<Vec<_>>(),
+            )?;
+            for (index, text) in value.several().iter().map(Value::typed).enumerate() {
+                if written.get(option.key).is_some_and(|names| names.contains(&text)) {
+                    continue;
+                }
+                let path = option.path();
+                let place = self.places.element(&path, index);
+                option.check(&text).map_err(|error| placed(place, option.key, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_twins(&self, option: &OptionInfo, texts: &[String]) -> Result<(), SpecError> {
+        let twin = (1..texts.len()).find(|&index| texts[..index].contains(&texts[index]));
+        twin.map_or(Ok(()), |index| {
+            let path = option.path();
+            let message = format!("'{}' is given twice", texts[index]);
+            Err(fault(self.places.element(&path, index), message, "give each once"))
+        })
+    }
+
+    /// Checks the workload, on the kind of drive that is asked for.
+    fn check_source(&self) -> Result<(), SpecError> {
+        let source = self.source();
+        let checked = match self.is_timed() {
+            true => source::check_timed(&source),
+            false => declared("source").check(&source),
+        };
+        let place = self.places.or("workload.source", "workload");
+        checked.map_err(|error| placed(place, "source", error))
+    }
+
+    /// Returns the bytes of a mapping unit: the page size unless it is smaller.
+    fn unit(&self) -> Result<u64, SpecError> {
+        let key = if self.has("mapping_unit") { "mapping_unit" } else { "page_size" };
+        let option = declared(key);
+        let value = self.value(option).map(|value| self.read(option, &value, 0)).transpose()?;
+        Ok(value.and_then(|value| value.as_u64()).unwrap_or_default())
+    }
+
+    /// Returns the fields of a struct that are given, but those of options that may be several.
+    ///
+    /// The engine has the defaults of the others; they are there too if the fields are to be `complete`.
+    fn fields(&self, holder: Holder, unit: u64, complete: bool) -> Result<Fields, SpecError> {
+        let mut made = Fields::default();
+        for option in options().iter().filter(|it| it.holder == holder && !it.several) {
+            if !complete && !self.has(option.key) {
+                continue;
+            }
+            if let Some(value) = self.value(option) {
+                made.set(option.field, self.read(option, &value, unit)?);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Returns a value as the engine takes it; `unit` is a mapping unit in bytes.
+    fn read(&self, option: &OptionInfo, value: &Value, unit: u64) -> Result<Json, SpecError> {
+        if option.listing {
+            return Ok(value.several().iter().map(Value::typed).collect());
+        }
+        match option.kind {
+            Kind::YesNo => Ok(Json::Bool(value.typed() == "yes")),
+            kind if kind.is_text() => Ok(Json::String(value.typed())),
+            Kind::Share | Kind::Number => self.at(option, option.real(value)).map(Json::from),
+            _ => self.at(option, option.whole(value, unit)).map(Json::from),
+        }
+    }
+
+    /// Returns the number that was `read`; an error gets the option's place.
+    fn at<T>(&self, option: &OptionInfo, read: Result<T, SpecError>) -> Result<T, SpecError> {
+        read.map_err(|error| placed(self.places.at(&option.path()), option.key, error))
+    }
+
+    /// Sets the number of blocks, or the capacity that the engine makes blocks of.
+    fn set_size(&self, config: &mut Fields, is_trace: bool) -> Result<(), SpecError> {
+        let given = self.only_one("blocks")?;
+        let fixed = is_trace
+            || GeneratorSpec::parse(&self.source()).is_ok_and(|it| it.fixed_pages().is_some());
+        if given == Some("capacity") || given.is_none() && fixed {
+            config.set("blocks", Json::Null);
+        }
+        Ok(())
+    }
+
+    fn spares(&self) -> Result<Vec<Fields>, SpecError> {
+        let option = declared(self.only_one("spare")?.unwrap_or("spare"));
+        let is_over = option.key == "overprovision";
+        let (path, value) = (option.path(), self.value(option));
+        let mut shares = Vec::new();
+        for (index, value) in value.iter().flat_map(Value::several).enumerate() {
+            let read = option.real(value).and_then(|share| match is_over {
+                true => spare_of_over(share),
+                false => spare(share, &value.typed()),
+            });
+            let place = self.places.element(&path, index);
+            shares.push(read.map_err(|error| placed(place, option.key, error))?);
+        }
+        let texts: Vec<_> = shares.iter().map(|&share| numbers::percent(share)).collect();
+        self.refuse_twins(option, &texts)?;
+        Ok(shares
+            .into_iter()
+            .map(|share| Fields(vec![("spare", Field::Plain(share.into()))]))
+            .collect())
+    }
+
+    /// Sets warm-up, length and precision: the length is fixed, lengthened to a precision, or until a
+    /// failure.
+    fn set_course(&self, config: &mut Fields, is_trace: bool) -> Result<(), SpecError> {
+        let until = self.text("until");
+        let (mut warmup, mut length) = self.usual_course(is_trace);
+        let mut precision = Json::Null;
+        match until.as_deref() {
+            Some(end) if !end.contains('=') && end.trim() != "precision" => {
+                let mut keys = LENGTHS.to_vec();
+                keys.push("until");
+                self.one_of(
+                    &keys,
+                    &format!("a run until {end} ends at the failure; leave the length out"),
+                )?;
+                if !self.has("endurance") {
+                    let message = format!("{end} needs an endurance, found none");
+                    return self.fault("until", message, "give an endurance, for example 1000");
+                }
+                warmup = declared("warmup").case(Case::UntilFailure).to_string();
+                length = ("until", end.into());
+            }
+            until => {
+                if let Some(key) = self.only_one("writes")? {
+                    let option = declared(key);
+                    if key == "passes" && !is_trace {
+                        let message = "only applies to traces, and the workload is a generator";
+                        return self.refused(key, message, "give writes, for example 20x");
+                    }
+                    let value = self.value(option).expect("it is given");
+                    length = (option.key, self.read(option, &value, 0)?);
+                }
+                if let Some(text) = until {
+                    precision = self.at(declared("until"), precision_of(text))?.into();
+                }
+            }
+        }
+        if self.has("warmup") {
+            warmup = self.text("warmup").unwrap_or_default();
+        }
+        config.set("warmup", warmup);
+        config.put("length", Field::Fields(Fields(vec![(length.0, Field::Plain(length.1))])));
+        config.set("precision", precision);
+        Ok(())
+    }
+
+    /// Returns warm-up and length where nobody says otherwise.
+    fn usual_course(&self, is_trace: bool) -> (String, (&'static str, Json)) {
+        let (warmup, requests, passes) =
+            (declared("warmup"), declared("requests"), declared("passes"));
+        let (usual, length) = match (self.is_timed(), self.has("vm_page_cache"), is_trace) {
+            (true, _, true) => {
+                (warmup.case(Case::Timed), ("passes", whole(passes.case(Case::TimedTrace)).into()))
+            }
+            (true, _, false) => {
+                (warmup.case(Case::Timed), ("requests", whole(requests.case(Case::Timed)).into()))
+            }
+            // A program that begins with an empty memory is measured from its beginning.
+            (_, true, true) => (
+                warmup.case(Case::SwapTrace),
+                ("passes", whole(passes.case(Case::SwapTrace)).into()),
+            ),
+            (_, true, false) => {
+                (warmup.default, ("requests", whole(requests.case(Case::Swap)).into()))
+            }
+            (_, _, false) => (warmup.default, ("writes", declared("writes").default.into())),
+            _ if self.has("until") => (warmup.default, ("passes", PASSES_TO_LENGTHEN.into())),
+            _ => (warmup.default, ("settled", passes::MOST.into())),
+        };
+        (usual.to_string(), length)
+    }
+
+    /// Returns every combination of mapping, frontier, allocation, wear levelling, placement and victim.
+    ///
+    /// A mapping that chooses its own blocks is combined with no victim and no frontier.
+    fn drives(&self) -> Result<Vec<Fields>, SpecError> {
+        let mappings = self.texts("mapping");
+        let having: Vec<_> = mappings.iter().map(|text| has_victims(text)).collect();
+        if !having.contains(&true) {
+            self.refuse_victims(&mappings[0])?;
+        }
+        let two = |placement: &str, victim: &str| {
+            let mut made = Fields::default();
+            made.set("placement", placement);
+            made.set("victim", victim);
+            made
+        };
+        let mut choices = self.presets(two)?;
+        if choices.is_empty() {
+            for placement in self.texts("placement") {
+                choices.extend(self.texts("victim").iter().map(|victim| two(&placement, victim)));
+            }
+        }
+        let others = options().iter().filter(|option| {
+            option.holder == Holder::Run && option.several && !OF_MAPPINGS.contains(&option.key)
+        });
+        let others: Vec<_> =
+            others.map(|option| one_each(option.field, self.texts(option.key))).collect();
+        let frontiers = one_each("frontier", self.texts("frontier"));
+        let mut made = Vec::new();
+        for (mapping, has) in mappings.into_iter().zip(having) {
+            let none = (one_each("frontier", vec![NONE.to_string()]), vec![two(NONE, NONE)]);
+            let (frontiers, choices) =
+                if has { (frontiers.clone(), choices.clone()) } else { none };
+            let mut lists = vec![one_each("mapping", vec![mapping]), frontiers];
+            lists.extend(others.iter().cloned());
+            lists.push(choices);
+            made.extend(product(&lists));
+        }
+        Ok(made)
+    }
+
+    /// Returns the placement and the victim policy of each preset that is asked for.
+    fn presets(&self, two: impl Fn(&str, &str) -> Fields) -> Result<Vec<Fields>, SpecError> {
+        if !self.has("gc_preset") {
+            return Ok(Vec::new());
+        }
+        if let Some(key) = ["victim", "placement"].into_iter().find(|key| self.has(key)) {
+            let (subject, preset) = (self.subject(key), self.subject("gc_preset"));
+            return Err(SpecError::new(
+                format!("{subject}: found together with {preset}"),
+                "a GC preset is a victim policy and a placement, give one or the other",
+            ));
+        }
+        let named = |name: &String| collectors().iter().find(|preset| preset.name == name);
+        let presets = self.texts("gc_preset");
+        Ok(presets.iter().filter_map(named).map(|it| two(it.placement, it.victim)).collect())
+    }
+
+    /// Refuses what a mapping that chooses its own blocks has no use for.
+    fn refuse_victims(&self, mapping: &str) -> Result<(), SpecError> {
+        let name = mapping.split(':').next().unwrap_or_default();
+        for key in ["victim", "frontier", "placement", "gc_preset"] {
+            let texts = self.texts(key);
+            // Functions of the API name the default where nobody else did.
+            let is_usual = texts.len() == 1 && Some(texts[0].as_str()) == declared(key).usual();
+            if !self.has(key) || is_usual {
+                continue;
+            }
+            let own = match key {
+                "victim" => format!(", or write --mapping {name}:victim=cost"),
+                _ => String::new(),
+            };
+            let message = format!("mapping {name} chooses its own blocks, found '{}'", texts[0]);
+            return self.fault(key, message, format!("leave it out{own}"));
+        }
+        Ok(())
+    }
+
+    /// Returns every cache with every way of hinting.
+    fn hosts(&self) -> Vec<Fields> {
+        if !self.has("host_cache") {
+            return vec![field("host", None)];
+        }
+        let each = ["host_cache", "hints"].map(declared);
+        let each = each.map(|option| one_each(option.field, self.texts(option.key)));
+        product(&each).into_iter().map(|host| field("host", Some(host))).collect()
+    }
+
+    /// Returns the page caches in front of the drive, one for each scheme.
+    fn swaps(&self, unit: u64) -> Result<Vec<Fields>, SpecError> {
+        let option = declared("vm_page_cache");
+        let Some(size) = self.given.get(option.key) else { return Ok(vec![field("swap", None)]) };
+        let pages = self.at(option, option.whole(size, unit))? / unit.max(1);
+        if pages > u32::MAX.into() {
+            return self.fault(
+                option.key,
+                format!("found {pages}, expected 0 to {}", u32::MAX),
+                "",
+            );
+        }
+        let mut common = Fields::default();
+        common.set("cache_pages", pages);
+        let page_policy = declared("page_policy");
+        let each = [
+            vec![common],
+            one_each(page_policy.field, self.texts(page_policy.key)),
+            one_each("scheme", self.texts("scheme")),
+        ];
+        Ok(product(&each).into_iter().map(|swap| field("swap", Some(swap))).collect())
+    }
+
+    /// Returns the clocks: one for each combination of what may be several.
+    fn clocks(&self, unit: u64) -> Result<Vec<Fields>, SpecError> {
+        if !self.is_timed() {
+            return Ok(vec![field("timed", None)]);
+        }
+        let mut common = self.fields(Holder::Timed, unit, false)?;
+        if let Some(timeline) = self.timeline()? {
+            common.put("timeline", Field::Fields(timeline));
+        }
+        if let Some(events) = self.trace_events()? {
+            common.put("trace_events", Field::Fields(events));
+        }
+        if self.text("times").is_none() {
+            return self.fault(
+                "times",
+                "a timed drive needs the times of its flash",
+                "write read=60us,program=800us,erase=1.5ms,transfer=20us, or name a device",
+            );
+        }
+        let mut lists = vec![vec![common]];
+        for option in options().iter().filter(|it| it.holder == Holder::Timed && it.several) {
+            let texts = self.texts(option.key);
+            lists.push(match texts.is_empty() {
+                true => vec![Fields(vec![(option.field, Field::Plain(Json::Null))])],
+                false => one_each(option.field, texts),
+            });
+        }
+        Ok(product(&lists).into_iter().map(|clock| field("timed", Some(clock))).collect())
+    }
+
+    /// Returns the timeline to write: its file and its window.
+    fn timeline(&self) -> Result<Option<Fields>, SpecError> {
+        let Some(file) = self.text("timeline") else { return Ok(None) };
+        let (stem, ending) = parted(&file);
+        if !["", ".json", ".svg", ".pdf", ".png"].contains(&ending.to_lowercase().as_str()) {
+            let message = format!("{file}: found '{ending}', expected .json, .svg, .pdf or .png");
+            return self.fault("timeline", message, format!("name it {stem}.svg"));
+        }
+        let mut made = Fields::default();
+        made.set("window", self.text("window"));
+        made.set("file", file);
+        Ok(Some(made))
+    }
+
+    /// Returns the trace events to write: their file and window.
+    fn trace_events(&self) -> Result<Option<Fields>, SpecError> {
+        let Some(file) = self.text("trace_events") else { return Ok(None) };
+        let (stem, ending) = parted(&file);
+        if ending.to_lowercase() != ".json" {
+            let found = if ending.is_empty() { "no ending".into() } else { format!("'{ending}'") };
+            let message = format!("{file}: found {found}, expected .json");
+            return self.fault("trace_events", message, format!("name it {stem}.json"));
+        }
+        if Some(&file) == self.text("timeline").as_ref() {
+            let message = format!("{file} is also the timeline's file");
+            return self.fault("trace_events", message, "give another file");
+        }
+        let window = self.text("window").filter(|_| self.has("window"));
+        if window.as_ref().is_some_and(|window| window.trim().starts_with("worst")) {
+            return self.fault(
+                "window",
+                "trace events are written while the run goes, and which request is the slowest is known \
+                 at its end",
+                "two times, as 20ms:60ms, or the timeline alone",
+            );
+        }
+        let mut made = Fields::default();
+        made.set("window", window);
+        made.set("file", file);
+        Ok(Some(made))
+    }
+}
+
+/// Returns the field `name` with each of `texts`.
+fn one_each(name: &'static str, texts: Vec<String>) -> Vec<Fields> {
+    texts.into_iter().map(|text| Fields(vec![(name, Field::Plain(text.into()))])).collect()
+}
+
+/// Returns the number in a default.
+fn whole(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
+}
+
+/// Returns a file's name without its ending, and the ending.
+fn parted(file: &str) -> (&str, &str) {
+    let ending = std::path::Path::new(file).extension().and_then(|it| it.to_str());
+    file.split_at(ending.map_or(file.len(), |ending| file.len() - ending.len() - 1))
+}
+
+fn has_victims(mapping: &str) -> bool {
+    Mapping::parse(mapping).is_ok_and(|mapping| mapping.info().has_victims)
+}
+
+fn spare(share: f64, typed: &str) -> Result<f64, SpecError> {
+    if share > 0.0 && share < 1.0 {
+        return Ok(share);
+    }
+    // A number from 1 that has no unit was meant as percent.
+    let typed = typed.trim();
+    let hint = match !typed.ends_with('%') && (1.0..100.0).contains(&share) {
+        true => format!("did you mean {typed}%?"),
+        false => "spare = 1 - U/N, for example 10%".to_string(),
+    };
+    let found = numbers::percent(share);
+    Err(SpecError::new(format!("spare factor is {found}, expected above 0% and below 100%"), hint))
+}
+
+fn spare_of_over(share: f64) -> Result<f64, SpecError> {
+    if share > 0.0 && share < 1e6 {
+        return Ok(share / (1.0 + share));
+    }
+    let found = numbers::percent(share);
+    Err(SpecError::new(
+        format!("over-provisioning is {found}, expected above 0% and below 100000000%"),
+        "(N - U)/U, for example 28%",
+    ))
+}
+
+/// Returns the share of the mean in `precision=0.1%`.
+fn precision_of(text: &str) -> Result<f64, SpecError> {
+    let value = text.trim().strip_prefix("precision").and_then(|it| it.trim().strip_prefix('='));
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Err(SpecError::new(
+            format!("'{text}' is not understood"),
+            "write precision=0.1%, first-failure or system-failure",
+        ));
+    };
+    let share = numbers::share(value)?;
+    if share > 0.0 && share < 1.0 {
+        return Ok(share);
+    }
+    let message = format!("precision is {value}, expected above 0% and below 100%");
+    Err(SpecError::new(message, "write precision=0.1%"))
+}

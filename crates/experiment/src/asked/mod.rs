@@ -1,0 +1,236 @@
+//! Experiments as they are asked for: typed, in a file, or as keywords of a function.
+//!
+//! [`experiment`] takes the values by section, checks the type of each, and returns them by path.
+//! [`Asked::configurations`] checks the values and what goes together, and makes of them what the engine
+//! runs. Every error names the place of the value: its option, its line of the file, or its keyword.
+
+mod applies;
+mod configurations;
+mod places;
+pub mod tenants;
+
+use std::collections::HashMap;
+
+use flashgc_base::spec::{SpecError, suggest};
+
+pub use configurations::Fields;
+pub use places::Places;
+use places::fault;
+
+use crate::options::{Kind, OptionInfo, Section, Value, find, options};
+
+/// Returns the values of an experiment by their paths (`drive.blocks`), each of a type that its option
+/// takes.
+///
+/// # Errors
+/// A section or a key that there is not, or a value of another type.
+pub fn experiment(values: &Value, places: &Places) -> Result<Vec<(String, Value)>, SpecError> {
+    let values = tenants::gathered(values, places)?;
+    check_names(&values, places)?;
+    let mut given = Vec::new();
+    for (section, keys) in values.into_entries() {
+        for (key, value) in keys.into_entries() {
+            let option = known(&section, &key, places)?;
+            let path = option.path();
+            given.push((path.clone(), checked(option, value, places.at(&path), places)?));
+        }
+    }
+    Ok(given)
+}
+
+/// Checks that there are sections and keys of these names.
+///
+/// # Errors
+/// There is no such section or key, or a section is none.
+pub fn check_names(sections: &Value, places: &Places) -> Result<(), SpecError> {
+    for (name, keys) in sections.entries() {
+        check_section(name, keys, places)?;
+    }
+    for (name, keys) in sections.entries() {
+        for (key, _) in keys.entries() {
+            known(name, key, places)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_section(name: &str, keys: &Value, places: &Places) -> Result<(), SpecError> {
+    let place = places.at(name);
+    let known = Section::ALL.map(Section::name);
+    let (message, hint) = if known.contains(&name) {
+        if matches!(keys, Value::Table(_)) {
+            return Ok(());
+        }
+        (format!("found {keys}, expected a section"), format!("write [{name}] on a line"))
+    } else if let Some(option) = find(name) {
+        let hint = format!("put it in [{}]", option.section.name());
+        (format!("'{name}' stands outside its section"), hint)
+    } else if name == "sweep" {
+        ("it is a grid, expected one experiment".into(), "flashgc sweep".into())
+    } else {
+        (
+            format!("unknown section or key '{name}'"),
+            suggest(name, known.into_iter().chain(["sweep"])),
+        )
+    };
+    Err(fault(place, message, hint))
+}
+
+fn known(section: &str, key: &str, places: &Places) -> Result<&'static OptionInfo, SpecError> {
+    let hint = match find(key) {
+        Some(option) if option.section.name() == section => return Ok(option),
+        Some(option) => format!("it belongs in [{}]", option.section.name()),
+        None => {
+            let there = options().iter().filter(|option| option.section.name() == section);
+            suggest(key, there.map(|option| option.key))
+        }
+    };
+    let path = format!("{section}.{key}");
+    Err(fault(places.or(&path, &path), format!("unknown key '{key}' in [{section}]"), hint))
+}
+
+/// Returns the value, of a type that the option takes.
+fn checked(
+    option: &OptionInfo,
+    value: Value,
+    place: &str,
+    places: &Places,
+) -> Result<Value, SpecError> {
+    match value {
+        Value::List(values) if values.is_empty() => {
+            Err(fault(place, "found an empty list", "name at least one"))
+        }
+        Value::List(values) if option.several || option.listing => values
+            .into_iter()
+            .map(|one| single(option, one, place, places))
+            .collect::<Result<_, _>>()
+            .map(Value::List),
+        value => single(option, value, place, places),
+    }
+}
+
+fn single(
+    option: &OptionInfo,
+    value: Value,
+    place: &str,
+    places: &Places,
+) -> Result<Value, SpecError> {
+    let expected = match option.kind {
+        _ if option.needs_unit => "a size; it needs a unit",
+        Kind::Count => "a whole number",
+        Kind::Amount => "a number or a text",
+        Kind::Size | Kind::PageSize => "a size",
+        Kind::Pages => "a size or a number of pages",
+        Kind::Share => "a share",
+        Kind::Number => "a number",
+        Kind::YesNo | Kind::Word | Kind::Time | Kind::Spec | Kind::Text => "a text",
+    };
+    let is_number = !option.needs_unit && expected != "a text";
+    let real = matches!(option.kind, Kind::Share | Kind::Number | Kind::Amount);
+    match value {
+        Value::Text(_) => Ok(value),
+        Value::Truth(yes) => Err(fault(place, format!("found {yes}"), "no key is true or false")),
+        Value::NotUtf8(shown) => {
+            Err(fault(place, format!("{shown} is not UTF-8"), "rename the file"))
+        }
+        Value::List(_) | Value::Table(_) => {
+            let message = "found several values, expected one";
+            Err(fault(place, message, "flashgc sweep runs a grid"))
+        }
+        Value::Whole(number) if is_number && number.unsigned_abs() >> 64 != 0 => {
+            Err(fault(place, "the number is out of range", ""))
+        }
+        Value::Whole(_) if is_number => Ok(value),
+        Value::Real(_) if is_number && matches!(option.kind, Kind::Share | Kind::Number) => {
+            Ok(value)
+        }
+        Value::Real(number) if is_number && number.fract() == 0.0 => {
+            single(option, Value::Whole(number as i128), place, places)
+        }
+        Value::Real(_) if is_number && real => Ok(value),
+        _ => {
+            let example =
+                if option.example.is_empty() { option.usual() } else { Some(option.example) };
+            let hint = match example {
+                Some(example) => format!("write {example}"),
+                None => places.render(option.help),
+            };
+            Err(fault(place, format!("found {value}, expected {expected}"), hint))
+        }
+    }
+}
+
+/// An experiment: the values that are given, and the place of each.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    given: HashMap<&'static str, Value>,
+    places: Places,
+}
+
+impl Asked {
+    /// Returns the experiment with the values that [`experiment`] returned.
+    pub fn new(given: Vec<(String, Value)>, places: Places) -> Self {
+        let key = |path: &str| find(path.rsplit_once('.').map_or(path, |(_, key)| key));
+        let given = given.into_iter();
+        Self { given: given.filter_map(|(at, it)| Some((key(&at)?.key, it))).collect(), places }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.given.contains_key(key)
+    }
+
+    /// Returns the options that are given, in the order of their declarations.
+    fn given(&self) -> impl Iterator<Item = (&'static OptionInfo, &Value)> {
+        options().iter().filter_map(|&option| Some((option, self.given.get(option.key)?)))
+    }
+
+    /// Returns the value that is given, or else the default as typed, if there is one.
+    fn value(&self, option: &OptionInfo) -> Option<Value> {
+        let usual = || option.usual().map(|text| Value::Text(text.to_string()));
+        self.given.get(option.key).cloned().or_else(usual)
+    }
+
+    /// Returns the value of the option called `key` as typed.
+    fn text(&self, key: &str) -> Option<String> {
+        self.value(declared(key)).map(|value| value.typed())
+    }
+
+    /// Returns the values of an option that may have several, as typed.
+    fn texts(&self, key: &str) -> Vec<String> {
+        let value = self.value(declared(key));
+        value.iter().flat_map(Value::several).map(Value::typed).collect()
+    }
+
+    fn subject(&self, key: &str) -> String {
+        self.places.subject(&declared(key).path())
+    }
+
+    fn is_timed(&self) -> bool {
+        self.text("kind").as_deref() == Some("timed")
+    }
+
+    /// Returns an error on the option called `key`, which its name begins.
+    fn refused<T>(
+        &self,
+        key: &str,
+        message: impl std::fmt::Display,
+        hint: impl Into<String>,
+    ) -> Result<T, SpecError> {
+        Err(SpecError::new(format!("{} {message}", self.subject(key)), hint))
+    }
+
+    /// Returns an error at the place of the option called `key`.
+    fn fault<T>(
+        &self,
+        key: &str,
+        message: impl std::fmt::Display,
+        hint: impl Into<String>,
+    ) -> Result<T, SpecError> {
+        Err(fault(self.places.at(&declared(key).path()), message, hint))
+    }
+}
+
+/// Returns the option called `key`, which is declared.
+fn declared(key: &str) -> &'static OptionInfo {
+    find(key).unwrap_or_else(|| panic!("no option {key} is declared"))
+}

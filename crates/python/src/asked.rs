@@ -1,0 +1,189 @@
+//! Experiments on their way into the engine: values of any type, by section, with their places.
+
+use std::collections::HashMap;
+
+use flashgc_experiment::asked::{self, Asked, Places, tenants};
+use flashgc_experiment::options::{self, Value, numbers};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
+
+use crate::errors::{self, Refused};
+use crate::simulate::to_json;
+
+/// The most bytes of a number that is one of an option.
+const LARGEST: i128 = i128::MAX;
+
+/// A value from Python.
+pub(crate) struct Given(Value);
+
+impl<'py> FromPyObject<'_, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let shown = || -> PyResult<String> { Ok(given.repr()?.to_string_lossy().into_owned()) };
+        let each = |items: Bound<'py, PyAny>| -> PyResult<Vec<Value>> {
+            items.try_iter()?.map(|item| Ok(item?.extract::<Self>()?.0)).collect()
+        };
+        Ok(Self(if let Ok(text) = given.cast::<PyString>() {
+            match text.to_cow() {
+                Ok(text) => Value::Text(text.into_owned()),
+                Err(_) => Value::NotUtf8(shown()?),
+            }
+        } else if let Ok(yes) = given.cast::<PyBool>() {
+            Value::Truth(yes.is_true())
+        } else if let Ok(number) = given.cast::<PyFloat>() {
+            Value::Real(number.value())
+        } else if let Ok(values) = given.cast::<PyList>() {
+            Value::List(each(values.to_owned().into_any())?)
+        } else if let Ok(table) = given.cast::<PyMapping>() {
+            let keys = table.keys()?.into_any();
+            let names: Vec<String> =
+                keys.try_iter()?.map(|key| Ok(key?.str()?.to_string())).collect::<PyResult<_>>()?;
+            let values = each(table.values()?.into_any())?;
+            Value::Table(names.into_iter().zip(values).collect())
+        } else if let Ok(number) = given.extract::<i128>() {
+            Value::Whole(number)
+        } else if given.is_instance_of::<PyInt>() {
+            Value::Whole(LARGEST)
+        } else {
+            Value::Other(shown()?)
+        }))
+    }
+}
+
+/// The places of values by path, from any mapping.
+pub(crate) struct At(Places);
+
+impl<'py> FromPyObject<'_, 'py> for At {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let items = given.cast::<PyMapping>()?.items()?;
+        let places = items.iter().map(|item| item.extract::<(String, String)>());
+        Ok(Self(Places::new(places.collect::<PyResult<_>>()?)))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Given {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(match self.0 {
+            Value::Text(text) | Value::NotUtf8(text) | Value::Other(text) => {
+                text.into_pyobject(py)?.into_any()
+            }
+            Value::Whole(number) => number.into_pyobject(py)?.into_any(),
+            Value::Real(number) => number.into_pyobject(py)?.into_any(),
+            Value::Truth(yes) => yes.into_pyobject(py)?.to_owned().into_any(),
+            Value::List(values) => {
+                values.into_iter().map(Self).collect::<Vec<_>>().into_pyobject(py)?.into_any()
+            }
+            Value::Table(values) => {
+                let made = PyDict::new(py);
+                for (key, value) in values {
+                    made.set_item(key, Self(value))?;
+                }
+                made.into_any()
+            }
+        })
+    }
+}
+
+/// The values of an experiment by path, each of a type that its option takes; `values` has them by
+/// section.
+#[pyfunction]
+pub(crate) fn experiment<'py>(
+    py: Python<'py>,
+    values: Given,
+    places: At,
+) -> PyResult<Bound<'py, PyDict>> {
+    let given = asked::experiment(&values.0, &places.0).map_err(Refused)?;
+    let made = PyDict::new(py);
+    for (path, value) in given {
+        made.set_item(path, Given(value))?;
+    }
+    Ok(made)
+}
+
+/// Refuses sections and keys that there are not.
+#[pyfunction]
+pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
+    Ok(asked::check_names(&values.0, &places.0).map_err(Refused)?)
+}
+
+/// Checks the texts among values by path, as far as that can be done without a drive.
+#[pyfunction]
+pub(crate) fn check_texts(given: Given, places: At) -> PyResult<()> {
+    Ok(asked_for(given, places).check_texts(&HashMap::new()).map_err(Refused)?)
+}
+
+/// The tenants among values by section, each as a text; `None` if none is given.
+#[pyfunction]
+pub(crate) fn tenant_texts(values: Given, places: At) -> PyResult<Option<Vec<String>>> {
+    Ok(tenants::texts(&values.0, &places.0).map_err(Refused)?)
+}
+
+/// The workload in the text of a tenant.
+#[pyfunction]
+pub(crate) fn tenant_workload(tenant: &str) -> String {
+    tenants::workload_of(tenant).to_string()
+}
+
+/// The configurations for the engine, as JSON, of values by path. `written` has the texts that stand for
+/// policies written in Python, by the key of their option.
+#[pyfunction]
+pub(crate) fn configurations(
+    given: Given,
+    places: At,
+    usual_runs: u64,
+    written: HashMap<String, Vec<String>>,
+) -> PyResult<String> {
+    to_json(&asked_for(given, places).configurations(usual_runs, &written).map_err(Refused)?)
+}
+
+fn asked_for(given: Given, places: At) -> Asked {
+    Asked::new(given.0.into_entries(), places.0)
+}
+
+/// The number that the option `key` has with this value; an error names its `place`.
+#[pyfunction]
+pub(crate) fn option_number(key: &str, value: Given, place: &str) -> PyResult<u64> {
+    let option = options::find(key).ok_or_else(|| errors::config(format!("no option {key}")))?;
+    let number = option.whole(&value.0, 1);
+    number.map_err(|error| errors::config(format!("{place}: {error}")))
+}
+
+/// A number, or an error that begins with `what`.
+fn named<T>(what: &str, read: Result<T, flashgc_base::spec::SpecError>) -> PyResult<T> {
+    read.map_err(|error| errors::config(format!("{what}: {error}")))
+}
+
+/// The bytes that a text with a unit stands for, `4KiB` for example; a number is one of bytes.
+#[pyfunction]
+#[pyo3(signature = (text, what="size", usual="GiB"))]
+pub(crate) fn parse_size(text: Given, what: &str, usual: &str) -> PyResult<i128> {
+    named(what, numbers::size_of(&text.0, usual))
+}
+
+/// The bytes of a page: a power of two.
+#[pyfunction]
+#[pyo3(signature = (text, what="size"))]
+pub(crate) fn parse_page_size(text: Given, what: &str) -> PyResult<i128> {
+    named(what, numbers::size_of(&text.0, "B").and_then(numbers::page_size))
+}
+
+/// The share that a text stands for: `7%` and `0.07` are the same.
+#[pyfunction]
+#[pyo3(signature = (text, what="share"))]
+pub(crate) fn parse_share(text: Given, what: &str) -> PyResult<f64> {
+    named(what, numbers::share_of(&text.0))
+}
+
+/// The whole number that a text stands for: `250000`, `250_000` and `2.5e5` are the same.
+#[pyfunction]
+#[pyo3(signature = (text, what="count"))]
+pub(crate) fn parse_count(text: Given, what: &str) -> PyResult<i128> {
+    named(what, numbers::count_of(&text.0))
+}
