@@ -151,7 +151,7 @@ def _check_tables(policy: object) -> int:
         if block is None:
             raise PolicyError(
                 f"{place}: the policy returned None, though there are candidates; "
-                "hint: return the number of one"
+                "hint: return the number of a candidate"
             )
         if block >= len(table):
             raise PolicyError(

@@ -75,7 +75,7 @@ const LOW: Param = Param {
     name: "low",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
     default: Some("2"),
-    help: "low-water mark: collections start at so many erased blocks",
+    help: "low-water mark: the number of erased blocks at which collections start",
 };
 
 /// Every frontier, in the order in which listings show them.

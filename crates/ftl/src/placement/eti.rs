@@ -31,7 +31,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "extents",
             kind: Kind::Integer { min: 1, max: 1 << 20 },
             default: Some("1024"),
-            help: "extents, at most",
+            help: "largest number of extents",
         },
         Param {
             name: "halving",

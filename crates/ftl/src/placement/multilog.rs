@@ -27,7 +27,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         name: "levels",
         kind: Kind::Integer { min: 2, max: 32 },
         default: Some("6"),
-        help: "levels from hot to cold, at most",
+        help: "largest number of levels, from hot to cold",
     }],
     source: include_str!("multilog.rs"),
     needs_future: false,

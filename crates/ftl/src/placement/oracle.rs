@@ -40,7 +40,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "horizon",
             kind: Kind::Real { min: 0.01, max: 1000.0 },
             default: Some("8"),
-            help: "how far it sees, in pages written per logical page",
+            help: "distance that it sees ahead, in pages written per logical page",
         },
         Param {
             name: "sigma",
@@ -52,7 +52,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "errors",
             kind: Kind::Word(&["write", "request"]),
             default: Some("write"),
-            help: "whether each page written has an error of its own or each request has one",
+            help: "each page write has its own error (write), or each request (request)",
         },
     ],
     source: include_str!("oracle.rs"),

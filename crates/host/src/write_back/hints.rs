@@ -43,7 +43,7 @@ const HORIZON: Param = Param {
     name: "horizon",
     kind: Kind::Real { min: 1e-6, max: 100.0 },
     default: Some("5%"),
-    help: "how far ahead the oracle sees: host writes, as a share of the logical capacity",
+    help: "distance that the oracle sees ahead: host writes, as a share of the logical capacity",
 };
 
 const fn cost(default: &'static str) -> Param {
@@ -81,7 +81,7 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "dsm",
-        summary: "NVMe Dataset Management with Write Prepare: a command for so many ranges",
+        summary: "NVMe Dataset Management with Write Prepare: one command holds several ranges",
         params: &[
             Param {
                 name: "ranges",
@@ -109,8 +109,8 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "oracle",
-        summary: "the drive knows of every write to come within a horizon, dirty or not yet: what \
-                  perfect foresight would be worth to the same collector",
+        summary: "the drive knows every write within the horizon, before its page is dirty: the \
+                  value of perfect foresight to the same collector",
         params: &[HORIZON],
     },
 ];

@@ -269,14 +269,14 @@ class Search:
         if len(changes) > 1:
             where = ", ".join(str(self._sought.values[done[at]]) for at in changes)
             warnings.append(
-                f"what is wanted begins or ends to hold at several values ({where}); hint: a "
+                f"the condition begins or ceases to hold at several values ({where}); hint: a "
                 "smaller range"
             )
         impossible = [index for index in done if self._done[index].reason]
         if impossible:
             first = self._done[impossible[0]].reason
             warnings.append(
-                f"{self._sought.name} {self._sought.values[impossible[0]]} cannot be: {first}"
+                f"{self._sought.name} {self._sought.values[impossible[0]]} cannot run: {first}"
             )
         said = [
             f"{self._sought.name} {self._sought.values[index]}: {text}"

@@ -46,7 +46,7 @@ class Swept:
 
 
 #: Cells without a result, in words.
-_WITHOUT = {"cannot": "cannot be", "failed": "failed", "missing": "not run"}
+_WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
