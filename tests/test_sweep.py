@@ -729,7 +729,7 @@ def test_warnings_of_cells_and_values_that_cannot_be_are_said(
     )
     done = command("sweep", "g.toml")
     assert done.returncode == 0
-    assert "1 cannot be: " in done.stdout
+    assert "1 cannot run: " in done.stdout
     assert "warning: no cell with placement = oracle can be" in done.stderr
     (tmp_path / "g.toml").write_text(
         '[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = "1x"\n'
