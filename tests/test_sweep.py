@@ -159,7 +159,7 @@ def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> N
         ({"gc": {"victim": []}}, "found an empty list"),
         ({"gc": {"victim": ["fifo", "fifo"]}}, "'fifo' is given twice"),
         ({"run": {"seed": {"from": 1, "to": 4}}}, "one of step, count, factor"),
-        ({"run": {"seed": {"from": 1, "to": 4, "step": 2}}}, "comes to 3, not to 4"),
+        ({"run": {"seed": {"from": 1, "to": 4, "step": 2}}}, "ends at 3, not at 4"),
         ({"run": {"seed": {"from": 1, "to": 4, "step": -1}}}, "never comes"),
         ({"run": {"seed": {"from": 1, "to": 4, "count": 1}}}, "expected 2 to"),
         ({"drive": {"spare": {"from": "1%", "to": 4, "step": 1}}}, "different units"),

@@ -86,7 +86,7 @@ super::holder! {
             "Erased blocks below which writes wait.",
             gc(Kind::Amount).metavar("N|SHARE").example("1%").checked(threshold);
         preemption: String => "none",
-            "How collections give way to requests: none; pgc (between flash operations) with \
+            "Preemption of collections by requests: none; pgc (between flash operations) with \
              +merge, +pipeline, +erase-suspend; suspend (inside erases and programs too).",
             gc(Kind::Spec).example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
                 .checked(|_, text| parse_preemption(text).map(drop));
