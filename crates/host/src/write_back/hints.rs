@@ -66,7 +66,7 @@ const fn queued(default: &'static str) -> Param {
 }
 
 static WAYS: &[HintsInfo] = &[
-    HintsInfo { name: "none", summary: "the drive is told nothing", params: &[] },
+    HintsInfo { name: "none", summary: "the drive gets no hints", params: &[] },
     HintsInfo {
         name: "piggyback",
         summary: "one extent (32-bit sector, 8-bit count) rides on each read and write command, \
@@ -75,8 +75,8 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "command",
-        summary: "a command of its own for each extent, as soon as a page is dirty (Lee et al. \
-                  2015, section 5.2.5)",
+        summary: "a separate command for each extent, as soon as a page is dirty (Lee et al. 2015, \
+                  section 5.2.5)",
         params: &[cost("100us"), queued("no"), LOST, WRONG, ADVERSE, LATE],
     },
     HintsInfo {
@@ -99,7 +99,8 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "frequency",
-        summary: "a read that is made to update its page says so (NVMe Read, access frequency 8)",
+        summary: "a read before an update of its page carries the hint (NVMe Read, access \
+                  frequency 8)",
         params: &[LOST, WRONG, ADVERSE, LATE],
     },
     HintsInfo {
