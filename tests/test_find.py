@@ -107,7 +107,7 @@ def test_several_boundaries_are_warned_of() -> None:
         search._done[index] = _Evaluated(None, {"write_amplification": float(value)}, "")
     found = search.found()
     assert found.value == 7
-    assert "begins or ends to hold at several values (3, 4, 7)" in found.warnings[0]
+    assert "starts or stops to hold at several values (3, 4, 7)" in found.warnings[0]
 
 
 @pytest.mark.parametrize(

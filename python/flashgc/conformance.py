@@ -74,10 +74,11 @@ def check_placement(placement: object) -> Conformance:
     """Checks ``placement``, an object or a class, as :func:`flashgc.run` takes it.
 
     - it has the verbs of a placement or arrays in their place, and names classes that there are;
-    - asked twice, it answers the same: ``host`` and ``copy`` change nothing;
+    - called twice, it gives the same answer: ``host`` and ``copy`` change nothing;
     - a report on one page of a block that is being copied does not change its answers for
       the others;
-    - two drives with the same seed and writes do the same, however the writes are batched;
+    - two drives with the same seed and writes take the same decisions, however the writes are
+    batched;
     - with hot pages and TRIM, the drive goes on, and an audit of map and block table finds nothing
       wrong.
 

@@ -269,7 +269,7 @@ class Search:
         if len(changes) > 1:
             where = ", ".join(str(self._sought.values[done[at]]) for at in changes)
             warnings.append(
-                f"the condition begins or ceases to hold at several values ({where}); hint: a "
+                f"the condition starts or stops to hold at several values ({where}); hint: a "
                 "smaller range"
             )
         impossible = [index for index in done if self._done[index].reason]
