@@ -263,7 +263,7 @@ class RunKeywords(TypedDict, total=False):
     gc_hard: float | str | None
     """Erased blocks below which writes wait. For example 1%. [default: 0]"""
     preemption: str | None
-    """How collections give way to requests: none; pgc (between flash operations) with +merge,
+    """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
     +pipeline, +erase-suspend; suspend (inside erases and programs too). For example
     pgc+merge+pipeline. [default: none]
     """
@@ -585,7 +585,7 @@ class CompareKeywords(TypedDict, total=False):
     gc_hard: float | str | None
     """Erased blocks below which writes wait. For example 1%. [default: 0]"""
     preemption: str | Sequence[str] | None
-    """How collections give way to requests: none; pgc (between flash operations) with +merge,
+    """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
     +pipeline, +erase-suspend; suspend (inside erases and programs too). For example
     pgc+merge+pipeline. [default: none]
     """

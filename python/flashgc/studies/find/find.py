@@ -54,8 +54,8 @@ def find(
     other options are those of :func:`flashgc.run`, with 5 runs of each value unless ``runs`` says
     otherwise: run *i* of all values has the same seed.
 
-    Bisection takes for granted that what is wanted begins to hold at one value of the range and
-    does from there on. Where the values that were tried say otherwise, there is a warning.
+    Bisection assumes that the condition begins to hold at one value of the range and holds from
+    there on. If the values that were tried contradict this, there is a warning.
 
     ``results`` is a file in which the results are kept. Ctrl-C stops the work.
 
