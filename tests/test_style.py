@@ -50,7 +50,7 @@ LONGEST = {
 LARGEST = (40, "crates/experiment/src/options/timed.rs: TimedConfig")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
-PHRASES = {"comes to": 10, "is of": 12, "told of": 4}
+PHRASES = {"comes to": 10, "is of": 11, "told of": 4}
 
 #: Phrases that documents and help texts avoid besides: who does what is said in that order.
 REFUSED = (
