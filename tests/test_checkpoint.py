@@ -134,7 +134,7 @@ def test_python_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert again.run_values == first.run_values
     same = flashgc.run("hotcold:f=0.1,r=0.9", resume=file, **options)
     assert same.digest == first.digest
-    with pytest.raises(flashgc.ConfigError, match="seed is 2, in the checkpoint 1"):
+    with pytest.raises(flashgc.ConfigError, match="seed is 2, but 1 in the checkpoint"):
         flashgc.run("hotcold:f=0.1,r=0.9", resume=file, seed=2, **options)
 
 
@@ -175,7 +175,7 @@ def test_a_trace_that_has_changed_is_refused(command: Command, tmp_path: Path) -
         ("--resume other", "checkpoint other: it is no checkpoint"),
         ("--resume cut", "checkpoint cut: it is damaged; hint: run anew"),
         ("--resume changed", "checkpoint changed: it is damaged; hint: run anew"),
-        ("--resume whole --seed 5", "checkpoint whole: it is of another configuration: "),
+        ("--resume whole --seed 5", "checkpoint whole: it has another configuration: "),
     ],
 )
 def test_what_is_no_checkpoint_is_refused_in_one_line(
@@ -207,6 +207,6 @@ def test_a_disk_that_is_full_stops_no_run(command: Command, tmp_path: Path) -> N
     assert limited.returncode == 0, limited.stderr
     (warning,) = [text for text in json.loads(limited.stdout)["warnings"] if "checkpoint" in text]
     assert warning.startswith("checkpoint run.ckpt: File too large")
-    assert warning.endswith("the last whole one stays")
+    assert warning.endswith("the last complete checkpoint stays")
     begun_anew = command("run", "--resume", "run.ckpt", "--json", "-q")
     assert digits(begun_anew.stdout)["digest"] == digits(limited.stdout)["digest"]

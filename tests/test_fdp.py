@@ -90,12 +90,12 @@ def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
     said = {
         f"0, {offered}, 1": [],
         f"0, {offered}, 1\n{offered}, {2 * offered}, 2\n0, 4096, 60\n": [
-            f"no write of the measured part is of streams 2, 60 of --streams {table}; hint: its "
-            f"ranges are bytes of the drive, which offers {offered}"
+            f"no write of the measured part has streams 2, 60 of --streams {table}; hint: its "
+            f"ranges are in bytes, and the drive has {offered}"
         ],
         f"{offered}, {offered + 1}, 1": [
-            f"no write of the measured part is of stream 1 of --streams {table}; hint: its "
-            f"ranges are bytes of the drive, which offers {offered}"
+            f"no write of the measured part has stream 1 of --streams {table}; hint: its "
+            f"ranges are in bytes, and the drive has {offered}"
         ],
     }
     for lines, expected in said.items():
@@ -106,8 +106,9 @@ def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
     table.write_text(f"0, {offered // 2}, 2\n0, {offered}, 200\n")
     result = run("uniform", placement="fdp:handles=2", **more)
     assert [text for text in result.warnings if "stream" in text] == [
-        f"{result.host_pages} page writes of streams 2, 200 went to handle 0, as there is no such "
-        "handle; hint: handles are streams 0 to 1, --placement fdp:handles=N has N"
+        f"{result.host_pages} page writes of streams 2, 200 went to handle 0, because the "
+        "drive has no handle for them; hint: its handles are streams 0 to 1; --placement "
+        "fdp:handles=N sets their number"
     ]
 
 

@@ -90,7 +90,7 @@ def test_values_that_cannot_be_do_not_hold() -> None:
         "spare", "WA<20", low="0.1%", high="30.1%", step="1%", victim="greedy", **SMALL
     )
     first = found.tried[0]
-    assert "cannot be" in found.warnings[0]
+    assert "cannot run" in found.warnings[0]
     assert (first.value, first.holds) == ("0.1%", False)
     assert found.side == "least"
 
@@ -107,7 +107,7 @@ def test_several_boundaries_are_warned_of() -> None:
         search._done[index] = _Evaluated(None, {"write_amplification": float(value)}, "")
     found = search.found()
     assert found.value == 7
-    assert "begins or ends to hold at several values (3, 4, 7)" in found.warnings[0]
+    assert "starts or stops to hold at several values (3, 4, 7)" in found.warnings[0]
 
 
 @pytest.mark.parametrize(

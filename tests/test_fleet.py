@@ -171,7 +171,7 @@ def test_volumes_without_a_result_are_counted_with_their_reasons(
         "fleet", str(trace), "--victim", "greedy", "--pages-per-block", "8", "--passes", "1",
         "--warmup", "0x", "--results", str(tmp_path / "r"),
     )  # fmt: skip
-    assert "volume 5 cannot be: it is never written (1 reads, 0 discards)" in shown.stdout
+    assert "volume 5 cannot run: it is never written (1 reads, 0 discards)" in shown.stdout
     assert len(fleet) == 5, "nothing is dropped"
     assert len(fleet.rows()) == 5
 
@@ -268,7 +268,7 @@ def test_ranks_and_signs() -> None:
         (
             row(1, 0, "R") + row(2, 0, "R"),
             [],
-            "no volume has a result: 2 volumes, such as 1, cannot be",
+            "no volume has a result: 2 volumes, such as 1, cannot run",
         ),
         (row(1, 0) + row(2, 0), ["--victim", "gredy"], "did you mean 'greedy'?"),
         ("", ["--results", "none/r"], "--results: none/r: there is no such folder"),

@@ -136,7 +136,7 @@ def test_a_policy_that_is_in_no_file_is_refused(tmp_path: Path) -> None:
     def first(blocks: object) -> int:
         return 0
 
-    with pytest.raises(flashgc.ConfigError, match=r"in no file.*python:FILE.py:NAME"):
+    with pytest.raises(flashgc.ConfigError, match=r"not in a file.*python:FILE.py:NAME"):
         flashgc.run(victim=first, results=tmp_path / "r", **DRIVE)  # type: ignore[arg-type]
 
 

@@ -142,8 +142,8 @@ def test_equal_rows_are_refused_unless_another_build_made_them() -> None:
     (line,) = shown.panes[0].lines
     assert [(point.y, point.count) for point in line.points] == [(9.0, 3)] * 2
     assert shown.notes[1:] == (
-        "6 of 12 rows left out: a newer row has the same command, of another build or another "
-        "content of a file",
+        "6 of 12 rows left out: a newer row has the same command, with another build or "
+        "other content of a file",
     )
 
 

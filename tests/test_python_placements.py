@@ -290,7 +290,7 @@ def test_good_placements_conform(rule: object) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (Counts, "when it was asked again; hint: .* change nothing in host"),
+        (Counts, "when it was called again; hint: .* change nothing in host"),
         (Moves, r"copied\(page=\d+\) changed the answer for page \d+ of the same block from"),
         (Shared, "led to other decisions than batches of 1"),
         (object(), "is not a placement: it has no classes"),

@@ -153,7 +153,7 @@ def test_the_command_says_which_rows_tell_wrong_engines(command: Command, tmp_pa
     no_lde = next(one for one in by_id["vm.table1"]["mutants"] if one["name"] == "no LDE")
     assert no_lde["told"] == ["LRU dirty, LDA-BM+LDE"]
     page = (tmp_path / "made" / "report.html").read_text()
-    assert "rows that tell it" in page
+    assert "rows that detect it" in page
     assert "does-not-discriminate" in page
 
 

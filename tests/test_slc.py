@@ -106,7 +106,8 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
         ),
         (
             [*FLAGS, *SLC, "--gc-domain", "drive"],
-            "slc: folds are of a plane, and the GC domain is the drive; hint: --gc-domain plane",
+            "slc: the GC domain is the drive, expected plane, because a fold stays inside its "
+            "plane; hint: --gc-domain plane",
         ),
         (
             [*FLAGS, *SLC, "--idle", "below=10%,after=1ms"],

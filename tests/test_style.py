@@ -1,5 +1,9 @@
 """Style that no tool checks: how comments open, words to avoid, sizes of files and structs.
 
+Documents and help texts are held to it as comments are: no sentence opens with a relative clause,
+and the phrases that hide who does what are counted. The help of every command and option is in
+`docs/reference`, which is made from it.
+
 Each bound is the number that the sources have today. A number above its bound fails. One below it
 fails too, until the bound is lowered: nothing that was gained is lost again.
 """
@@ -50,9 +54,29 @@ DECLARED = "crates/experiment/src/options/"
 LARGEST = (39, "crates/experiment/src/result.rs: RunResult")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
-PHRASES = {"comes to": 12, "is of": 27, "told of": 4}
+PHRASES = {"comes to": 10, "is of": 11, "told of": 4}
+
+#: Phrases that documents and help texts avoid besides: who does what is said in that order.
+REFUSED = (
+    "came of", "comes of", "comes out", "come out", "come to",
+    "are of", "is told", "are told", "hear of", "hears of",
+    "so many", "so much as", "says nothing of", "say nothing of", "goes by", "go by",
+    "what is asked", "in the place of", "where there are such",
+)  # fmt: skip
+
+#: Refused phrases of each group of documents, those of `PHRASES` too.
+REFUSED_IN = {"ARCHITECTURE.md": 10, "docs": 0, "docs/reference": 0}
+
+#: Sentences of each group of documents that open with a relative clause and are no question.
+SENTENCES = {"ARCHITECTURE.md": 6, "README.md": 2, "docs": 0, "docs/reference": 0}
 
 OPENING = r"(?:(?:What|Whether|Where|How|Who|Whose|Which|When)(?:ever)?\b|The same\b|Of |That )"
+CLAUSE = r"(?:What|Whether|Where|How|Who|Whose|Which)"
+#: A paragraph, a list's item, a table's cell or a sentence that opens with such a clause.
+SENTENCE = re.compile(
+    rf"(?:^[ \t]*(?:(?:[-*>]|\d+\.) )?(?:\*\*)?|[.!;] +|\| ){CLAUSE}\b", re.MULTILINE
+)
+END = re.compile(r"[.?!](?:[\s*|)]|$)")
 DOC = re.compile(r"\s*//(?:/(?!/)|!)")
 RUST = re.compile(rf"\s*//[/!] ?{OPENING}")
 DOCSTRING = re.compile(rf'^[ \t]*(?:[rR]?"""\s*|#: ){OPENING}', re.MULTILINE)
@@ -75,6 +99,26 @@ def openings_in_rust(text: str) -> list[int]:
 def openings_in_python(text: str) -> list[int]:
     """Return the lines of `text` where a docstring, or a comment `#:`, opens with such a clause."""
     return [_line(text, match.start()) for match in DOCSTRING.finditer(text)]
+
+
+def prose(text: str) -> str:
+    """Return a document without its headings and blocks of code, every line where it was."""
+    lines, in_block = [], False
+    for line in text.splitlines():
+        edge = line.lstrip().startswith("```")
+        in_block ^= edge
+        lines.append("" if edge or in_block or line.startswith("#") else line)
+    return "\n".join(lines)
+
+
+def sentences(text: str) -> list[int]:
+    """Return the lines of `text` where a sentence opens with a relative clause; no questions."""
+    found = []
+    for match in SENTENCE.finditer(text):
+        end = END.search(text, match.end())
+        if end is None or end.group()[0] != "?":
+            found.append(_line(text, match.end()))
+    return found
 
 
 def structs(text: str) -> dict[str, int]:
@@ -153,6 +197,43 @@ def test_no_more_phrases_hide_their_subject() -> None:
     assert not (wrong := judge(found, PHRASES, where)), wrong
 
 
+def documents() -> dict[str, tuple[str, str]]:
+    """The group and the prose of every document; help texts are blocks of `command.md`."""
+    found = {}
+    for path, text in sources().items():
+        # What changed in a version stays as it was written.
+        if not path.endswith(".md") or path == "CHANGELOG.md":
+            continue
+        folder = path.rpartition("/")[0]
+        group = "docs" if folder == "docs/tutorial" else folder or path
+        whole = path == "docs/reference/command.md"
+        found[path] = (group, text if whole else prose(text))
+    return found
+
+
+def test_no_more_phrases_of_documents_hide_their_subject() -> None:
+    found: dict[str, int] = {}
+    where: dict[str, list[str]] = {}
+    for path, (group, text) in documents().items():
+        for phrase in (*REFUSED, *PHRASES):
+            lines = phrases(text, phrase)
+            found[group] = found.get(group, 0) + len(lines)
+            where.setdefault(group, []).extend(f"  {path}:{line}: {phrase}" for line in lines)
+    wrong = judge(found, REFUSED_IN, where)
+    assert not wrong, "say who does what, in that order\n" + wrong
+
+
+def test_no_more_sentences_of_documents_open_with_a_relative_clause() -> None:
+    found: dict[str, int] = {}
+    where: dict[str, list[str]] = {}
+    for path, (group, text) in documents().items():
+        lines = sentences(text)
+        found[group] = found.get(group, 0) + len(lines)
+        where.setdefault(group, []).extend(f"  {path}:{line}" for line in lines)
+    wrong = judge(found, SENTENCES, where)
+    assert not wrong, "begin with the subject, or with `If`\n" + wrong
+
+
 def test_no_file_becomes_the_longest() -> None:
     found: dict[str, tuple[int, str]] = {}
     for path, text in sources().items():
@@ -206,6 +287,25 @@ def test_phrases_are_found_across_lines_of_a_comment() -> None:
     assert phrases('"""It is of\nuse."""\n# This is\n# of us.\n', "is of") == [1, 3]
     assert phrases("//! Told\n//! of it\n", "told of") == [1]
     assert phrases("becomes to, comes too, comes.\nTo", "comes to") == []
+
+
+def test_prose_has_neither_headings_nor_blocks() -> None:
+    assert prose("# How\na\n```sh\n# Where\n```\n  ```\n  What\n  ```\nb") == "\na\n\n\n\n\n\n\nb"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("What it holds is kept.", [1]),
+        ("What does it hold?\nIt keeps it.", []),
+        ("It says what. Where it ends,\nit stops. Nowhere.", [1]),
+        ("- **Which is next.** It is.\n1. Who asks, gets.\n", [1, 2]),
+        ("| a | How many |\n", [1]),
+        ("  --to N  Last one; Whatever. Whoever asks.\nIf so, how?", []),
+    ],
+)
+def test_openings_of_sentences_are_found(text: str, lines: list[int]) -> None:
+    assert sentences(text) == lines
 
 
 def test_fields_are_those_of_the_struct_itself() -> None:

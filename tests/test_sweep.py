@@ -159,8 +159,8 @@ def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> N
         ({"gc": {"victim": []}}, "found an empty list"),
         ({"gc": {"victim": ["fifo", "fifo"]}}, "'fifo' is given twice"),
         ({"run": {"seed": {"from": 1, "to": 4}}}, "one of step, count, factor"),
-        ({"run": {"seed": {"from": 1, "to": 4, "step": 2}}}, "comes to 3, not to 4"),
-        ({"run": {"seed": {"from": 1, "to": 4, "step": -1}}}, "never comes"),
+        ({"run": {"seed": {"from": 1, "to": 4, "step": 2}}}, "ends at 3, not at 4"),
+        ({"run": {"seed": {"from": 1, "to": 4, "step": -1}}}, "never reaches"),
         ({"run": {"seed": {"from": 1, "to": 4, "count": 1}}}, "expected 2 to"),
         ({"drive": {"spare": {"from": "1%", "to": 4, "step": 1}}}, "different units"),
         (
@@ -729,8 +729,8 @@ def test_warnings_of_cells_and_values_that_cannot_be_are_said(
     )
     done = command("sweep", "g.toml")
     assert done.returncode == 0
-    assert "1 cannot be: " in done.stdout
-    assert "warning: no cell with placement = oracle can be" in done.stderr
+    assert "1 cannot run: " in done.stdout
+    assert "warning: no cell with placement = oracle can run" in done.stderr
     (tmp_path / "g.toml").write_text(
         '[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = "1x"\n'
         '[gc]\nmapping = "fast"\nplacement = ["none", "sepbit"]\n'

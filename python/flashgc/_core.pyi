@@ -53,7 +53,7 @@ class Blocks:
         """Candidates drawn at random, with replacement, from the drive's random stream."""
 
 class Now:
-    """The time of a decision, on two clocks. A drive has one, which goes on: keep its numbers."""
+    """The time of a decision, on two clocks. A drive has one, which changes: keep its numbers."""
 
     def __init__(self, programs: int = 0, host: int = 0) -> None: ...
     @property

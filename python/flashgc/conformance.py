@@ -74,10 +74,11 @@ def check_placement(placement: object) -> Conformance:
     """Checks ``placement``, an object or a class, as :func:`flashgc.run` takes it.
 
     - it has the verbs of a placement or arrays in their place, and names classes that there are;
-    - asked twice, it answers the same: ``host`` and ``copy`` change nothing;
+    - called twice, it gives the same answer: ``host`` and ``copy`` change nothing;
     - a report on one page of a block that is being copied does not change its answers for
       the others;
-    - two drives with the same seed and writes do the same, however the writes are batched;
+    - two drives with the same seed and writes take the same decisions, however the writes are
+    batched;
     - with hot pages and TRIM, the drive goes on, and an audit of map and block table finds nothing
       wrong.
 
@@ -151,7 +152,7 @@ def _check_tables(policy: object) -> int:
         if block is None:
             raise PolicyError(
                 f"{place}: the policy returned None, though there are candidates; "
-                "hint: return the number of one"
+                "hint: return the number of a candidate"
             )
         if block >= len(table):
             raise PolicyError(

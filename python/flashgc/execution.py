@@ -89,7 +89,7 @@ def simulate(
             if option.once:
                 raise ConfigError(
                     f"{(places or {}).get(option.path, option.key)}: only a run makes it, and a "
-                    "result that is kept is not run again; hint: leave the file of results out"
+                    "kept result is not run again; hint: leave out the file of results"
                 )
         return keeping.simulate(configs, _given(asked, configs, default_runs, python), run)
 

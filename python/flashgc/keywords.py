@@ -42,67 +42,69 @@ class Keywords(TypedDict, total=False):
     """The options that both functions have."""
 
     request_size: int | str | None
-    """Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a
-    multiple of mapping_unit. A smaller write reads its unit, merges and programs the whole unit.
-    For example 4KiB. [default: the mapping unit]
+    """Size of each request of a generator: a divisor or a multiple of mapping_unit. A request
+    starts at a multiple of its size. A write smaller than a mapping unit reads the unit, merges the
+    data and programs the whole unit. For example 4KiB. [default: the mapping unit]
     """
     flush_every: int | str | None
-    """Flush command of the host behind every so many writes of a mapping unit. Needs
+    """The host sends a flush command after this many writes of a mapping unit. Needs
     power_protection no: a protected buffer is never flushed.
     """
     streams: str | None
-    """File with the streams of writes by address, in the form of a dp_scheme file of fio: lines of
-    START, END, STREAM in bytes. The first line that holds the first byte of a write decides, on a
-    counting drive the first byte of each page. Other writes keep the stream that the workload gives
-    them, if any. For example streams.csv.
+    """File that gives writes their streams by address, in the form of fio's dp_scheme file: lines
+    of START, END, STREAM in bytes. The first line that holds the first byte of a write decides; on
+    a counting drive, the first byte of each page. Other writes keep the stream that the workload
+    gives them, if any. For example streams.csv.
     """
     format: str | None
     """Format of the trace; see flashgc trace formats. For example msr. [default: found from the
     file]
     """
     alignment_offset: int | str | None
-    """Added to every offset of the trace before it is cut into pages. For example 512B. [default:
-    0B]
+    """Bytes that are added to every offset of the trace before it is cut into pages. For example
+    512B. [default: 0B]
     """
     on_bad_line: OnBadLine | None
-    """Bad lines of the trace: stop, skip (and count them). [default: stop]"""
+    """Action for a bad line of the trace: stop, skip (skipped lines are counted). [default: stop]
+    """
     devices: str | None
-    """Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of
-    Linux. For example 0,3. [default: all of them]
+    """Devices of the trace to read, by the device numbers of the trace, or as MAJOR:MINOR for
+    traces of Linux. For example 0,3. [default: all of them]
     """
     blkparse_action: BlkparseAction | None
     """Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q (queued),
     C (completed), I (inserted) or G (request made). [default: D, else Q, else C]
     """
     relations: str | None
-    """File that maps the relations of a database to its disk, for a log of pg_waldump. For example
-    relations.txt.
+    """File that maps the relations of a database to offsets on its disk, for a log of pg_waldump.
+    For example relations.txt.
     """
     paging: Paging | None
-    """Pages of a trace's request off the page boundaries: all that it touches (covered), or as many
-    as its size needs (rounded). The drive has room for every page of the trace; with floor it has U
-    = b floor(x/b) of the x pages, and what lies on the others is left out. [default: covered]
+    """Pages of a request that does not begin and end at page boundaries: all that it touches
+    (covered), or as many as its size needs (rounded). The drive has room for all x pages of the
+    trace. With floor, it has U = b floor(x/b) logical pages, and requests to the other pages are
+    left out. [default: covered]
     """
     numbering: Numbering | None
-    """Logical pages of a trace's pages: by device and address, so that neighbours stay neighbours
-    and a request stays one; in the order in which they are first read or written, where a timed
-    drive splits requests whose pages do not follow each other; or given, where page i of the only
-    device is logical page i, and blocks says how many the drive has. [default: given of a recorded
-    drive, else address]
+    """Logical page of each page of the trace. address: in order of device and address, so a request
+    stays one run of pages. first-touch: in order of the first read or write; a timed drive then
+    splits requests whose pages do not follow each other. given: page i of the only device is
+    logical page i, and blocks sets the size of the drive. [default: given of a recorded drive, else
+    address]
     """
     arrivals: str | None
-    """When requests arrive: poisson, periodic, gaps, bursts, closed. For example
+    """Times at which requests arrive: poisson, periodic, gaps, bursts, closed. For example
     poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
     """
     tenant: Sequence[str | Mapping[str, str | float]] | None
-    """A host that shares the drive with others, instead of source: keys and values with ; between
-    them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md. For example name=db;
-    workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%.
+    """A host that shares the drive with others, instead of source. Write keys and values with ;
+    between them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md. For example
+    name=db; workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%.
     """
     rate_scale: float | str | None
     """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
     disorder: Disorder | None
-    """How to replay a trace whose times go back: refuse, sort. [default: refuse]"""
+    """Action for a trace whose times go back: refuse, sort. [default: refuse]"""
     kind: Kind | None
     """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
     queues). [default: counting]
@@ -113,93 +115,98 @@ class Keywords(TypedDict, total=False):
     """
     capacity: str | None
     """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
-    every plane, and the result says by how much. For example 960GB.
+    every plane. The result says by how much. For example 960GB.
     """
     pages_per_block: int | str | None
-    """Pages a block b, from 2 on. [default: 256]"""
+    """Pages per block b, at least 2. [default: 256]"""
     page_size: int | str | None
     """Size of a flash page. For example 16KiB. [default: 4KiB]"""
     mapping_unit: int | str | None
-    """Size of the pieces that are mapped one by one. Where a flash page holds several, writes are
-    gathered in a page buffer, and a page is programmed when it is full. Counts of pages are then in
-    mapping units. For example 4KiB. [default: the page size]
+    """Size of the unit in which logical addresses are mapped. If a flash page holds several units,
+    the drive gathers writes in a page buffer and programs a page when it is full. Page counts are
+    then in mapping units. For example 4KiB. [default: the page size]
     """
     power_protection: YesNo | None
-    """What waits in the page buffer and in a write cache survives a loss of power. With no, a flush
-    command programs the cache, and pages partly filled; a collection does so before its erase.
-    [default: yes]
+    """The data in the page buffer and in the write cache survive a loss of power. With no, a flush
+    command programs the cache and the partly filled pages, and a collection programs all its copies
+    before its erase. [default: yes]
     """
     endurance: float | str | None
-    """Erases that a block withstands before it is bad: a number, or one of fixed, normal, weibull;
-    with the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any number]
+    """Erases that a block withstands before it goes bad: a number, or one of fixed, normal,
+    weibull. It needs the pool or mixed frontier. For example normal:mean=1000,cv=0.1. [default: any
+    number]
     """
     times: str | None
-    """Times of flash operations: read, program, erase; transfer (a page over the bus) and command
-    (command and address, before each operation). Of read and program also one time for each kind of
-    page: read=48us/76us. A counting drive reports how long the flash was busy; a timed drive needs
-    them. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
+    """Times of flash operations: read, program and erase; transfer (a page over the bus); command
+    (command and address, before each operation). read and program may have one time for each kind
+    of page: read=48us/76us. A timed drive needs these times. A counting drive reports with them how
+    long the flash was busy. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
     """
     fill: str | None
     """State of the drive at first: sequential, random, empty. [default: sequential]"""
     device: str | None
-    """Preset of a drive, for every option that is not given: pgc-slc, jasmine-4, jasmine-16, slc,
-    mlc, tlc, qlc, consumer, micron-7450-max, micron-7450-pro; see flashgc policies.
+    """Preset of a drive: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc, consumer,
+    micron-7450-max, micron-7450-pro. It gives values to options that you do not set; see flashgc
+    policies.
     """
     channels: int | str | None
-    """Channels, each with a bus. [default: 1]"""
+    """Channels of the drive. Each has its own bus. [default: 1]"""
     ways: int | str | None
-    """Packages a channel. [default: 1]"""
+    """Packages per channel. [default: 1]"""
     dies: int | str | None
-    """Dies a package. [default: 1]"""
+    """Dies per package. [default: 1]"""
     planes: int | str | None
-    """Planes a die. [default: 1]"""
+    """Planes per die. [default: 1]"""
     striping: str | None
-    """Plane of a page: an order of Channel, Way, Die and Plane, the first varying fastest, or
-    dynamic, which takes the die with the least to do. [default: CWDP]
+    """Plane that a page goes to: an order of Channel, Way, Die and Plane, of which the first varies
+    fastest; or dynamic, which takes the die with the least work. [default: CWDP]
     """
     scheduling: Scheduling | None
-    """Next request of a die: fifo, reads-first. reads-first is MQSim's order of requests: reads
-    before writes, but not before an earlier write of their page. [default: fifo]
+    """Order in which a die takes its requests: fifo, reads-first. reads-first is the order of
+    MQSim: a read goes before writes, but not before an earlier write of its page. [default: fifo]
     """
     multi_plane: YesNo | None
-    """Several planes of a die carry out operations of one kind together. [default: no]"""
+    """The planes of a die execute operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
     slc_times: str | None
-    """Times of the cells of slc. For example read=25us,program=200us,erase=2ms."""
+    """Times of flash operations in the blocks of slc. For example
+    read=25us,program=200us,erase=2ms.
+    """
     bits_per_cell: int | str | None
-    """Bits of a cell outside the SLC region: an SLC block has the pages of a block divided by this.
-    For example 4. [default: 3]
+    """Bits per cell outside the SLC region. An SLC block has the pages of a normal block divided by
+    this number. For example 4. [default: 3]
     """
     flush_after: str | None
-    """Time after which a flash page in the page buffer is programmed though it is not full. For
-    example 5ms.
+    """Time after which the drive programs a page of the page buffer although the page is not full.
+    For example 5ms.
     """
     read_retry: str | None
-    """Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of
-    the block on, and one more every M. after=T,each=S: one for data of this age, and one more each
-    S. most=20: at most so many. For example from=1000,every=500.
+    """Extra reads of a page, each in the time of a read. from=N,every=M: one extra read from N
+    erases of the block on, and one more for every M erases after that. after=T,each=S: one extra
+    read from age T of the data on, and one more for every S after that. most=20: at most 20 extra
+    reads. For example from=1000,every=500.
     """
     host_bandwidth: str | None
-    """Bandwidth of the link to the host, in each direction. Data of a write cross it before the
-    drive works on them, data of a read after. For example 3.5GB/s.
+    """Bandwidth of the link to the host, in each direction. The data of a write cross it before the
+    drive works on them; the data of a read cross it after. For example 3.5GB/s.
     """
     host_overhead: str | None
-    """Time of each command before the drive works on it. For example 5us."""
+    """Time that each command takes before the drive works on it. For example 5us."""
     write_cache: int | str | None
-    """Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with
-    power_protection no. For example 64MiB. [default: 0]
+    """Size of the write cache inside the drive, or its number of pages. With power_protection no, a
+    flush command waits until the cache is programmed. For example 64MiB. [default: 0]
     """
     serial_overwrites: YesNo | None
-    """A write waits in the drive until the earlier writes of its page are done: with write_cache
-    until they are in it, else until they are programmed. [default: no]
+    """A write waits in the drive until the earlier writes of its page are done. They are done when
+    they are in write_cache; without a cache, when they are programmed. [default: no]
     """
     queue_depth: int | str | None
-    """Requests that the drive works on at a time; further requests wait in the host. [default: 256]
+    """Requests that the drive works on at a time. Further requests wait in the host. [default: 256]
     """
     arbitration: str | None
-    """Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with
-    urgent priority class, as in NVMe. [default: high=4,medium=2,low=1]
+    """Requests per round of each priority class of tenants, 1 to 256 each. This is weighted round
+    robin with urgent priority class, as in NVMe. [default: high=4,medium=2,low=1]
     """
     gc_domain: GcDomain | None
     """GC domain, which counts its erased blocks together and has one collection at a time: plane,
@@ -308,25 +315,26 @@ class RunKeywords(Keywords, total=False):
     not given. For example static:blocks=5%,full=direct,after=100ms.
     """
     mapping: str | None
-    """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
-    choose their own blocks, without a victim policy and a write frontier. For example
-    fast:log_blocks=32. [default: page]
+    """Mapping from logical pages to flash: page, fast, bast, dftl. The log-block mappings (fast,
+    bast) choose their victims themselves, so they take no victim policy and no write frontier. For
+    example fast:log_blocks=32. [default: page]
     """
     frontier: str | None
     """Write frontier, the open blocks that pages are written to: single, double, compact, pool,
     mixed. For example pool:low=2. [default: single]
     """
     allocation: str | None
-    """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]
+    """Order in which the pool opens its erased blocks: fifo, lowest-erase, sfl, random. [default:
+    fifo]
     """
     wear_levelling: str | None
-    """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
-    example static:threshold=50,interval=10. [default: none]
+    """Wear levelling, which moves cold data so that blocks wear evenly: none, static. All but none
+    need the pool or mixed frontier. For example static:threshold=50,interval=10. [default: none]
     """
     placement: Placement | None
-    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. For example
-    dac:regions=3,zombie-block=yes. [default: none]
+    """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
+    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. All but none need
+    the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -334,23 +342,24 @@ class RunKeywords(Keywords, total=False):
     intervals-cb, gdt-cb, sfs-cb.
     """
     preemption: str | None
-    """How collections give way to requests: none; pgc (between flash operations) with +merge,
-    +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
+    """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
+    +pipeline, +erase-suspend; suspend (inside erases and programs too). For example
+    pgc+merge+pipeline. [default: none]
     """
     host_cache: str | None
-    """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's
-    requests to the cache. For example page-cache:size=4GiB. [default: none]
+    """Write-back cache of the host: page-cache, buffer-cache. The workload is then the requests of
+    an application to this cache. For example page-cache:size=4GiB. [default: none]
     """
     hints: str | None
-    """How the host tells the drive which pages are dirty in host_cache: none, piggyback, command,
-    dsm, frequency, perfect, oracle. [default: none]
+    """Hints with which the host tells the drive which pages of host_cache are dirty: none,
+    piggyback, command, dsm, frequency, perfect, oracle. [default: none]
     """
     scheme: str | None
-    """How collections treat valid pages that are also in memory: du-gc, da-gc, ba-gc, lda-gc1,
-    lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
+    """Scheme that decides what collections do with valid pages that are also in memory: du-gc,
+    da-gc, ba-gc, lda-gc1, lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """
     runs: int | str | None
-    """Runs, each with a seed of its own. [default: 1; for a trace 1; for a trace with a VM page
+    """Number of runs. Each has its own seed. [default: 1; for a trace 1; for a trace with a VM page
     cache 1]
     """
 
@@ -365,32 +374,33 @@ class CompareKeywords(Keywords, total=False):
     overprovision: float | str | Sequence[float | str] | None
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     slc: str | Sequence[str] | None
-    """SLC region, into which the host writes first: static (so many blocks a plane, or a share of
-    all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full
-    says what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a
-    block of the region to be emptied). after is the idle time before blocks are emptied, 100ms if
-    not given. For example static:blocks=5%,full=direct,after=100ms.
+    """SLC region, which takes the host's writes first. It is static (a number of blocks per plane,
+    or a share of all) or dynamic (it borrows up to most erased blocks, while more than keep are
+    erased). full says what writes do while the region is full: direct (they go to normal blocks) or
+    fold (they wait until a block of the region is emptied). after is the idle time before blocks
+    are emptied; its default is 100ms. For example static:blocks=5%,full=direct,after=100ms.
     """
     mapping: str | Sequence[str] | None
-    """How logical pages are found on flash: page, fast, bast, dftl. Log-block mappings (fast, bast)
-    choose their own blocks, without a victim policy and a write frontier. For example
-    fast:log_blocks=32. [default: page]
+    """Mapping from logical pages to flash: page, fast, bast, dftl. The log-block mappings (fast,
+    bast) choose their victims themselves, so they take no victim policy and no write frontier. For
+    example fast:log_blocks=32. [default: page]
     """
     frontier: str | Sequence[str] | None
     """Write frontier, the open blocks that pages are written to: single, double, compact, pool,
     mixed. For example pool:low=2. [default: single]
     """
     allocation: str | Sequence[str] | None
-    """Erased block of the pool that is used next: fifo, lowest-erase, sfl, random. [default: fifo]
+    """Order in which the pool opens its erased blocks: fifo, lowest-erase, sfl, random. [default:
+    fifo]
     """
     wear_levelling: str | Sequence[str] | None
-    """How cold data are moved to level wear, with the pool or mixed frontier: none, static. For
-    example static:threshold=50,interval=10. [default: none]
+    """Wear levelling, which moves cold data so that blocks wear evenly: none, static. All but none
+    need the pool or mixed frontier. For example static:threshold=50,interval=10. [default: none]
     """
     placement: Placement | Sequence[Placement] | None
-    """Open block that a page goes to, with the pool frontier: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. For example
-    dac:regions=3,zombie-block=yes. [default: none]
+    """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
+    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. All but none need
+    the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
@@ -398,22 +408,23 @@ class CompareKeywords(Keywords, total=False):
     intervals-cb, gdt-cb, sfs-cb.
     """
     preemption: str | Sequence[str] | None
-    """How collections give way to requests: none; pgc (between flash operations) with +merge,
-    +pipeline, +erase-suspend; suspend. For example pgc+merge+pipeline. [default: none]
+    """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
+    +pipeline, +erase-suspend; suspend (inside erases and programs too). For example
+    pgc+merge+pipeline. [default: none]
     """
     host_cache: str | Sequence[str] | None
-    """Write-back cache of the host: page-cache, buffer-cache. The workload is then an application's
-    requests to the cache. For example page-cache:size=4GiB. [default: none]
+    """Write-back cache of the host: page-cache, buffer-cache. The workload is then the requests of
+    an application to this cache. For example page-cache:size=4GiB. [default: none]
     """
     hints: str | Sequence[str] | None
-    """How the host tells the drive which pages are dirty in host_cache: none, piggyback, command,
-    dsm, frequency, perfect, oracle. [default: none]
+    """Hints with which the host tells the drive which pages of host_cache are dirty: none,
+    piggyback, command, dsm, frequency, perfect, oracle. [default: none]
     """
     scheme: str | Sequence[str] | None
-    """How collections treat valid pages that are also in memory: du-gc, da-gc, ba-gc, lda-gc1,
-    lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
+    """Scheme that decides what collections do with valid pages that are also in memory: du-gc,
+    da-gc, ba-gc, lda-gc1, lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """
     runs: int | str | None
-    """Runs, each with a seed of its own. [default: 5; for a trace 1; for a trace with a VM page
+    """Number of runs. Each has its own seed. [default: 5; for a trace 1; for a trace with a VM page
     cache 1]
     """

@@ -17,7 +17,7 @@ def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Compa
 
     The figure is write amplification; on timed drives the mean response time, and under a VM page
     cache the time on flash. ``names`` are what the results are called; without them it is their
-    numbers, from 1. Differences are paired where both results are of the same writes.
+    numbers, from 1. Differences are paired if both results have the same writes.
 
     Raises :class:`flashgc.ConfigError` where there are none, or they have different figures.
 

@@ -52,7 +52,7 @@ def trace_record(
 
     ``target`` is in the format ``pages``, compressed if its name ends in ``.zst`` or ``.gz``.
     ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` leaves out
-    references that make no difference to an LRU memory of so many pages or more (64 by default;
+    references that make no difference to an LRU memory of this many pages or more (64 by default;
     0 leaves out only repeated references in a row to one page). After ``accesses`` accesses, or
     when stopped by Ctrl-C or ``control``, the program is ended and the file holds the references
     so far.

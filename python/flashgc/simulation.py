@@ -38,9 +38,9 @@ class PlacementRule(Protocol):
 
     Each class has an open block of its own.
 
-    A drive asks :meth:`host` and :meth:`copy` as often as it likes, or reads arrays of that name;
-    what was done it tells through further methods, where there are such: ``docs/placement.md`` has
-    all of them.
+    A drive may call :meth:`host` and :meth:`copy` any number of times, or it reads arrays of these
+    names. It reports what it did through further methods, if the rule has them;
+    ``docs/placement.md`` lists all.
     """
 
     @property
@@ -87,8 +87,8 @@ def run(
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
-    ``victim`` is a policy's spec or a policy written in Python, by default what the GC preset or
-    the device says, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
+    ``victim`` is a policy's spec or a policy written in Python, by default that of the GC preset or
+    the device, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
     (:class:`PlacementRule`). The options are the keys of an experiment file, and ``None`` leaves
     one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
     (``0.1`` or ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on;
@@ -98,10 +98,11 @@ def run(
     Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set. A notebook shows
     a bar for what takes over a second; ``progress``, called about 20 times a second, replaces it.
 
-    ``checkpoint`` is a file in which the runs are kept (``"run.ckpt,every=5min"``), and ``resume``
-    one from which they go on, with the digits of runs that were never stopped. With ``resume``
-    alone workload, drive and policy come from the file; what is given beside it must be the same.
-    ``results`` is a file of results: one that it has is taken from it, any other is kept in it.
+    ``checkpoint`` is a file that saves the state of the runs (``"run.ckpt,every=5min"``). From the
+    file ``resume`` they go on, with the digits of runs that were never stopped. With ``resume``
+    alone, workload, drive and policy come from the file; options that you give beside it must agree
+    with it. ``results`` is a file of results: a result that it has is taken from it, any other is
+    kept in it.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
     :class:`flashgc.DriveError`, and whatever a Python policy raises.
@@ -152,8 +153,8 @@ def compare(
     Options are those of :func:`run`. Those that :class:`flashgc.keywords.CompareKeywords` takes as
     lists may be several, and every combination is run. There are 5 runs of each unless ``runs``
     says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same workload, so
-    that differences are paired. A combination that cannot be is in ``left_out`` with its reason; if
-    none can be, it is an error. A single policy need not be in a list; with ``gc_preset`` there
+    that differences are paired. A combination that cannot run is in ``left_out`` with its reason.
+    If none can run, it is an error. A single policy need not be in a list; with ``gc_preset`` there
     need be none (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)

@@ -75,7 +75,8 @@ def trace_stat(
 
     ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``); the page is
     4 KiB by default, and for references to memory the one by which they were recorded. ``paging``
-    says what a read or write off the page boundaries becomes: every page that it touches
+    gives the pages of a read or write that does not begin and end at page boundaries: every page
+    that it touches
     (``"covered"``), or as many pages as its size needs from the one on that it starts in
     (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. ``devices``,
     ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`. One pass over the
@@ -123,8 +124,8 @@ def trace_convert(
     The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
     perhaps followed by ``.zst`` or ``.gz``. ``page_size`` (2 KiB) and ``filter`` (64 pages) are
     those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
-    device numbers; otherwise they are ranked. ``as_dirty`` makes every write a dirty event: a page
-    that the host has changed in its cache and is still to write. ``devices``,
+    device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a dirty event:
+    the host has changed the page in its cache and will write it later. ``devices``,
     ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`.
 
     A ``target`` that cannot be written to its end, on a full disk for example, is an

@@ -71,28 +71,29 @@ def choices() -> str:
         "## Write frontiers",
         *_entries(frontiers()),
         "## Block allocations",
-        "Which erased block of the pool is used next, with the pool or mixed frontier.",
+        "The order in which the pool opens its erased blocks, with the pool or mixed frontier.",
         *_entries(allocations()),
         "## Wear levelling",
-        "Whether cold data are moved (`--wear-levelling`), with the pool or mixed frontier. "
+        "Wear levelling (`--wear-levelling`) moves cold data, with the pool or mixed frontier. "
         "Block allocation levels wear too, but only among blocks that are collected.",
         *_entries(wear_levellings()),
         "## Placements",
-        "Which open block a page goes to, with the pool frontier. Every class of data has its own "
-        "open block. The collector keeps as many erased blocks as the low-water mark, and one "
-        "more for every class of copies except the first.",
+        "A placement (`--placement`) chooses the open block of each page, with the pool "
+        "frontier. Every class of data has its own open block. The collector keeps as many "
+        "erased blocks as the low-water mark, and one more for every class of copies except the "
+        "first.",
         *_entries(placements()),
         "## Caches of a host",
-        "A write-back cache between an application and the drive (`--host-cache`). The workload is "
-        "then that of the application.",
+        "A write-back cache between an application and the drive (`--host-cache`). The workload "
+        "is then the application's requests to this cache.",
         *_entries(caches()),
         "## Ways of hinting",
-        "How the host tells the drive which pages it will overwrite soon (`--hints`), with the "
-        "faults that hints may have.",
+        "Hints with which the host tells the drive which pages it will overwrite soon "
+        "(`--hints`), with the faults that hints may have.",
         *_entries(hints()),
         "## GC presets",
-        "A victim policy and a placement under one name (`--gc-preset`), in place of both, with "
-        "the pool frontier.",
+        "A victim policy and a placement under one name (`--gc-preset`), instead of both "
+        "options, with the pool frontier.",
         "\n".join(
             [
                 "| GC preset | victim policy | placement | what it is |",
@@ -104,9 +105,9 @@ def choices() -> str:
             ]
         ),
         "## Mappings",
-        "How logical pages are found on flash (`--mapping`). Log-block mappings choose their own "
-        "blocks: they take no victim policy and no write frontier, and need spare blocks for their "
-        "log and one for merges.",
+        "The mapping from logical pages to flash (`--mapping`). Log-block mappings choose their "
+        "victims themselves. They take no victim policy and no write frontier. They need spare "
+        "blocks for their log, and one for merges.",
         *_entries(mappings()),
         "## Page caches",
         "Replacement policies for the pages in memory (`--vm-page-cache 4MiB --page-policy`). Run "
@@ -114,38 +115,41 @@ def choices() -> str:
         "collections and on pages swapped out.",
         *_entries(page_caches()),
         "## Collections beside a page cache",
-        "How a collection treats valid pages that are also in memory (`--scheme`). Times are those "
-        "of Ji and Shin (read 25 us, program 200 us, erase 2 ms, and 50 us for a page from memory) "
-        "unless `--times read=...,program=...,erase=...,memory=...` says otherwise.",
+        "A scheme (`--scheme`) decides what a collection does with valid pages that are also in "
+        "memory. The times are those of Ji and Shin (read 25 us, program 200 us, erase 2 ms, and "
+        "50 us for a page from memory) unless `--times "
+        "read=...,program=...,erase=...,memory=...` says otherwise.",
         *_entries(schemes()),
         "## Endurance",
-        "How many erases a block withstands (`--endurance`), with the pool or mixed frontier. "
-        "After its last erase a block is bad, and the reserve is one block smaller. The reserve "
-        "is N minus the blocks that the logical capacity fills and those that the frontier keeps. "
-        "The first bad block is the first failure. The system fails when no erased block is left: "
-        "either more blocks are bad than the reserve has, or several victims in a row wear out "
-        "and the pool is empty (a low-water mark of a few percent of the blocks prevents that). "
-        "From then on the drive is read-only. All its data remain readable.",
+        "The number of erases that a block withstands (`--endurance`), with the pool or mixed "
+        "frontier. After its last erase a block is bad, and the reserve is one block smaller. "
+        "The reserve is N minus the blocks that the logical capacity fills and those that the "
+        "frontier keeps. The first bad block is the first failure. The system fails when no "
+        "erased block is left. Either more blocks are bad than the reserve has, or several "
+        "victims in a row wear out and the pool is empty (a low-water mark of a few percent of "
+        "the blocks prevents that). From then on the drive is read-only. All its data remain "
+        "readable.",
         *_entries(endurances()),
         "## Workload generators",
         "Mixtures are written `0.7*zipf:theta=0.9 + 0.3*sequential`; the weights sum to 1.",
-        "Tenants side by side: `0.5*zipf:to=0.5,stream=0 + 0.5*sequential:from=0.5,stream=1`. A "
-        "generator with `from` or `to` works on a part of the drive as on a drive of its own: U "
-        "is then the number of pages of the part. The part begins at page round(from U) and "
-        "ends before page round(to U), so parts that share a border share no page; a part "
-        "without a page is refused. Requests larger than a page stay inside the part. `stream` "
-        "names the generator's writes, as a host does with NVMe streams or the placement "
-        "identifiers of FDP. Results write the three only where they "
-        "are given. `--streams FILE` names writes by address instead.",
+        "Several generators side by side: `0.5*zipf:to=0.5,stream=0 + "
+        "0.5*sequential:from=0.5,stream=1`. A generator with `from` or `to` works on a part of "
+        "the drive as on its own drive: U is then the number of pages of the part. The part "
+        "begins at page round(from U) and ends before page round(to U), so parts that share a "
+        "border share no page. A part without a page is refused. Requests larger than a page "
+        "stay inside the part. `stream` gives the generator's writes a stream, as a host does "
+        "with NVMe streams or the placement identifiers of FDP. Results record the three only if "
+        "you give them. `--streams FILE` gives streams by address instead.",
         *_entries(generators()),
         "## Generators of requests",
         "With `--drive timed`: requests of any size, with the times at which they arrive.",
         *_entries(request_generators()),
         "## Arrivals",
-        "With `--drive timed`: when requests arrive (`--arrivals`).",
+        "With `--drive timed`: the times at which requests arrive (`--arrivals`).",
         *_entries(arrivals()),
         "## Devices",
-        "With `--drive timed`: presets (`--device`) for options that are not given.",
+        "With `--drive timed`: presets (`--device`), which give values to options that you do "
+        "not set.",
         *_entries(device_entries()),
     ]
     return "\n\n".join(parts) + "\n"
@@ -172,9 +176,10 @@ def models_page() -> str:
     parts = [
         "# Analytic models",
         GENERATED,
-        "The models of `flashgc model` and `flashgc.model`, for a drive of infinitely many blocks. "
-        "b is the pages a block, S_f the spare factor, rho = 1 - S_f, alpha = 1 / rho, and WA the "
-        "write amplification. `flashgc model NAME --help` shows the same in a terminal.",
+        "The models of `flashgc model` and `flashgc.model`, for a drive of infinitely many "
+        "blocks. b is the number of pages per block, S_f the spare factor, rho = 1 - S_f, alpha "
+        "= 1 / rho, and WA the write amplification. `flashgc model NAME --help` shows the same "
+        "in a terminal.",
     ]
     for model in models():
         parts.append(f"## `{model.name}`")
@@ -192,8 +197,8 @@ def command_page() -> str:
     parts = ["# The command", GENERATED]
     parts.append(
         "Results go to standard output, progress and warnings to standard error. Exit codes: 0 "
-        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (the part that "
-        "was run is printed)."
+        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (the results "
+        "so far are printed)."
     )
     parts.append(
         "Options of an experiment are those of the sections of "
@@ -289,11 +294,12 @@ def experiment_page() -> str:
     parts = [
         "# Experiment files",
         GENERATED,
-        "TOML, run by `flashgc run FILE` or `flashgc compare FILE`; options override what is "
-        f"written. Every key is optional. {lists} may be lists, which `compare` runs in every "
-        "combination. Keys that are not known are errors. `flashgc schema` prints a JSON schema, "
-        "with which editors complete and check. On the command line a key is an option, `--gc-low` "
-        "for `gc_low`; where it has another name, that stands beside it.",
+        "An experiment file is TOML. `flashgc run FILE` or `flashgc compare FILE` runs it; "
+        f"options override its keys. Every key is optional. {lists} may be lists, which "
+        "`compare` runs in every combination. An unknown key is an error. `flashgc schema` prints "
+        "a JSON schema, with which editors complete and check the file. On the command line a key "
+        "is an option, `--gc-low` for `gc_low`; where the option has another name, the table "
+        "gives it.",
         '```toml\n[drive]\ncapacity = "4GiB"\noverprovision = "28%"\n\n[gc]\n'
         'victim = ["greedy", "d-choices:d=10,c=1"]\n\n[workload]\n'
         'source = "hotcold:f=0.2,r=0.8"\n\n[run]\nuntil = "precision=0.5%"\n```',
@@ -312,7 +318,9 @@ def experiment_page() -> str:
         f"`{key.example}`. |"
         for key in TENANT_KEYS.values()
     ]
-    about = "A host that shares a drive with a clock; a table for each ([tenants](../tenants.md))."
+    about = (
+        "A host that shares a drive with a clock; one table per host ([tenants](../tenants.md))."
+    )
     parts += ["## [[tenant]]", about, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 

@@ -141,7 +141,7 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
         assert said in done.stderr, words
         assert done.stderr.count("\n") == 1, words
     zombies = made(tmp_path / "hints.flash", victim="z-greedy")
-    with pytest.raises(ConfigError, match="heeds hints"):
+    with pytest.raises(ConfigError, match="uses hints"):
         Device.open(zombies, clock=clock(zombies))
 
 

@@ -45,7 +45,7 @@ def test_the_head_says_what_was_asked_and_what_came_of_it(results: Path, tmp_pat
         "d-choices:d=3 placement none sepbit seed 1 2 3 same for all "
         "blocks 64 pages per block 16 frontier pool writes 3x"
     )
-    assert all(f"{count} cannot be : {reason}" in text for reason, count in reasons.items())
+    assert all(f"{count} cannot run : {reason}" in text for reason, count in reasons.items())
     assert f"144 cells flashgc {flashgc.version()}, engine" in text
 
 

@@ -85,7 +85,7 @@ pub enum DeviceError {
     #[error("media error: {0}")]
     Media(String),
     /// A command addresses pages that the drive does not have, or parts of pages.
-    #[error("pages {page} to {} are not all among the drive's {pages} pages", page.saturating_add(*count))]
+    #[error("pages {page} to {} are not all on the drive, which has {pages} pages", page.saturating_add(*count))]
     OutOfRange {
         /// The first page addressed.
         page: u64,
@@ -96,7 +96,8 @@ pub enum DeviceError {
     },
     /// A hint is from a moment that has not come.
     #[error(
-        "moment {moment} has not come, it is {now}; hint: a drive that crashed may be behind what it said before, so ask it again"
+        "moment {moment} is later than the drive's present moment, {now}; hint: after a crash a \
+         drive may report an earlier moment than before, so ask it again"
     )]
     Moment {
         /// The moment named.

@@ -141,7 +141,7 @@ fn hints_hold_from_a_moment_and_are_taken_back() {
     assert_eq!(client.hint(None, &ranges).unwrap(), 0);
     let (refused, text) = status(client.hint(Some(9), &ranges));
     assert_eq!(refused, Status::Refused);
-    assert!(text.contains("moment 9 has not come, it is 8"), "{text}");
+    assert!(text.contains("moment 9 is later than the drive's present moment, 8"), "{text}");
 }
 
 /// A list longer than a request and a range longer than the drive's step.

@@ -66,8 +66,8 @@ impl Replayed {
     pub(crate) fn only_by_replays(&self) -> Option<String> {
         (self.flash_writes <= 1.0).then(|| {
             format!(
-                "write amplification comes from replaying alone: a pass writes {:.2} of the flash \
-                 and overwrites {:.2} times; hint: a longer trace",
+                "only the replays cause collections: a pass writes {:.2} of the flash and \
+                 overwrites {:.2} times; hint: a longer trace",
                 self.flash_writes, self.overwrite
             )
         })

@@ -261,8 +261,8 @@ fn check_buffer(
     if !buffer.gathers() {
         if config.timed.as_ref().is_some_and(|timed| timed.flush_after.is_some()) {
             return Err(SpecError::new(
-                "flush after only applies where a flash page holds several mapping units: else no page \
-                 waits for others",
+                "flush after needs several mapping units in a flash page: otherwise no page waits \
+                 for others",
                 "give a --mapping-unit below the page size, or leave it out",
             ));
         }
@@ -270,8 +270,8 @@ fn check_buffer(
         return match buffer.is_protected || has_cache {
             true => Ok(()),
             false => Err(SpecError::new(
-                "power protection no only applies where a flash page holds several mapping units, or to \
-                 a write cache: else no page waits",
+                "power protection no needs several mapping units in a flash page, or a write \
+                 cache: otherwise no page waits",
                 "give a --mapping-unit below the page size, or --power-protection yes",
             )),
         };

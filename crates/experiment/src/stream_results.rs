@@ -170,8 +170,8 @@ pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String
         let offered = u64::from(space.logical_pages) * u64::from(space.page_size);
         warnings.extend(named_in_words(&unmet).map(|streams| {
             format!(
-                "no write of the measured part is of {streams} of --streams {path}; hint: its ranges are \
-                 bytes of the drive, which offers {offered}"
+                "no write of the measured part has {streams} of --streams {path}; hint: its ranges \
+                 are in bytes, and the drive has {offered}"
             )
         }));
     }
@@ -181,8 +181,8 @@ pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String
         let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
         warnings.extend(named_in_words(&invalid).map(|streams| {
             format!(
-                "{} of {streams} went to handle 0, as there is no such handle; hint: handles are streams \
-                 0 to {}, --placement fdp:handles=N has N",
+                "{} of {streams} went to handle 0, because the drive has no handle for them; hint: \
+                 its handles are streams 0 to {}; --placement fdp:handles=N sets their number",
                 counted(pages, "page write"),
                 count - 1
             )

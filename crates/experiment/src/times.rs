@@ -74,7 +74,7 @@ impl Times {
         if read.kinds() != program.kinds() && read.kinds().min(program.kinds()) > 1 {
             return Err(SpecError::new(
                 format!("read has {} times and program {}", read.kinds(), program.kinds()),
-                "a page is of one kind: give as many of both, or one",
+                "a page has one kind: give as many times for both, or one",
             ));
         }
         let [transfer, command, memory] = [3, 4, 5].map(|index| found[index].map(|it| it.mean()));
@@ -277,8 +277,8 @@ mod tests {
         );
         assert_eq!(
             error("read=1us/2us,program=1us/2us/3us,erase=1ms"),
-            "read has 2 times and program 3; hint: a page is of one kind: give as many of both, or \
-             one"
+            "read has 2 times and program 3; hint: a page has one kind: give as many times for \
+             both, or one"
         );
         assert_eq!(error("read=1us,read=2us"), "'read' is given twice in 'read=1us,read=2us'");
     }

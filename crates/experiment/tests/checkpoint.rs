@@ -262,8 +262,8 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
     assert_eq!(
         refused(&RunConfig { seed: 8, ..config.clone() }),
         format!(
-            "checkpoint {}: it is of another configuration: seed is 8, in the checkpoint 7; hint: give \
-             --resume alone, and drive and workload come from the file",
+            "checkpoint {}: it has another configuration: seed is 8, but 7 in the checkpoint; hint: \
+             give only --resume, then the drive and the workload come from the file",
             path.display()
         )
     );

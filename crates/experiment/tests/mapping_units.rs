@@ -381,7 +381,7 @@ fn what_does_not_go_together_is_refused_in_one_line() {
                 config.mapping_unit = None;
                 config.power_protection = false;
             },
-            "only applies where a flash page holds several mapping units",
+            "several mapping units in a flash page",
         ),
         (
             &|config| {

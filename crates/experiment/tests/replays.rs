@@ -181,8 +181,7 @@ fn a_trace_that_a_fresh_drive_takes_whole_says_that_replays_make_the_garbage() {
     let folder = tempfile::tempdir().unwrap();
     let warned = |path: &str| {
         let result = run(&config(path));
-        let text =
-            "write amplification comes from replaying alone: a pass writes 0.90 of the flash";
+        let text = "only the replays cause collections: a pass writes 0.90 of the flash";
         (result.trace.unwrap(), result.warnings.iter().any(|warning| warning.starts_with(text)))
     };
     // 1000 pages in 63 blocks of 16 of the 75 that there are; 80 of the pages are written twice.

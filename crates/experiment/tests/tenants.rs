@@ -282,7 +282,7 @@ fn what_tenants_cannot_be_is_refused() {
     assert!(refused(passes).starts_with("passes do not apply to tenants"));
     let host = HostConfig { cache: "page-cache:size=400KiB".into(), ..HostConfig::default() };
     let cached = RunConfig { host: Some(host), ..config(&two, |_| ()) };
-    assert!(refused(cached).starts_with("found tenants with a host's cache"));
+    assert!(refused(cached).starts_with("found tenants with a host cache"));
     let sized = RunConfig { request_size: Some(8192), ..config(&two, |_| ()) };
     assert!(refused(sized).starts_with("a request size beside tenants"));
     let parts =

@@ -327,7 +327,7 @@ fn a_host_says_how_it_read_its_options() {
         hints: "none".into(),
     };
     let result = run(&RunConfig { host: Some(host), ..config() }, 1);
-    let said = |warning: &String| warning.contains("taken as half of it, as Linux does");
+    let said = |warning: &String| warning.contains("the cache uses half of limit, as Linux does");
     assert!(result.warnings.iter().any(said), "{:?}", result.warnings);
     assert!(result.host.is_some());
 }

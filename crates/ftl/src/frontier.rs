@@ -51,17 +51,19 @@ static FRONTIERS: &[FrontierInfo] = &[
     },
     FrontierInfo {
         name: "double",
-        summary: "host writes and copies apart, no pool (Van Houdt 2013, section 2.1)",
+        summary: "host writes and copies in separate blocks, no pool (Van Houdt 2013, section 2.1)",
         params: &[],
     },
     FrontierInfo {
         name: "compact",
-        summary: "copies fill blocks of their own, and the host what they leave (Haas et al. 2025)",
+        summary: "copies fill separate blocks, and host writes fill the rest of those (Haas et al. \
+                  2025)",
         params: &[],
     },
     FrontierInfo {
         name: "pool",
-        summary: "host writes and copies apart, fed from a pool of erased blocks, as drives do",
+        summary: "host writes and copies in separate blocks, fed from a pool of erased blocks, as \
+                  in real drives",
         params: &[LOW],
     },
     FrontierInfo {
@@ -75,7 +77,7 @@ const LOW: Param = Param {
     name: "low",
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
     default: Some("2"),
-    help: "low-water mark: collections start at so many erased blocks",
+    help: "low-water mark: the number of erased blocks at which collections start",
 };
 
 /// Every frontier, in the order in which listings show them.

@@ -386,7 +386,9 @@ fn what_cannot_be_is_refused_in_one_line() {
     let warnings = warnings.unwrap().warnings(true, false).unwrap();
     assert_eq!(
         warnings,
-        ["page-cache: background=0.3 is not below limit=0.2: taken as half of it, as Linux does"]
+        [
+            "page-cache: background=0.3 is not below limit=0.2; the cache uses half of limit, as Linux does"
+        ]
     );
     // Parameters that only the other kind of drive uses.
     let warnings = |of_requests, of_drive| {
@@ -396,14 +398,14 @@ fn what_cannot_be_is_refused_in_one_line() {
     };
     assert_eq!(
         warnings(false, true),
-        ["speed=7 says nothing: all of the run is on the drive's clock"]
+        ["speed=7 has no effect: the whole run is on the drive's clock"]
     );
     assert!(warnings(true, true).is_empty(), "a warm-up is on the clock of requests");
     assert_eq!(
         warnings(true, false),
         [
-            "memory=9us says nothing before a drive without a clock",
-            "cost=1ms says nothing before a drive without a clock"
+            "memory=9us has no effect with a drive without a clock",
+            "cost=1ms has no effect with a drive without a clock"
         ]
     );
 }

@@ -36,7 +36,7 @@ impl Drive {
     pub fn new(pages_per_block: u32, spare: f64) -> Result<Self, ModelError> {
         if !(1..=LARGEST_BLOCK).contains(&pages_per_block) {
             return Err(ModelError::new(
-                format!("pages a block: found {pages_per_block}, expected 1 to {LARGEST_BLOCK}"),
+                format!("pages per block: found {pages_per_block}, expected 1 to {LARGEST_BLOCK}"),
                 "drives have 64 to 2048",
             ));
         }

@@ -121,7 +121,7 @@ impl Query {
         match number {
             Number::PagesPerBlock => {
                 let hint = "drives have 64 to 2048";
-                self.pages_per_block = whole("pages a block", value, 1, LARGEST_BLOCK, hint)?;
+                self.pages_per_block = whole("pages per block", value, 1, LARGEST_BLOCK, hint)?;
             }
             Number::Spare => self.spare = checked_spare(value)?,
             Number::D => {

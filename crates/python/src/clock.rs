@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 /// The time of a decision, on two clocks.
 ///
-/// A drive has one, which goes on: keep its numbers, not the object.
+/// A drive has one such object, which changes: keep its numbers, not the object.
 #[pyclass(frozen, module = "flashgc", name = "Now")]
 #[derive(Default)]
 pub(crate) struct Clock {

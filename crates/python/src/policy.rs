@@ -26,8 +26,8 @@ struct Call {
 }
 
 /// The error of a policy that returned None though there was something to collect.
-const NO_ANSWER: &str = "the victim policy returned None, though there are candidates; \
-                         hint: return the number of one";
+const NO_ANSWER: &str = "the victim policy returned None, though there are candidates; hint: \
+                         return the number of a candidate";
 
 /// Returns `true` if collecting some candidate would free a page.
 fn reclaimable(table: &BlockTable) -> bool {

@@ -135,7 +135,7 @@ fn keeper(
 ) -> PyResult<Keeper> {
     let every = every.map(Duration::try_from_secs_f64).transpose().map_err(errors::config)?;
     let ([config], [resolved]) = (configs, resolved) else {
-        return Err(errors::config("a checkpoint is of one configuration; hint: flashgc run"));
+        return Err(errors::config("a checkpoint holds one configuration; hint: flashgc run"));
     };
     let places = Places { write, every, resume };
     Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error))

@@ -62,8 +62,9 @@ impl Strict {
         if let Some((&(page, was), &(_, is))) = before.iter().zip(&after).find(|(a, b)| a != b) {
             self.fault(|| {
                 format!(
-                    "{what} changed the answer for page {page} of the same block from {was} to {is}; \
-                     hint: note it, and change what copies are sorted by in collected"
+                    "{what} changed the answer for page {page} of the same block from {was} to \
+                     {is}; hint: keep it until collected is called, and only then change what copy \
+                     answers"
                 )
             });
         }
@@ -104,9 +105,9 @@ impl Placement for Strict {
         if again != class {
             self.fault(|| {
                 format!(
-                    "host(page={page}) returned {class}, and {again} when it was asked again; hint: a \
-                     drive asks as often as it likes, so change nothing in host; wrote tells what was \
-                     done"
+                    "host(page={page}) returned {class}, and {again} when it was called again; \
+                     hint: a drive may call host any number of times, so change nothing in host; \
+                     wrote reports each write"
                 )
             });
         }
@@ -119,9 +120,9 @@ impl Placement for Strict {
         if again != class {
             self.fault(|| {
                 format!(
-                    "copy(page={page}) returned {class}, and {again} when it was asked again; hint: a \
-                     drive asks as often as it likes, so change nothing in copy; copied tells what was \
-                     done"
+                    "copy(page={page}) returned {class}, and {again} when it was called again; \
+                     hint: a drive may call copy any number of times, so change nothing in copy; \
+                     copied reports each copy"
                 )
             });
         }

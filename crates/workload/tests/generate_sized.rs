@@ -138,7 +138,7 @@ fn sizes_that_do_not_fit_are_refused_in_one_line() {
         refused("uniform", 3, 4 * PAGE),
         "found requests of 4 pages on a drive of 3 pages; hint: use smaller requests or a larger drive"
     );
-    let places = "expected the page of 4096 bytes, as this workload says which pages are asked for; \
+    let places = "expected one page of 4096 bytes, because this workload names single pages; \
                   hint: use requests of 4096 bytes";
     for (text, name) in [
         (frequency.as_str(), "frequency"),

@@ -73,7 +73,7 @@ fn what_is_no_stream_is_refused_with_its_place() {
         (
             "0,F,0,0,0,1",
             "3:11",
-            "found '1', expected no stream, as a flush is of the whole drive".into(),
+            "found '1', expected no stream, because a flush concerns the whole drive".into(),
         ),
         ("0,W,0,4096,0", "3:1", format!("found 5 columns, expected 6 ({columns})")),
         ("0,W,0,4096,0,1,2", "3:1", format!("found 7 columns, expected 6 ({columns})")),

@@ -74,7 +74,7 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
     if len(outcome.rows) > 1:
         told += _reasons(outcome.rows)
     for trial in outcome.trials:
-        rows = f"{len(trial.told)} of {len(trial.met)} met rows tell it"
+        rows = f"{len(trial.told)} of {len(trial.met)} met rows detect it"
         told.append((f"wrong: {trial.name}", trial.failed or rows))
     told += [("note", note) for note in outcome.notes]
     show(out, facts(out, [(name, _text(out, said)) for name, said in told]))

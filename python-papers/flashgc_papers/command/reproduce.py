@@ -39,15 +39,17 @@ Examples:
   flashgc reproduce dchoices.table1 dchoices.fig3
   flashgc reproduce dchoices --full --out full
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("what", nargs=-1, shell_complete=_complete)
-@click.option("--quick", is_flag=True, help="Minutes: fewer runs, fewer points, smaller drives.")
-@click.option("--full", is_flag=True, help="The papers' own sizes.")
+@click.option(
+    "--quick", is_flag=True, help="Take minutes: fewer runs, fewer points, smaller drives."
+)
+@click.option("--full", is_flag=True, help="Use the papers' own sizes.")
 @click.option(
     "--mutants",
     is_flag=True,
-    help="Ask wrong engines too; rows that do not tell them apart are not counted.",
+    help="Run wrong engines too. A row that does not tell them apart does not count.",
 )
 @click.option(
     "--out",
@@ -55,15 +57,15 @@ Stopped work goes on where it was: give the same command again.""",
     type=click.Path(),
     callback=_folder,
     default="flashgc-reproduce",
-    help="Folder for the page, the data and what was run.  [default: flashgc-reproduce]",
+    help="Folder for the page, the data and the finished runs.  [default: flashgc-reproduce]",
 )
-@click.option("--list", "listing", is_flag=True, help="List what is published, and run nothing.")
+@click.option("--list", "listing", is_flag=True, help="List the published claims, and run nothing.")
 @click.option(
     "--jobs",
     metavar="N",
     callback=_jobs,
     default="0",
-    help="Runs side by side; 0: one a core.  [default: 0]",
+    help="Runs side by side; 0 runs one per core.  [default: 0]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
@@ -78,11 +80,11 @@ def reproduce(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run what papers published again, and say how it stands to what is measured.
+    """Repeat published experiments, and compare the papers' results with the measured ones.
 
     WHAT is a claim (dchoices.fig3), a table (dchoices.table1) or a paper (dchoices); without it,
-    everything. Each row is met, met-in-kind (sign, order and rough size, on something that stands
-    in for what the paper used), missed or not-run; a missed row is a finding, not a failure.
+    everything runs. Each row is met, met-in-kind (sign, order and rough size agree, on a stand-in
+    for the paper's input), missed or not-run. A missed row is a finding, not a failure.
     DIR/report.html shows every table and figure.
     """
     from flashgc.terminal.progress import Bar

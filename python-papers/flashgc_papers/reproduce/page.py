@@ -18,13 +18,13 @@ HERE = Path(__file__).parent
 
 #: The meanings of the verdicts, for readers of the page.
 MEANINGS = {
-    Verdict.MET: "What was published is what comes out.",
-    Verdict.IN_KIND: "It comes out on something that stands in for what the paper used: sign, "
-    f"order and, of numbers, the size of the effect within a factor of {ROUGHLY:g}; where the "
-    "paper says 'up to', the bound holds.",
-    Verdict.BLIND: "It comes out of every wrong engine that was run as well: it is not counted.",
-    Verdict.MISSED: "It does not come out; the row says how far off it is.",
-    Verdict.NOT_RUN: "Nothing, or not all of it, was run; the row says why.",
+    Verdict.MET: "The published result is reproduced.",
+    Verdict.IN_KIND: "It is reproduced on a stand-in for the paper's input: sign, order and, for "
+    f"numbers, the size of the effect within a factor of {ROUGHLY:g}. If the paper says 'up to', "
+    "its figure is an upper bound.",
+    Verdict.BLIND: "Every wrong engine that was run reproduces it as well, so it does not count.",
+    Verdict.MISSED: "It is not reproduced; the row gives the difference.",
+    Verdict.NOT_RUN: "It was not run, or only in part; the row gives the reason.",
 }
 
 

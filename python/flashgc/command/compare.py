@@ -53,14 +53,15 @@ def compare(
 ) -> int:
     """Compare policies, mappings, schemes and spare factors on one workload, and rank them.
 
-    Every combination is run, 5 times unless --runs says otherwise. Run i of each sees the same
-    writes, so that differences are paired. A combination that cannot be is listed with its reason.
-    Without --victim or --gc-preset, every built-in policy
-    is compared, unless mappings or schemes are. With --vm-page-cache, the least time on flash wins.
+    Every combination runs 5 times, unless --runs says otherwise. Run i of each combination sees the
+    same writes, so the differences are paired. A combination that cannot run is listed with the
+    reason. Without --victim or --gc-preset, the command compares every built-in policy, unless you
+    compare mappings or schemes. With --vm-page-cache, the combination with the least time on flash
+    wins.
 
-    An EXPERIMENT is a TOML file with the sections below; options override it. Several are compared
-    with each other, each with just the policies that it says. Results that were saved (.json of
-    --out, .results) are compared as they are.
+    An EXPERIMENT is a TOML file with the sections below; options override it. Several experiments
+    are compared with each other, each with only the policies that it names. Saved results (.json of
+    --out, .results) are compared without a new run.
     """
     from flashgc import plot
     from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of

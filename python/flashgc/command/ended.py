@@ -24,7 +24,7 @@ def at_once() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        fail("interrupted: what was complete is kept", INTERRUPTED)
+        fail("interrupted: complete results are kept", INTERRUPTED)
         os._exit(INTERRUPTED)
 
 

@@ -116,7 +116,7 @@ Examples:
   flashgc model meanfield --d 10 --c 1 --validate
   flashgc trace stat TRACE.csv.zst
 
-Sizes carry a unit (64GiB), shares may (7% = 0.07). Every command has its own --help.""",
+Sizes need a unit (64GiB). Shares may have one (7% = 0.07). Every command has --help.""",
 )
 @click.version_option(version(), "--version", message="flashgc %(version)s")
 def cli() -> None:

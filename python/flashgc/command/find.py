@@ -38,16 +38,19 @@ Examples:
     multiple=True,
     metavar="FIGURE<NUMBER",
     required=True,
-    help="What must hold; also <=, > and >=. Repeat for several, all of which must hold.",
+    help="Condition that must hold; also <=, > and >=. Repeat for several conditions, which must "
+    "all hold.",
 )
 @click.option("--from", "low", metavar="VALUE", help="First value. [default: 2% for spare]")
 @click.option("--to", "high", metavar="VALUE", help="Last value. [default: 60% for spare]")
 @click.option(
     "--step",
     metavar="VALUE",
-    help="From one value to the next. [default: 1 for whole numbers, 0.1% for spare]",
+    help="Distance from one value to the next. [default: 1 for whole numbers, 0.1% for spare]",
 )
-@click.option("--factor", metavar="NUMBER", help="Values grow by this factor instead of a step.")
+@click.option(
+    "--factor", metavar="NUMBER", help="Factor from one value to the next, instead of --step."
+)
 @experiment_options(several=False)
 @results_option
 @output_options
@@ -67,9 +70,9 @@ def find(
 ) -> int:
     """Find the value of OPTION from which, or up to which, a drive is good enough.
 
-    OPTION is a number, such as spare, or a parameter of a spec, such as victim.d. Its values are
-    bisected, so what is wanted should begin to hold at one value and hold from there on. Each value
-    is run 5 times unless --runs says otherwise, with the same seeds.
+    OPTION is a number, such as spare, or a parameter of a spec, such as victim.d. The command
+    bisects its values, so the condition should begin to hold at one value and hold from there on.
+    Each value runs 5 times, unless --runs says otherwise, with the same seeds.
 
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
@@ -100,7 +103,9 @@ def find(
     for line in found.warnings:
         warn(line, quiet=quiet)
     if found.interrupted:
-        again = "give the same command again to go on" if results else "--results keeps what is run"
+        again = (
+            "give the same command again to go on" if results else "--results keeps finished runs"
+        )
         warn(f"interrupted: {again}", quiet=quiet)
         return INTERRUPTED
     return OK

@@ -28,7 +28,7 @@ Examples:
   flashgc fleet MSR/*.csv.gz --by file --victim greedy --victim fifo
   flashgc fleet TRACE.csv.zst --victim greedy --out table.csv
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @experiment_options(several=True, without=UNUSED)
@@ -37,8 +37,8 @@ Stopped work goes on where it was: give the same command again.""",
     metavar="WORD",
     default="volume",
     shell_complete=complete(lambda: BY),
-    help="What a volume is: all requests to one volume (device) number (volume), or those of a "
-    "file (file). [default: volume]",
+    help="Requests that form a volume: all with one volume (device) number (volume), or all of "
+    "one file (file). [default: volume]",
 )
 @click.option(
     "--results",
@@ -46,8 +46,8 @@ Stopped work goes on where it was: give the same command again.""",
     default=RESULTS,
     help=f"File in which results are kept. [default: {RESULTS}]",
 )
-@click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
-@table_options(": a row each volume and policy")
+@click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
+@table_options(": one row per volume and policy")
 def fleet(
     traces: tuple[str, ...],
     by: str,
@@ -61,8 +61,9 @@ def fleet(
     """Run each volume of a TRACE on a drive of its size, under each policy.
 
     The trace is read once. Each drive has as many blocks as the pages of its volume need. The
-    report is the distribution over the volumes: the median, the 95th percentile, the worst, and the
-    amplification of all bytes together; and the same of life.
+    report shows how write amplification is distributed over the volumes: the median, the 95th
+    percentile, the worst, and that of all bytes together. It shows the same figures for the
+    lifetime.
     """
     from flashgc import tables
     from flashgc._core import ConfigError

@@ -15,7 +15,7 @@ from flashgc.units import format_size
 WIDTH, NAME, REASONS = 80, 30, 10
 #: The words for volumes without a result, by status.
 _STATUSES = {
-    "cannot": "cannot be",
+    "cannot": "cannot run",
     "idle": "never collect",
     "failed": "failed",
     "missing": "not run",
@@ -53,8 +53,8 @@ def show_fleet(fleet: Fleet) -> None:
 
 def _sentences(fleet: Fleet) -> list[str]:
     lines = [
-        "life: drive writes for each erase of the mean block; times the erases that a block is "
-        "rated for, the drive writes that wear it out"
+        "life: drive writes per erase of the mean block; multiply it by the rated erases of a "
+        "block to get the drive writes until wear-out"
     ]
     first = fleet.policies[0].name
     for policy in fleet.policies[1:]:

@@ -55,7 +55,7 @@ def show_found(found: Found) -> None:
     names = [name for name in _names(found) if not name.endswith("_ci95")]
     made = table(out, [(found.option, RIGHT), *((name, RIGHT) for name in names), ("", LEFT)])
     for one in found.tried:
-        mark = "cannot be" if one.reason else "holds" if one.holds else ""
+        mark = "cannot run" if one.reason else "holds" if one.holds else ""
         made.add_row(str(one.value), *(_cell(one, name, plus_minus) for name in names), mark)
     show(out, made)
 

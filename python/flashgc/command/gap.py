@@ -44,7 +44,7 @@ Examples:
   flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
   flashgc gap uniform --blocks 200 --classes 8
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("workload")
 @experiment_options(several=True, searched=(), without=UNUSED)
@@ -53,8 +53,8 @@ Stopped work goes on where it was: give the same command again.""",
     metavar="COUPLE",
     multiple=True,
     shell_complete=_couples,
-    help="A victim policy, perhaps with + and a placement, or a GC preset. Repeat for several; "
-    f"greedy is always run. [default: {'; '.join(USUAL)}]",
+    help="A victim policy, optionally with + and a placement, or a GC preset. Repeat for "
+    f"several; greedy always runs. [default: {'; '.join(USUAL)}]",
 )
 @click.option(
     "--classes",
@@ -64,20 +64,20 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--horizon",
     metavar="NUMBER",
-    help="How far they see, in pages written per logical page. [default: 8]",
+    help="Distance that these see ahead, in pages written per logical page. [default: 8]",
 )
 @click.option(
     "--sigma",
     metavar="LIST",
-    help="Errors of predictors: standard deviations of the logarithm of a predicted life. "
+    help="Errors of the predictors: standard deviations of the logarithm of a predicted life. "
     f"[default: {','.join(f'{one:g}' for one in SIGMAS)}]",
 )
 @click.option(
     "--errors",
     metavar="WORD",
     shell_complete=complete(lambda: ERRORS),
-    help="What has an error of its own: each page write (write), each request (request), or both "
-    "are run. [default: write; for a trace both]",
+    help="Unit that has its own prediction error: each page write (write), each request "
+    "(request), or a row for each of the two (both). [default: write; for a trace both]",
 )
 @folder_option(FOLDER)
 @plot_option
@@ -99,10 +99,10 @@ def gap(
 ) -> int:
     """Compare WORKLOAD on this drive with what foresight could reach.
 
-    WORKLOAD is a generator or a trace. Rows go from online schemes to predictors of when a page is
-    overwritten, to clairvoyance, and to the lower bound: no copies. All have the pool frontier, and
-    the same writes.
-    Clairvoyance is what a drive with this knowledge reaches, and no lower bound.
+    WORKLOAD is a generator or a trace. The rows are online schemes, predictors of the time at which
+    a page is overwritten, clairvoyance, and the lower bound, which is no copies. All have the pool
+    frontier and the same writes. Clairvoyance is what a drive with this knowledge reaches. It is
+    not a lower bound.
     """
     from flashgc import plot
     from flashgc.command.ended import code_of

@@ -47,45 +47,46 @@ A row of MEASUREMENTS.csv is a workload and its write amplification:
   80/20,2.51
   zipf:theta=0.8,2.49
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("measurements", type=click.Path())
 @click.option(
     "--drive",
     metavar="NAME",
     multiple=True,
-    help="Identify this drive of the file. Repeat it.  [default: all of them]",
+    help="Identify this drive of the file. Repeat for several.  [default: all of them]",
 )
 @click.option(
     "--relative",
     is_flag=True,
-    help="Compare the shape alone: each curve may be multiplied by a factor.",
+    help="Compare only the shape: each curve may be multiplied by a factor.",
 )
 @click.option(
     "--same-hardware",
     is_flag=True,
-    help="One scheme for all drives of the file, with a spare factor for each.",
+    help="Find one scheme for all drives of the file, with a spare factor for each.",
 )
 @click.option("--hold-out", is_flag=True, help="Predict each point from all others.")
 @click.option(
     "--what-if",
     metavar="CHANGE",
     multiple=True,
-    help="Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat it.",
+    help="Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat for "
+    "several.",
 )
 @click.option(
     "--scheme",
     metavar="SCHEME",
     multiple=True,
-    help="Try this victim policy, frontier and placement only, with blanks between; N/16 is a "
-    "part of the blocks. Repeat it.  [default: 60 of them]",
+    help="Try only this victim policy, frontier and placement, with blanks between them; N/16 "
+    "stands for a part of the blocks. Repeat for several.  [default: 60 of them]",
 )
 @click.option(
     "--error",
     metavar="SHARE",
     callback=_error,
     default="2%",
-    help="Relative error of a measurement that does not say its own.  [default: 2%]",
+    help="Relative error of each measurement that gives none.  [default: 2%]",
 )
 @click.option("--quick", is_flag=True, help="Simulate a smaller drive, in about a minute.")
 @click.option(
@@ -99,14 +100,14 @@ Stopped work goes on where it was: give the same command again.""",
     metavar="DIR",
     type=click.Path(),
     default="flashgc-identify",
-    help="Folder for what was simulated.  [default: flashgc-identify]",
+    help="Folder for finished simulations.  [default: flashgc-identify]",
 )
 @click.option(
     "--jobs",
     metavar="N",
     callback=_jobs,
     default="0",
-    help="Runs side by side; 0: one a core.  [default: 0]",
+    help="Runs side by side; 0 runs one per core.  [default: 0]",
 )
 @plot_option
 @output_options
@@ -130,9 +131,10 @@ def identify(
 ) -> int:
     """Find the garbage collection of a drive whose write amplification was measured.
 
-    MEASUREMENTS is a CSV file. Every scheme, a victim policy with a write frontier and perhaps a
-    placement, is simulated on its workloads with many spare factors, and ranked by its error over
-    the curve. Schemes that the measurement cannot tell apart are said to be so.
+    MEASUREMENTS is a CSV file. The command simulates every scheme (a victim policy with a write
+    frontier, and perhaps a placement) on the workloads of the file, with many spare factors. It
+    ranks the schemes by their error over the curve. It says which schemes the measurement cannot
+    tell apart.
     """
     from flashgc import plot
     from flashgc.command.ended import code_of

@@ -72,9 +72,9 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("key")
 def show_one(file: Path, key: str) -> int:
-    """Print one result as JSON: configuration, figures, or why there are none.
+    """Print one result as JSON: its configuration and figures, or the reason why there are none.
 
-    KEY is its key, or the beginning of it, as `list --out` and `sweep --json` have it.
+    KEY is the key of the result, or the beginning of it. `list --out` and `sweep --json` show keys.
     """
     from flashgc._documents import dumps
     from flashgc.store import Store
@@ -117,13 +117,17 @@ def merge(file: Path, others: tuple[Path, ...]) -> int:
 
 @results.command(name="prune", context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--failed", is_flag=True, help="Errors, so that a sweep runs these cells again.")
-@click.option("--other-versions", is_flag=True, help="Results of other builds of flashgc.")
+@click.option(
+    "--failed", is_flag=True, help="Delete errors, so that a sweep runs these cells again."
+)
+@click.option(
+    "--other-versions", is_flag=True, help="Delete the results of other builds of flashgc."
+)
 @click.option(
     "--where",
     multiple=True,
     metavar="COLUMN=VALUE",
-    help="Results for which this holds, as in list.",
+    help="Delete the results for which this holds, as in list.",
 )
 def prune(file: Path, failed: bool, other_versions: bool, where: tuple[str, ...]) -> int:
     """Delete results, and give their space back."""

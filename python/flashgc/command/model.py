@@ -48,7 +48,7 @@ class Parameter:
 WORKLOADS = ("uniform", "hotcold", "zipf", "classes")
 
 PARAMETERS = {
-    "pages_per_block": Parameter("N", "Pages a block. [default: 64]", parse_count),
+    "pages_per_block": Parameter("N", "Pages per block. [default: 64]", parse_count),
     "spare": Parameter(
         "SHARE",
         "Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]",
@@ -57,7 +57,7 @@ PARAMETERS = {
     "overprovision": Parameter(
         "SHARE", "Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.", parse_share
     ),
-    "d": Parameter("N", "Blocks drawn a collection. [default: 10]", parse_count),
+    "d": Parameter("N", "Blocks drawn per collection. [default: 10]", parse_count),
     "c": Parameter("N", "Blocks stored for later collections. [default: 0]", parse_count),
     "window": Parameter(
         "SHARE",
@@ -66,7 +66,7 @@ PARAMETERS = {
     ),
     "workload": Parameter(
         "SPEC",
-        "Which pages are written: uniform, hotcold:f=0.2,r=0.8, zipf:theta=0.99, "
+        "Workload: uniform, hotcold:f=0.2,r=0.8, zipf:theta=0.99, "
         "classes:pages=1/9/90,shares=60/30/10. [default: uniform]",
         words=tuple(entry.usage for entry in generators() if entry.name in WORKLOADS),
     ),
@@ -77,13 +77,13 @@ PARAMETERS = {
     ),
     "ties": Parameter(
         "WORD",
-        "Of several blocks with the fewest valid pages, a random one or the latest to lose a "
-        "page: random, latest. Hot and cold data only. [default: latest]",
+        "Choice among the blocks with the fewest valid pages: a random one (random), or the one "
+        "that lost a page last (latest). Hot and cold data only. [default: latest]",
         words=("random", "latest"),
     ),
     "cleaner": Parameter(
         "WORD",
-        "How each pool is cleaned: greedy, fifo, desnoyers. [default: greedy]",
+        "Policy that cleans each pool: greedy, fifo, desnoyers. [default: greedy]",
         words=("greedy", "fifo", "desnoyers"),
     ),
     "blocks": Parameter(
@@ -192,8 +192,8 @@ def _actions(info: Model) -> list[Callable[[Any], Any]]:
             f"Solve for the smallest d within SHARE of greedy, for each of several --c ({STORED})."
         )
         course = (
-            "The transient to the steady state, from a drive that was filled at random or "
-            "sequentially: random, sequential."
+            "Follow the drive to its steady state after it was filled at random or sequentially: "
+            "random, sequential."
         )
         actions += [
             click.option("--within", metavar="SHARE", help=within),
@@ -232,7 +232,7 @@ def _named_as_typed() -> Iterator[None]:
     """Messages that begin with a parameter begin with the option instead."""
     places = {name: f"--{name.replace('_', '-')}" for name in (*PARAMETERS, *ACTIONS)}
     places |= {
-        "pages a block": "--pages-per-block",
+        "pages per block": "--pages-per-block",
         "hot and cold": "--workload",
         "theta": "--workload",
     }

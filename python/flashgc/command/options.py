@@ -118,7 +118,8 @@ def help_text(option: Option, *, compare: bool, searched: bool = False, once: bo
     """
     text = help_of(option, flags=True)
     if searched:
-        return f"{text} Repeat for several; a bare name has its parameters searched. [default: all]"
+        several = "Repeat for several; the search varies the parameters of a bare name."
+        return f"{text} {several} [default: all]"
     if compare and option.several and not once:
         text += " Repeat to compare."
     default = default_of(option, compare=compare)
@@ -230,14 +231,15 @@ def folder_option(usual: str) -> Callable[[F], F]:
         command = click.option(
             "--resume/--no-resume",
             default=True,
-            help="Take what earlier work has kept, or run all anew. [default: --resume]",
+            help="Use the results that earlier work kept, or run everything again. [default: "
+            "--resume]",
         )(command)
         return click.option(
             "--cache",
             metavar="DIR",
             default=usual,
             callback=folder,
-            help=f"Folder in which finished simulations are kept. [default: {usual}]",
+            help=f"Folder that keeps finished simulations. [default: {usual}]",
         )(command)
 
     return decorate
@@ -248,7 +250,7 @@ def results_option(command: F) -> F:
     return click.option(
         "--results",
         metavar="FILE",
-        help="Keep what comes of it in FILE, and run nothing again that FILE has.",
+        help="Keep the results in FILE, and do not repeat runs whose results FILE has.",
     )(command)
 
 
@@ -258,9 +260,9 @@ def plot_kind_option(command: F) -> F:
         "--plot-kind",
         metavar="WORD",
         shell_complete=complete(lambda: tuple(output.KINDS)),
-        help="What --plot draws: amplification, histogram (of erases), evolution (of wear) or "
+        help="Content of --plot: amplification, histogram (of erases), evolution (of wear) or "
         "survival (of blocks). [default: amplification; with --until and a failure, "
-        "evolution of one run and survival of several]",
+        "evolution for one run and survival for several]",
     )(command)
 
 

@@ -29,16 +29,16 @@ Examples:
   flashgc plot fleet.csv --kind distribution --by tenant --out fleet.svg
 
 \b
-Of the options that vary, the first with numbers is --x, the first policy --by
-and the next one --panels. Seeds are averaged, with a 95% interval (Student's
-t); a mean over anything else that varies is refused.""",
+If you do not name them, the first numeric option that varies is --x, the first
+policy is --by and the next option is --panels. The command averages over seeds,
+with a 95% interval (Student's t). It refuses a mean over anything else.""",
 )
 @click.argument("results", type=click.Path())
 @click.option("--x", metavar="COLUMN", help="Option on the horizontal axis.")
 @click.option(
     "--y",
     metavar="COLUMN",
-    help="Figure to draw. [default: write_amplification; of pareto a latency]",
+    help="Figure to draw. [default: write_amplification; for pareto a latency]",
 )
 @click.option("--by", metavar="COLUMN", help="Option with a line for each value.")
 @click.option("--panels", metavar="COLUMN", help="Option with a panel for each value.")
@@ -72,7 +72,9 @@ t); a mean over anything else that varies is refused.""",
     help="screen, or paper: a column of 3.5 inches. [default: screen]",
 )
 @click.option("--title", metavar="TEXT", help="Title above the picture.")
-@click.option("--quiet", "-q", is_flag=True, help="Do not say what was averaged or left out.")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print no notes on what was averaged or left out."
+)
 def plot(
     results: str, where: tuple[str, ...], out: str, medium: Any, quiet: bool, **asked: Any
 ) -> int:

@@ -43,10 +43,10 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def policies(name: str | None, as_json: bool) -> None:
-    """List policies, mappings, workloads and more, or describe what is called NAME.
+    """List policies, mappings, workloads and more, or describe those called NAME.
 
-    Where two have the name, as the victim policy and the block allocation fifo, both are described;
-    the JSON document is of the first.
+    If two have the same name, as the victim policy and the block allocation fifo, both are
+    described. The JSON document describes the first.
     """
     from flashgc._documents import dumps
 

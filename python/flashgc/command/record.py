@@ -16,9 +16,8 @@ Examples:
   flashgc trace record -o sort.pages.zst -- sort /usr/share/dict/words
   flashgc trace record -o pdf.pages --page-size 4KiB -- pdftoppm in.pdf out
 
-Valgrind must be installed; the program runs some hundred times slower, and
-programs that it starts are not recorded. Ctrl-C ends both and keeps what was
-recorded.""",
+Valgrind must be installed. The program runs some hundred times slower. Programs
+that it starts are not recorded. Ctrl-C ends both and keeps the trace so far.""",
 )
 @click.option(
     "--output",
@@ -27,7 +26,7 @@ recorded.""",
     metavar="FILE",
     type=click.Path(path_type=Path),
     required=True,
-    help="The trace to write: .pages, perhaps followed by .zst or .gz.",
+    help="The trace to write: .pages, optionally followed by .zst or .gz.",
 )
 @click.option("--page-size", metavar="SIZE", default="2KiB", help="Size of a page. [default: 2KiB]")
 @click.option(
@@ -35,11 +34,11 @@ recorded.""",
     "filter_",
     metavar="PAGES",
     default="64",
-    help="Leave out references that make no difference to an LRU memory of at least so many pages; "
-    "0 keeps all. [default: 64]",
+    help="Leave out references that make no difference to an LRU memory of at least this many "
+    "pages; 0 keeps all. [default: 64]",
 )
 @click.option(
-    "--accesses", metavar="N", help="Stop after so many accesses. [default: the program's end]"
+    "--accesses", metavar="N", help="Stop after this many accesses. [default: the program's end]"
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")

@@ -16,9 +16,9 @@ Examples:
   flashgc report grid.results
   flashgc report grid.results -o page.html --where "spare<10%"
 
-The page has what was asked, a table to sort and to search, pictures to zoom,
-and of each cell its figures, digest and the command that runs it again. It is
-one file, which opens without a network, prints, and can be sent.""",
+The page shows the question of the grid, a table to sort and to search, and
+pictures to zoom. For each cell it has the figures, the digest and the command
+that runs it again. It is one file, which needs no network.""",
 )
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(
@@ -34,9 +34,9 @@ one file, which opens without a network, prints, and can be sent.""",
     metavar="COLUMN=VALUE",
     help="Only results for which this holds; also <, <=, >, >= and !=. Repeat for several.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No progress, and not a word about the page.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, and no line about the page.")
 def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
-    """Make one page for a browser of the RESULTS that `flashgc sweep` keeps."""
+    """Make one HTML page of the RESULTS that `flashgc sweep` keeps."""
     from flashgc.pages.asked import cells
     from flashgc.pages.report import ENDING, write_page
     from flashgc.terminal.progress import Bar

@@ -40,14 +40,14 @@ Examples:
     "--checkpoint",
     metavar="FILE",
     type=click.Path(),
-    help="Keep the runs in FILE, to go on with --resume; FILE,every=TIME says how often. "
-    "[default: every=5min]",
+    help="Save the state of the runs in FILE, so that --resume can go on; FILE,every=TIME says "
+    "how often. [default: every=5min]",
 )
 @click.option(
     "--resume",
     metavar="FILE",
     type=click.Path(),
-    help="Go on from the checkpoint in FILE, whose configuration is taken, and keep it up to date.",
+    help="Go on from the checkpoint in FILE with its configuration, and keep FILE up to date.",
 )
 @results_option
 @plot_option

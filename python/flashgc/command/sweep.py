@@ -32,7 +32,7 @@ A grid is an experiment file in which any option may be a list or a range:
   gc.victim = "fifo"
   drive.spare = "<10%"
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("grid", type=click.Path(path_type=Path))
 @click.option(
@@ -41,15 +41,18 @@ Stopped work goes on where it was: give the same command again.""",
     help="File in which results are kept. [default: GRID with the ending .results]",
 )
 @click.option(
-    "--jobs", metavar="N", default="0", help="Cells side by side; 0 is one a core. [default: 0]"
+    "--jobs",
+    metavar="N",
+    default="0",
+    help="Cells to run side by side; 0 runs one per core. [default: 0]",
 )
 @click.option(
     "--on", metavar="ADDRESS", help="Run on the workers of a Dask scheduler: dask://HOST:8786."
 )
 @click.option("--shard", metavar="I/N", help="Run the I-th of N parts of the cells.")
-@click.option("--retry", is_flag=True, help="Run cells again that failed in earlier work.")
+@click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
 @click.option(
-    "--dry-run", is_flag=True, help="Say what would be run, and for how long; run nothing."
+    "--dry-run", is_flag=True, help="Say what would run and for how long, and run nothing."
 )
 @table_options()
 def sweep(
@@ -64,10 +67,10 @@ def sweep(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run every cell of a GRID of experiments, and keep what comes of each.
+    """Run every cell of a GRID of experiments, and keep every result.
 
-    What an earlier sweep has kept is not run again, so adding a value runs only what is new. Cells
-    that cannot be are listed with their reason; of those that fail the error is kept.
+    A cell whose result is kept is not run again, so after you add a value, only the new cells run.
+    A cell that cannot run is listed with the reason. If a cell fails, its error is kept.
     """
     from flashgc import tables
     from flashgc._core import ConfigError
@@ -98,5 +101,5 @@ def sweep(
     for line in warnings(swept):
         warn(line, quiet=quiet)
     if len(swept.of("cannot")) == len(swept):
-        raise ConfigError(f"no cell can be: {swept.cells[0].reason}")
+        raise ConfigError(f"no cell can run: {swept.cells[0].reason}")
     return code_of_cells(swept, quiet=quiet)

@@ -26,9 +26,9 @@ def show_plan(plan: Plan, jobs: str) -> None:
     basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
     out.print(f"{_cells(plan.cells)}: {plan.missing} to run, {plan.found} found", highlight=False)
     if plan.cannot:
-        out.print(f"{plan.cannot} cannot be; hint: flashgc sweep lists the reasons")
+        out.print(f"{plan.cannot} cannot run; hint: flashgc sweep lists the reasons")
     if plan.failed:
-        out.print(f"{plan.failed} failed in earlier work; hint: --retry runs them again")
+        out.print(f"{plan.failed} failed before; hint: --retry runs them again")
     if plan.missing:
         words = "core" if used == 1 else "cores"
         out.print(f"about {format_duration(plan.seconds / used)} on {used} {words}, {basis}")
@@ -61,7 +61,7 @@ def show_swept(swept: Sweep) -> None:
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
-    for status, words in (("cannot", "cannot be"), ("failed", "failed"), ("missing", "not run")):
+    for status, words in (("cannot", "cannot run"), ("failed", "failed"), ("missing", "not run")):
         for line in _reasons(swept.of(status), words):
             for piece in wrapped(line, WIDTH):
                 out.print(piece, markup=False, soft_wrap=is_plain(out))
@@ -84,7 +84,7 @@ def warnings(swept: Sweep) -> list[str]:
             said.setdefault(text, []).append(cell)
     most = sorted(said.items(), key=lambda one: -len(one[1]))[:10]
     lines = [f"{_which(cells)}: {_in_files(text)}" for text, cells in most]
-    return lines + [f"no cell with {name} = {value} can be" for name, value, _ in swept.impossible]
+    return lines + [f"no cell with {name} = {value} can run" for name, value, _ in swept.impossible]
 
 
 def _which(cells: list[Swept]) -> str:

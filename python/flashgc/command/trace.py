@@ -65,8 +65,8 @@ Examples:
 @click.option(
     "--paging",
     metavar="covered|rounded",
-    help="Pages of a request off the boundaries: all it touches, or as many as its size needs. "
-    "[default: covered]",
+    help="Pages of a request that does not begin and end at page boundaries: all that it "
+    "touches, or as many as its size needs. [default: covered]",
     shell_complete=lambda *_: _pagings(),
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -245,20 +245,22 @@ Examples:
 @click.argument("target", type=click.Path(path_type=Path))
 @_reading(*READ)
 @click.option(
-    "--native-devices", is_flag=True, help="Keep the trace's own device numbers, do not rank them."
+    "--native-devices",
+    is_flag=True,
+    help="Keep the device numbers of the trace; do not replace them by their ranks.",
 )
 @click.option(
     "--as-dirty",
     is_flag=True,
-    help="Every write becomes a dirty event: the host has changed the page in its cache.",
+    help="Turn every write into a dirty event: the host has changed the page in its cache.",
 )
 @click.option("--page-size", metavar="SIZE", help="Size of a page in .pages. [default: 2KiB]")
 @click.option(
     "--filter",
     "filter_",
     metavar="PAGES",
-    help="Leave out of .pages the references that make no difference to an LRU memory of at least "
-    "so many pages. [default: 64]",
+    help="Leave out of .pages the references that make no difference to an LRU memory of at "
+    "least this many pages. [default: 64]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
@@ -318,7 +320,9 @@ Example:
 @click.argument("workload")
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--pages", metavar="N", required=True, help="Logical pages.")
-@click.option("--requests", metavar="N", required=True, help="Requests, of one page each.")
+@click.option(
+    "--requests", metavar="N", required=True, help="Number of requests, of one page each."
+)
 @click.option("--page-size", metavar="SIZE", default="4KiB", help="Size of a page. [default: 4KiB]")
 @click.option(
     "--interval", metavar="NS", default="1000", help="Nanoseconds between requests. [default: 1000]"

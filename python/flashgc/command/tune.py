@@ -53,7 +53,7 @@ Examples:
   flashgc tune TRACE.csv.zst --objective p99.9-read --device tlc
   flashgc tune uniform --objective life --endurance 100 --blocks 500
 
-Stopped work goes on where it was: give the same command again.""",
+To go on after a stop, give the same command again.""",
 )
 @click.argument("workload")
 @experiment_options(several=True, searched=SEARCHED, without=UNUSED)
@@ -62,8 +62,8 @@ Stopped work goes on where it was: give the same command again.""",
     metavar="WORD",
     default="write-amplification",
     shell_complete=_objectives,
-    help=f"What is to be best: {', '.join(OBJECTIVES)} (a drive with an --endurance). "
-    "[default: write-amplification]",
+    help=f"Figure to optimise: {', '.join(OBJECTIVES)} (a drive with an --endurance). [default: "
+    "write-amplification]",
 )
 @click.option(
     "--budget",
@@ -74,8 +74,8 @@ Stopped work goes on where it was: give the same command again.""",
 @click.option(
     "--hold-back",
     metavar="SHARE",
-    help="End of a trace that the search does not see, and that the best are checked on; of a "
-    f"generator other seeds are held back. [default: {HOLD_BACK:.0%}]",
+    help="Share at the end of a trace that the search does not see; the best are checked on it. "
+    f"For a generator, other seeds are held back. [default: {HOLD_BACK:.0%}]",
 )
 @click.option(
     "--save",
@@ -104,10 +104,10 @@ def tune(
 ) -> int:
     """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
 
-    WORKLOAD is a generator or a trace. Every policy and GC preset starts with its defaults, beside
-    configurations that are drawn; the best third of each rung goes on to longer runs on the same
-    writes. The ranking says what is within noise, and the best few are checked on writes that the
-    search has not seen.
+    WORKLOAD is a generator or a trace. The search starts with every policy and GC preset at its
+    defaults, and with configurations drawn at random. From each rung, the best third goes on to
+    longer runs on the same writes. The ranking says which differences are within noise. The best
+    few are checked on writes that the search has not seen.
     """
     from flashgc import plot
     from flashgc.command.ended import code_of

@@ -53,7 +53,8 @@ class Device(Closing):
         (the physical size, ``"8GiB"``), ``pages_per_block``, ``spare``, ``victim``, ``placement``,
         ``gc_preset``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``,
         ``streams`` (a file with the streams of writes by address).
-        ``durability`` says what flushed data survive: ``"power"``, ``"process"`` or ``"none"``.
+        ``durability`` is the event that flushed data survive: ``"power"``, ``"process"`` or
+        ``"none"``.
         ``journal`` is the size of the journal, 64 MiB by default.
 
         Raises :class:`flashgc.ConfigError` for options that make no drive, and :class:`OSError`
@@ -150,7 +151,8 @@ class Device(Closing):
     def hint(self, offset: int, size: int, moment: int | None = None) -> int:
         """Tells the drive that the host will write these pages soon, as it knew at ``moment``.
 
-        Returns how many of the pages the host has written since: the hint does nothing there.
+        Returns the number of these pages that the host has written since; the hint does not apply
+        to them.
         """
         return self._drive.hint(offset, size, moment)
 
@@ -168,7 +170,7 @@ class Device(Closing):
         return Blocks.from_columns(*self._drive.blocks())
 
     def record(self, path: File | None) -> int | None:
-        """Records what the drive is asked into a trace, from now on; ``None`` ends that.
+        """Records the requests to the drive into a trace, from now on; ``None`` ends the recording.
 
         The file (``.flashgc``, perhaps followed by ``.zst`` or ``.gz``) is complete when the
         recording ends. Returns the requests of the recording that ended, if there was one.

@@ -32,10 +32,12 @@ class Metric:
 
 
 METRICS = (
-    Metric("uptime_seconds", "uptime_seconds", "gauge", "Time since it was opened.", "seconds"),
+    Metric(
+        "uptime_seconds", "uptime_seconds", "gauge", "Time since the drive was opened.", "seconds"
+    ),
     Metric("capacity_bytes", "capacity_bytes", "gauge", "Size that hosts see.", "bytes"),
-    Metric("blocks", "blocks", "gauge", "Blocks of flash, bad ones among them."),
-    Metric("pages_per_block", "block_pages", "gauge", "Pages of a block."),
+    Metric("blocks", "blocks", "gauge", "Blocks of flash, bad blocks included."),
+    Metric("pages_per_block", "block_pages", "gauge", "Pages per block."),
     Metric("page_bytes", "page_bytes", "gauge", "Size of a page.", "bytes"),
     Metric("free_blocks", "free_blocks", "gauge", "Erased blocks."),
     Metric("mapped_pages", "mapped_pages", "gauge", "Logical pages that have data."),
@@ -46,34 +48,40 @@ METRICS = (
     ),
     Metric("counters.host_pages_written", "host_written_pages", "counter", "Pages hosts wrote."),
     Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
-    Metric("counters.trimmed_pages", "trimmed_pages", "counter", "Pages with data discarded."),
+    Metric("counters.trimmed_pages", "trimmed_pages", "counter", "Discarded pages that had data."),
     Metric("counters.trim_commands", "trim_commands", "counter", "Discards."),
     Metric(
-        "counters.trimmed_bytes", "trimmed_bytes", "counter", "Bytes that discards named.", "bytes"
+        "counters.trimmed_bytes", "trimmed_bytes", "counter",
+        "Bytes in the ranges of discards.", "bytes",
     ),
     Metric("counters.copied_pages", "copied_pages", "counter", "Pages copied by collections."),
-    Metric("counters.copied_zombies", "copied_zombies", "counter", "Zombies among them."),
+    Metric(
+        "counters.copied_zombies", "copied_zombies", "counter", "Zombies among the copied pages."
+    ),
     Metric("counters.erases", "erases", "counter", "Blocks erased."),
     Metric("counters.collections", "collections", "counter", "Blocks collected."),
-    Metric("counters.hints", "hints", "counter", "Hints, and hints taken back."),
+    Metric("counters.hints", "hints", "counter", "Hints given and hints taken back."),
     Metric("counters.hinted_pages", "hinted_pages", "counter", "Pages that hints made zombies."),
     Metric("counters.flushes", "flushes", "counter", "Flush commands."),
-    Metric("counters.syncs", "syncs", "counter", "Syncs of the file, since it was opened."),
-    Metric("counters.checkpoints", "checkpoints", "counter", "Checkpoints, since it was opened."),
+    Metric("counters.syncs", "syncs", "counter", "Syncs of the file since the drive was opened."),
     Metric(
-        "smart.critical_warning", "critical_warning", "gauge", "Bits of the SMART log's warning."
+        "counters.checkpoints", "checkpoints", "counter", "Checkpoints since the drive was opened."
+    ),
+    Metric(
+        "smart.critical_warning", "critical_warning", "gauge",
+        "Critical warning of the SMART log, as bits.",
     ),
     Metric(
         "smart.available_spare", "available_spare_ratio", "gauge",
-        "Spare blocks that are left, of those at first.", "ratio", 0.01,
+        "Share of the first spare blocks that is left.", "ratio", 0.01,
     ),
     Metric(
         "smart.available_spare_threshold", "available_spare_threshold_ratio", "gauge",
-        "Spare below which the drive warns.", "ratio", 0.01,
+        "Share of spare blocks below which the drive warns.", "ratio", 0.01,
     ),
     Metric(
         "smart.percentage_used", "used_ratio", "gauge",
-        "Endurance that is used; over 1 beyond what the drive was rated for.", "ratio", 0.01,
+        "Share of the rated endurance that is used; it may exceed 1.", "ratio", 0.01,
     ),
     Metric(
         "counters.host_bytes_read", "host_read_bytes", "counter", "Bytes that hosts read.", "bytes"
@@ -86,14 +94,19 @@ METRICS = (
     Metric("smart.host_write_commands", "host_write_commands", "counter", "Write commands."),
     Metric(
         "counters.busy_seconds", "busy_seconds", "counter",
-        "Time in which commands were executed.", "seconds",
-    ),
-    Metric("smart.power_cycles", "power_cycles", "counter", "Times that it was opened."),
-    Metric(
-        "counters.open_seconds", "open_seconds", "counter", "Time in which it was open.", "seconds"
+        "Time in which the drive executed commands.", "seconds",
     ),
     Metric(
-        "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter", "Openings after it was not closed."
+        "smart.power_cycles", "power_cycles", "counter",
+        "Number of times that the drive was opened.",
+    ),
+    Metric(
+        "counters.open_seconds", "open_seconds", "counter",
+        "Time in which the drive was open.", "seconds",
+    ),
+    Metric(
+        "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter",
+        "Openings of the drive after it was not closed.",
     ),
     Metric("smart.media_errors", "media_errors", "counter", "Damaged pages found."),
     Metric(
@@ -105,10 +118,22 @@ METRICS = (
         "Bytes read from flash, for hosts and by collections.", "bytes",
     ),
     Metric("ocp.bad_user_nand_blocks", "bad_blocks", "gauge", "Blocks that are worn out."),
-    Metric("ocp.user_data_erase_count_max", "block_erases_max", "gauge", "Most erases of one."),
-    Metric("ocp.user_data_erase_count_min", "block_erases_min", "gauge", "Fewest erases of one."),
-    Metric("ocp.nand_avg_erase_count", "block_erases_mean", "gauge", "Mean erases of a block."),
-    Metric("ocp.unaligned_io", "unaligned_commands", "counter", "Commands not of whole pages."),
+    Metric(
+        "ocp.user_data_erase_count_max", "block_erases_max", "gauge",
+        "Largest number of erases of a block.",
+    ),
+    Metric(
+        "ocp.user_data_erase_count_min", "block_erases_min", "gauge",
+        "Smallest number of erases of a block.",
+    ),
+    Metric(
+        "ocp.nand_avg_erase_count", "block_erases_mean", "gauge",
+        "Mean number of erases of a block.",
+    ),
+    Metric(
+        "ocp.unaligned_io", "unaligned_commands", "counter",
+        "Commands that do not cover whole pages.",
+    ),
 )  # fmt: skip
 
 #: Labels of ``flashgc_drive_info``.
@@ -138,7 +163,7 @@ def _lines(stat: dict[str, Any]) -> Iterator[str]:
             suffix = "_total" if metric.kind == "counter" else ""
             yield f"{name}{suffix} {_number(value * metric.scale)}"
     name = f"{PREFIX}read_only"
-    yield from _head(name, "gauge", "1 if it takes no writes any more.")
+    yield from _head(name, "gauge", "1 if the drive takes no more writes.")
     yield f"{name} {int(stat['read_only'] is not None)}"
     yield from _latencies(stat["latency_us"])
     yield "# EOF"

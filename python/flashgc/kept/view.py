@@ -148,8 +148,8 @@ def view(
     notes = _notes(table, at, shown, panes)
     if older := len(every) - len(newest):
         notes += (
-            f"{older} of {len(every)} rows left out: a newer row has the same command, of another "
-            "build or another content of a file",
+            f"{older} of {len(every)} rows left out: a newer row has the same command, with "
+            "another build or other content of a file",
         )
     return dataclasses.replace(at, panes=panes, notes=notes)
 

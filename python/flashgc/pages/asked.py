@@ -19,7 +19,7 @@ LISTED = 12
 STATUSES = {
     "result": "results",
     "failed": "failed",
-    "cannot": "cannot be",
+    "cannot": "cannot run",
     "missing": "not run",
 }
 

@@ -6,9 +6,9 @@
 >>> plot.save(figure, "spare.svg")  # doctest: +SKIP
 
 Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further and which
-notebooks show by itself. None needs
-a display, keeps a global state, or minds threads. Colours are told apart by the colour-blind, and
-what has a colour has a dash and a marker of its own for print in grey.
+notebooks show by itself. None needs a display or keeps a global state, and all may be used from
+threads. Colour-blind readers can tell the colours apart. For print in grey, each colour has its own
+dash and marker.
 """
 
 from __future__ import annotations

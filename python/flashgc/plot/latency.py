@@ -27,7 +27,7 @@ _TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 def percentiles(
     results: Result | Mapping[str, Result], *, of: str = "all", title: str | None = None
 ) -> Figure:
-    """Draws response time against the share of the requests that took at most so long.
+    """Draws response time against the share of the requests that took at most that time.
 
     The further right, the rarer: each tick has a tenth of the requests beyond it that the one
     before has. ``results`` are one, of which reads and writes get a line each, or several by their
@@ -46,7 +46,7 @@ def percentiles(
 def distribution(
     results: Result | Mapping[str, Result], *, of: str = "all", title: str | None = None
 ) -> Figure:
-    """Draws the share of the requests that took at most so long against the response time.
+    """Draws the share of the requests that took at most that time against the response time.
 
     Results are chosen and refused as in :func:`percentiles`.
 

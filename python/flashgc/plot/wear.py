@@ -177,7 +177,7 @@ def _marks(result: Result) -> list[tuple[float, tuple[float, float], str]]:
 def survival(results: Results, *, title: str | None = None) -> Figure:
     """Draws the share of blocks that are not bad over drive writes, a line for each result.
 
-    Lines are of the first run; points are the first and the system failure of every run. What comes
+    Lines show the first run; points are the first and the system failure of every run. The time
     before the first failure of all is left out. Without ``title`` it is the workload; an empty one
     is none.
 

@@ -41,7 +41,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A combination of a comparison that cannot be."""
+    """A combination of a comparison that cannot run."""
 
     #: Its victim policy, and what else is not the same in all combinations.
     name: str
@@ -95,7 +95,7 @@ class Comparison(Document):
         return len(self.ranking)
 
     def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
-        """Return the ranking together with combinations that cannot be."""
+        """Return the ranking together with combinations that cannot run."""
         return Comparison(
             self.ranking,
             self.unmeasured,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Milestone:
-    """A moment in the life of a drive, mean over the runs that came to it.
+    """A moment in the life of a drive, mean over the runs that reached it.
 
     Everything is counted from the new drive on, warm-up included.
     """

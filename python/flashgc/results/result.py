@@ -19,7 +19,7 @@ from flashgc.units import format_count, format_share, format_size
 class Result(Document):
     """The result of all runs of one configuration.
 
-    Counts are of the measured part, summed over the runs; those of pages are of mapping units.
+    Counts cover the measured part, summed over the runs. Counts of pages are in mapping units.
     """
 
     #: Bytes programmed per byte written by the host, mean over the runs.

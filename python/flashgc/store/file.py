@@ -170,7 +170,7 @@ class Store:
                 )
             elif form != _FORM:
                 raise ConfigError(
-                    f"{option}: {path} is of form {form}, this version reads form {_FORM}; "
+                    f"{option}: {path} has form {form}, and this version reads form {_FORM}; "
                     "hint: give another file"
                 )
         return connection

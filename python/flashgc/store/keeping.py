@@ -110,6 +110,6 @@ class Keeping:
             text = config.get(key)
             if is_written(text) and not Path(str(text).split(":")[1]).is_file():
                 raise ConfigError(
-                    f"{self._option}: {text} is in no file by which to know it again; hint: "
-                    "name it as python:FILE.py:NAME"
+                    f"{self._option}: {text} is not in a file, so no later run can recognise it; "
+                    "hint: name it as python:FILE.py:NAME"
                 )

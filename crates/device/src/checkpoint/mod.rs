@@ -247,7 +247,7 @@ pub(crate) fn read(
     let shape = (get.u32(), get.u32(), get.u32());
     let horizons = get.u32();
     if shape != (MAGIC, geometry.logical_pages(), geometry.blocks()) {
-        return Err(damaged("it is of another shape".to_string()));
+        return Err(damaged("it has another shape".to_string()));
     }
     let [host_pages, copied_pages, erases, collections, trimmed_pages] =
         std::array::from_fn(|_: usize| get.u64());

@@ -68,8 +68,8 @@ impl Subject {
             return Err(fault(
                 path,
                 format!(
-                    "it is of another configuration: {difference}; hint: give --resume alone, and drive \
-                     and workload come from the file"
+                    "it has another configuration: {difference}; hint: give only --resume, then \
+                     the drive and the workload come from the file"
                 ),
             ));
         }
@@ -98,7 +98,7 @@ fn difference(then: &RunConfig, now: &RunConfig) -> Option<String> {
     };
     let different = keys.into_iter().find(|key| then[key.as_str()] != now[key.as_str()])?;
     let (then, now) = (text(&then[different.as_str()]), text(&now[different.as_str()]));
-    Some(format!("{different} is {now}, in the checkpoint {then}"))
+    Some(format!("{different} is {now}, but {then} in the checkpoint"))
 }
 
 fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
@@ -257,7 +257,10 @@ impl Keeper {
             Err(error) => {
                 let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
                 failed.get_or_insert_with(|| {
-                    format!("checkpoint {}: {error}; the last whole one stays", self.path.display())
+                    format!(
+                        "checkpoint {}: {error}; the last complete checkpoint stays",
+                        self.path.display()
+                    )
                 });
             }
         }

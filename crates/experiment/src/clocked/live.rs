@@ -45,7 +45,7 @@ pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live,
     };
     if resolved.hints().1 {
         let message = format!(
-            "victim {} with placement {} heeds hints, which do not reach the clock",
+            "victim {} with placement {} uses hints, which a drive with a clock does not receive",
             resolved.config.victim, resolved.config.placement
         );
         return refused(message, "--victim greedy, and no placement by hints");

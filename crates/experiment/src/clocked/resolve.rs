@@ -158,7 +158,7 @@ fn tenants(
     }
     if config.host.is_some() {
         return Err(SpecError::new(
-            "found tenants with a host's cache, which is that of one host",
+            "found tenants with a host cache, which serves only one host",
             "leave out --host-cache, or --tenant",
         ));
     }

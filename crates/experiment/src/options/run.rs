@@ -56,34 +56,34 @@ super::holder! {
             drive(Kind::Count).cases(&[(Case::Trace, "as many as its pages need")]);
         #[serde(skip_serializing_if = "Option::is_none")]
         capacity: Option<u64> => "",
-            "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same number \
-             on every plane, and the result says by how much.",
+            "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same \
+             number on every plane. The result says by how much.",
             drive(Kind::Size).example("960GB").needs_unit().range(1, u64::MAX);
         pages_per_block: u32 => "256",
-            "Pages a block b, from 2 on.",
+            "Pages per block b, at least 2.",
             drive(Kind::Count);
         page_size: u32 => "4KiB",
             "Size of a flash page.",
             drive(Kind::PageSize).example("16KiB");
         #[serde(skip_serializing_if = "Option::is_none")]
         mapping_unit: Option<u32> => "the page size",
-            "Size of the pieces that are mapped one by one. Where a flash page holds several, writes are \
-             gathered in a page buffer, and a page is programmed when it is full. Counts of pages are \
-             then in mapping units.",
+            "Size of the unit in which logical addresses are mapped. If a flash page holds several \
+             units, the drive gathers writes in a page buffer and programs a page when it is full. \
+             Page counts are then in mapping units.",
             drive(Kind::PageSize).example("4KiB").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
-            "What waits in the page buffer and in a write cache survives a loss of power. With no, a flush \
-             command programs the cache, and pages partly filled; a collection does so before its \
-             erase.",
+            "The data in the page buffer and in the write cache survive a loss of power. With no, \
+             a flush command programs the cache and the partly filled pages, and a collection \
+             programs all its copies before its erase.",
             drive(Kind::YesNo);
         spare: f64 => "10%",
             "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
             drive(Kind::Share).example("7%").several();
         #[serde(skip_serializing_if = "is_page")]
         mapping: String => "page",
-            "How logical pages are found on flash: {words}. Log-block mappings (fast, bast) choose \
-             their own blocks, without a victim policy and a write frontier.",
+            "Mapping from logical pages to flash: {words}. The log-block mappings (fast, bast) \
+             choose their victims themselves, so they take no victim policy and no write frontier.",
             gc(Kind::Spec).example("fast:log_blocks=32").several().listed("mappings")
                 .checked(|_, text| Mapping::parse(text).map(drop));
         victim: String => "d-choices:d=10",
@@ -99,34 +99,35 @@ super::holder! {
                 .checked(|_, text| Frontier::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_fifo")]
         allocation: String => "fifo",
-            "Erased block of the pool that is used next: {words}.",
+            "Order in which the pool opens its erased blocks: {words}.",
             gc(Kind::Word).example("sfl").several().listed("allocations")
                 .checked(|_, text| Allocation::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         wear_levelling: Option<String> => "none",
-            "How cold data are moved to level wear, with the pool or mixed frontier: {words}.",
+            "Wear levelling, which moves cold data so that blocks wear evenly: {words}. All but \
+             none need the pool or mixed frontier.",
             gc(Kind::Spec).example("static:threshold=50,interval=10").several()
                 .listed("wear_levellings")
                 .checked(|_, text| Levelling::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         placement: String => "none",
-            "Open block that a page goes to, with the pool frontier: {words}, or \
-             python:FILE.py:NAME.",
+            "Placement, which chooses the open block of each page: {words}, or \
+             python:FILE.py:NAME. All but none need the pool frontier.",
             gc(Kind::Spec).example("dac:regions=3,zombie-block=yes").several().listed("placements")
                 .checked(|_, text| PlacementSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         endurance: Option<String> => "any number",
-            "Erases that a block withstands before it is bad: a number, or one of {words}; with \
-             the pool or mixed frontier.",
+            "Erases that a block withstands before it goes bad: a number, or one of {words}. It \
+             needs the pool or mixed frontier.",
             drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
                 .listed("endurances")
                 .checked(|_, text| Endurance::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         times: Option<String> => "",
-            "Times of flash operations: read, program, erase; transfer (a page over the bus) and command \
-             (command and address, before each operation). Of read and program also one time for each \
-             kind of page: read=48us/76us. A counting drive reports how long the flash was busy; a \
-             timed drive needs them.",
+            "Times of flash operations: read, program and erase; transfer (a page over the bus); \
+             command (command and address, before each operation). read and program may have one \
+             time for each kind of page: read=48us/76us. A timed drive needs these times. A \
+             counting drive reports with them how long the flash was busy.",
             drive(Kind::Text).metavar("TIMES")
                 .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
                 .checked(|_, text| Times::parse(text).map(drop));
@@ -137,7 +138,7 @@ super::holder! {
         #[serde(skip_serializing_if = "Option::is_none")]
         swap: Option<SwapConfig> = None;
         fill: String => "sequential",
-            "State of the drive at first: {words}.",
+            "State of the drive before the run: {words}.",
             drive(Kind::Word).listed("fills").checked(|_, text| Fill::parse(text).map(drop));
         /// The cache of a host, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,28 +150,28 @@ super::holder! {
                 .checked(|_, text| source::check(text));
         #[serde(skip_serializing_if = "Option::is_none")]
         request_size: Option<u32> => "the mapping unit",
-            "Bytes a request of a generator reads or writes, at a multiple of this size: a divisor or a \
-             multiple of {mapping_unit}. A smaller write reads its unit, merges and programs the whole \
-             unit.",
+            "Size of each request of a generator: a divisor or a multiple of {mapping_unit}. A \
+             request starts at a multiple of its size. A write smaller than a mapping unit reads \
+             the unit, merges the data and programs the whole unit.",
             workload(Kind::Size).example("4KiB").unit("B").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_every: Option<u64> => "",
-            "Flush command of the host behind every so many writes of a mapping unit. Needs \
+            "The host sends a flush command after this many writes of a mapping unit. Needs \
              {power_protection} no: a protected buffer is never flushed.",
             workload(Kind::Count).range(1, 1 << 63);
         #[serde(skip_serializing_if = "Option::is_none")]
         streams: Option<String> => "",
-            "File with the streams of writes by address, in the form of a dp_scheme file of fio: lines \
-             of START, END, STREAM in bytes. The first line that holds the first byte of a write decides, \
-             on a counting drive the first byte of each page. Other writes keep the stream that the \
-             workload gives them, if any.",
+            "File that gives writes their streams by address, in the form of fio's dp_scheme file: \
+             lines of START, END, STREAM in bytes. The first line that holds the first byte of a \
+             write decides; on a counting drive, the first byte of each page. Other writes keep \
+             the stream that the workload gives them, if any.",
             workload(Kind::Text).metavar("PATH").example("streams.csv");
         /// The options for reading a trace; generators ignore them.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
-            "Share of the run that is not measured (1/3, 30%); or writes before the run, as drive \
-             writes (10x) or page writes (1000000); or auto. With a clock, writes before the run \
-             take no time.",
+            "Part of the run that is not measured: a share (1/3, 30%), writes before the run in \
+             drive writes (10x) or page writes (1000000), or auto. With a clock, writes before the \
+             run take no time.",
             run(Kind::Amount).metavar("PART").example("10x")
                 .cases(&[
                     (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
@@ -182,7 +183,7 @@ super::holder! {
         /// does.
         precision: Option<f64> = None;
         runs: u32 => "1",
-            "Runs, each with a seed of its own.",
+            "Number of runs. Each has its own seed.",
             run(Kind::Count)
                 .cases(&[(Case::Compare, "5"), (Case::Trace, "1"), (Case::SwapTrace, "1")])
                 .range(1, u32::MAX as u64);
@@ -247,15 +248,15 @@ super::holder! {
             workload(Kind::Text).metavar("NAME").example("msr").listed("trace_formats")
                 .checked(check_format);
         alignment_offset: u64 => "0B",
-            "Added to every offset of the trace before it is cut into pages.",
+            "Bytes that are added to every offset of the trace before it is cut into pages.",
             workload(Kind::Size).example("512B").unit("B").range(0, u32::MAX as u64);
         on_bad_line: Option<String> => "stop",
-            "Bad lines of the trace: {words} (and count them).",
+            "Action for a bad line of the trace: {words} (skipped lines are counted).",
             workload(Kind::Word).words(|| vec!["stop", "skip"]);
         #[serde(skip_serializing_if = "Option::is_none")]
         devices: Option<String> => "all of them",
-            "Devices of the trace to read, by the numbers of the trace, or as MAJOR:MINOR for traces of \
-             Linux.",
+            "Devices of the trace to read, by the device numbers of the trace, or as MAJOR:MINOR \
+             for traces of Linux.",
             workload(Kind::Text).metavar("N,N").example("0,3")
                 .checked(|_, text| parse_devices(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -265,21 +266,23 @@ super::holder! {
             workload(Kind::Word).words(|| format::ACTIONS.to_vec());
         #[serde(skip_serializing_if = "Option::is_none")]
         relations: Option<String> => "",
-            "File that maps the relations of a database to its disk, for a log of pg_waldump.",
+            "File that maps the relations of a database to offsets on its disk, for a log of \
+             pg_waldump.",
             workload(Kind::Text).metavar("PATH").example("relations.txt");
         #[serde(skip_serializing_if = "is_covered")]
         paging: String => "covered",
-            "Pages of a trace's request off the page boundaries: all that it touches (covered), or as \
-             many as its size needs (rounded). The drive has room for every page of the trace; with \
-             floor it has U = b floor(x/b) of the x pages, and what lies on the others is left out.",
+            "Pages of a request that does not begin and end at page boundaries: all that it \
+             touches (covered), or as many as its size needs (rounded). The drive has room for all \
+             x pages of the trace. With floor, it has U = b floor(x/b) logical pages, and requests \
+             to the other pages are left out.",
             workload(Kind::Word).words(|| Paging::NAMES.to_vec())
                 .checked(|_, text| Paging::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         numbering: Option<String> => "given of a recorded drive, else address",
-            "Logical pages of a trace's pages: by device and address, so that neighbours stay \
-             neighbours and a request stays one; in the order in which they are first read or written, \
-             where a timed drive splits requests whose pages do not follow each other; or given, where \
-             page i of the only device is logical page i, and {blocks} says how many the drive has.",
+            "Logical page of each page of the trace. address: in order of device and address, so a \
+             request stays one run of pages. first-touch: in order of the first read or write; a \
+             timed drive then splits requests whose pages do not follow each other. given: page i \
+             of the only device is logical page i, and {blocks} sets the size of the drive.",
             workload(Kind::Word).words(|| Numbering::NAMES.to_vec())
                 .checked(|_, text| Numbering::parse(text).map(drop));
     }
@@ -301,12 +304,13 @@ super::holder! {
     #[serde(deny_unknown_fields)]
     pub struct HostConfig: Host in HOST {
         cache: String => "none",
-            "Write-back cache of the host: {words}. The workload is then an application's requests \
-             to the cache.",
+            "Write-back cache of the host: {words}. The workload is then the requests of an \
+             application to this cache.",
             host(Kind::Spec).key("host_cache").example("page-cache:size=4GiB").several()
                 .listed("caches").checked(|_, text| HostSpec::parse(text, NONE).map(drop));
         hints: String => "none",
-            "How the host tells the drive which pages are dirty in {host_cache}: {words}.",
+            "Hints with which the host tells the drive which pages of {host_cache} are dirty: \
+             {words}.",
             host(Kind::Spec).example("piggyback").several().listed("hints")
                 .only_with(&["host_cache"], "page-cache:size=256MiB")
                 .checked(|_, text| HintsSpec::parse(text).map(drop));
@@ -326,7 +330,8 @@ super::holder! {
                 .only_with(&["vm_page_cache"], "4MiB")
                 .checked(|_, text| PageCacheSpec::parse(text).map(drop));
         scheme: String => "du-gc",
-            "How collections treat valid pages that are also in memory: {words}.",
+            "Scheme that decides what collections do with valid pages that are also in memory: \
+             {words}.",
             swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
                 .only_with(&["vm_page_cache"], "4MiB")
                 .checked(|_, text| Scheme::parse(text).map(drop));
@@ -344,8 +349,8 @@ static FIRST: &[OptionInfo] = &[
     swap(Kind::Size).example("4MiB").unit("MiB").counting("").range(0, u64::MAX).named(
         "vm_page_cache",
         "none",
-        "Page cache of a virtual memory system that swaps to the drive. The workload is then a \
-         program's memory references.",
+        "Page cache of a virtual memory system that swaps to the drive. The workload is then the \
+         memory references of a program.",
     ),
     run(Kind::Amount)
         .metavar("N|Nx")
@@ -353,18 +358,19 @@ static FIRST: &[OptionInfo] = &[
         .counting("give {requests}, or {passes} of a trace")
         .checked(check_writes)
         .named("writes", "20x", "Length of a run in page writes (1000000) or drive writes (20x)."),
-    run(Kind::Count)
-        .counting("give {requests}, or {passes} of a trace")
-        .range(1, 1 << 63)
-        .named("collections", "", "Length of a run in collections, instead of {writes}."),
+    run(Kind::Count).counting("give {requests}, or {passes} of a trace").range(1, 1 << 63).named(
+        "collections",
+        "",
+        "Length of a run in collections, instead of {writes}.",
+    ),
     run(Kind::Count)
         .cases(&[(Case::Timed, "1000000"), (Case::Swap, "5000000")])
         .range(1, 1 << 63)
         .named(
             "requests",
             "",
-            "Length of a run in page requests, reads included, instead of {writes}; a trace is \
-             replayed whole.",
+            "Length of a run in page requests, reads included, instead of {writes}. On a trace, \
+             the length is rounded up to whole replays.",
         ),
     run(Kind::Count)
         .cases(&[
@@ -382,7 +388,7 @@ static FIRST: &[OptionInfo] = &[
         .named(
             "until",
             "",
-            "Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a \
+            "Run until the 95% interval is within a share of the mean (precision=0.1%), or until a \
              drive with {endurance} fails: first-failure, system-failure.",
         ),
 ];
@@ -402,7 +408,7 @@ static LAST: &[OptionInfo] = &[
     run(Kind::Count).range(0, 4096).named(
         "jobs",
         "0",
-        "Cores to use, for runs and for channels of timed drives; 0 for all.",
+        "Cores to use for runs and for channels of timed drives; 0 uses all.",
     ),
 ];
 

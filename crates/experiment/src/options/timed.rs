@@ -40,58 +40,60 @@ super::holder! {
     pub struct TimedConfig: Timed in FIELDS {
         #[serde(skip_serializing_if = "Option::is_none")]
         device: Option<String> => "",
-            "Preset of a drive, for every option that is not given: {words}; see flashgc policies.",
+            "Preset of a drive: {words}. It gives values to options that you do not set; see \
+             flashgc policies.",
             drive(Kind::Text).metavar("NAME").example("tlc").listed("devices");
         channels: u32 => "1",
-            "Channels, each with a bus.",
+            "Channels of the drive. Each has its own bus.",
             drive(Kind::Count);
         ways: u32 => "1",
-            "Packages a channel.",
+            "Packages per channel.",
             drive(Kind::Count);
         dies: u32 => "1",
-            "Dies a package.",
+            "Dies per package.",
             drive(Kind::Count);
         planes: u32 => "1",
-            "Planes a die.",
+            "Planes per die.",
             drive(Kind::Count);
         striping: String => "CWDP",
-            "Plane of a page: an order of Channel, Way, Die and Plane, the first varying fastest, or \
-             dynamic, which takes the die with the least to do.",
+            "Plane that a page goes to: an order of Channel, Way, Die and Plane, of which the \
+             first varies fastest; or dynamic, which takes the die with the least work.",
             drive(Kind::Text).metavar("ORDER").words(|| vec!["CWDP", "PDWC", "dynamic"])
                 .example("dynamic").checked(|_, text| Placement::parse(text).map(drop));
         scheduling: String => "fifo",
-            "Next request of a die: {words}. reads-first is MQSim's order of requests: reads before \
-             writes, but not before an earlier write of their page.",
+            "Order in which a die takes its requests: {words}. reads-first is the order of MQSim: \
+             a read goes before writes, but not before an earlier write of its page.",
             drive(Kind::Word).words(scheduling_words)
                 .checked(|_, text| parse_scheduling(text).map(drop));
         multi_plane: bool => "no",
-            "Several planes of a die carry out operations of one kind together.",
+            "The planes of a die execute operations of one kind together.",
             drive(Kind::YesNo);
         cache_commands: bool => "no",
-            "Transfers overlap with the cells' work on operations of the same kind.",
+            "A transfer overlaps with an operation of the same kind in the cells.",
             drive(Kind::YesNo);
         gc_domain: String => "plane",
-            "GC domain, which counts its erased blocks together and has one collection at a time: \
+            "GC domain, the unit that counts its erased blocks and runs one collection at a time: \
              {words}.",
             gc(Kind::Word).words(unit_words).checked(|_, text| parse_unit(text).map(drop));
         gc_low: String => "2",
-            "Erased blocks at which collections start: a number a plane, or a share of all (5%).",
+            "Erased blocks at which collections start: a number per plane, or a share of all \
+             blocks (5%).",
             gc(Kind::Amount).metavar("N|SHARE").example("5%").checked(threshold);
         gc_high: Option<String> => "",
-            "Erased blocks above which collections stop, if not above {gc_low}.",
+            "Erased blocks above which collections stop. Without it, they stop above {gc_low}.",
             gc(Kind::Amount).metavar("N|SHARE").example("6%").checked(threshold);
         gc_hard: String => "0",
             "Erased blocks below which writes wait.",
             gc(Kind::Amount).metavar("N|SHARE").example("1%").checked(threshold);
         preemption: String => "none",
-            "How collections give way to requests: none; pgc (between flash operations) with +merge, \
-             +pipeline, +erase-suspend; suspend.",
+            "Preemption of collections by requests: none; pgc (between flash operations) with \
+             +merge, +pipeline, +erase-suspend; suspend (inside erases and programs too).",
             gc(Kind::Spec).example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
                 .checked(|_, text| parse_preemption(text).map(drop));
         suspend: String => "20us",
             "Time until a suspended operation frees its die; or all parameters of suspension: \
              suspend, resume, most (suspensions of one operation), least-erase and least-program \
-             (the least remaining time).",
+             (an operation with less time left is not suspended).",
             gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
                 .example("suspend=20us,resume=5us,most=8");
         victim_search_time: String => "0us",
@@ -101,14 +103,14 @@ super::holder! {
             "Time to check the request queue at each preemption point.",
             gc(Kind::Time).example("600ns");
         copy_back: bool => "no",
-            "Pages move inside their die, without the bus.",
+            "Collections move pages inside their die, without the bus.",
             gc(Kind::YesNo);
         gc_holds_domain: bool => "no",
             "A collection without preemption occupies every die of its GC domain.",
             gc(Kind::YesNo);
         idle: Option<String> => "none",
-            "Collections on idle dies: below is the number of erased blocks, after is the idle \
-             time.",
+            "Collections on idle dies. They start below this number of erased blocks (below) after \
+             this idle time (after).",
             gc(Kind::Spec).example("below=10%,after=1ms")
                 .checked(|_, text| parse_idle(text).map(drop));
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -118,71 +120,74 @@ super::holder! {
             gc(Kind::YesNo);
         #[serde(skip_serializing_if = "Option::is_none")]
         slc: Option<String> => "",
-            "SLC region, into which the host writes first: static (so many blocks a plane, or a share of \
-             all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full says \
-             what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a \
-             block of the region to be emptied). after is the idle time before blocks are emptied, \
-             100ms if not given.",
+            "SLC region, which takes the host's writes first. It is static (a number of blocks per \
+             plane, or a share of all) or dynamic (it borrows up to most erased blocks, while more \
+             than keep are erased). full says what writes do while the region is full: direct \
+             (they go to normal blocks) or fold (they wait until a block of the region is \
+             emptied). after is the idle time before blocks are emptied; its default is 100ms.",
             drive(Kind::Spec).metavar("REGION").example("static:blocks=5%,full=direct,after=100ms")
                 .several().checked(|_, text| parse_slc(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         slc_times: Option<String> => "",
-            "Times of the cells of {slc}.",
+            "Times of flash operations in the blocks of {slc}.",
             drive(Kind::Text).metavar("TIMES").example("read=25us,program=200us,erase=2ms")
                 .checked(|_, text| parse_times(text).map(drop));
         #[serde(skip_serializing_if = "is_tlc")]
         bits_per_cell: u32 => "3",
-            "Bits of a cell outside the SLC region: an SLC block has the pages of a block divided by \
-             this.",
+            "Bits per cell outside the SLC region. An SLC block has the pages of a normal block \
+             divided by this number.",
             drive(Kind::Count).range(2, 8).example("4");
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_after: Option<String> => "",
-            "Time after which a flash page in the page buffer is programmed though it is not full.",
+            "Time after which the drive programs a page of the page buffer although the page is \
+             not full.",
             drive(Kind::Time).example("5ms");
         #[serde(skip_serializing_if = "Option::is_none")]
         read_retry: Option<String> => "",
-            "Reads that the cells repeat, each in the time of a read. from=N,every=M: one from N erases of \
-             the block on, and one more every M. after=T,each=S: one for data of this age, and one more \
-             each S. most=20: at most so many.",
+            "Extra reads of a page, each in the time of a read. from=N,every=M: one extra read \
+             from N erases of the block on, and one more for every M erases after that. \
+             after=T,each=S: one extra read from age T of the data on, and one more for every S \
+             after that. most=20: at most 20 extra reads.",
             drive(Kind::Text).metavar("RULE").example("from=1000,every=500")
                 .checked(|_, text| ReadRetry::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         host_bandwidth: Option<String> => "",
-            "Bandwidth of the link to the host, in each direction. Data of a write cross it before the \
-             drive works on them, data of a read after.",
+            "Bandwidth of the link to the host, in each direction. The data of a write cross it \
+             before the drive works on them; the data of a read cross it after.",
             drive(Kind::Text).metavar("RATE").example("3.5GB/s")
                 .checked(|_, text| parse_bandwidth(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         host_overhead: Option<String> => "",
-            "Time of each command before the drive works on it.",
+            "Time that each command takes before the drive works on it.",
             drive(Kind::Time).example("5us");
         write_cache: u32 => "0",
-            "Write cache inside the drive: a size, or a number of pages. Flush commands wait for it with \
-             {power_protection} no.",
+            "Size of the write cache inside the drive, or its number of pages. With \
+             {power_protection} no, a flush command waits until the cache is programmed.",
             drive(Kind::Pages).example("64MiB");
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         serial_overwrites: bool => "no",
-            "A write waits in the drive until the earlier writes of its page are done: with {write_cache} until \
-             they are in it, else until they are programmed.",
+            "A write waits in the drive until the earlier writes of its page are done. They are \
+             done when they are in {write_cache}; without a cache, when they are programmed.",
             drive(Kind::YesNo);
         queue_depth: u32 => "256",
-            "Requests that the drive works on at a time; further requests wait in the host.",
+            "Requests that the drive works on at a time. Further requests wait in the host.",
             drive(Kind::Count);
         arrivals: Option<String> => "the times of a trace, or closed:threads=1",
-            "When requests arrive: {words}.",
+            "Times at which requests arrive: {words}.",
             workload(Kind::Spec).example("poisson:rate=20000").listed("arrivals")
                 .checked(|_, text| Arrivals::parse(text).map(drop));
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tenants: Vec<String> => "",
-            "A host that shares the drive with others, instead of {source}: keys and values with ; between \
-             them, or [[tenant]] in a file. Repeat for each tenant; see docs/tenants.md.",
+            "A host that shares the drive with others, instead of {source}. Write keys and values \
+             with ; between them, or [[tenant]] in a file. Repeat for each tenant; see \
+             docs/tenants.md.",
             workload(Kind::Text).key("tenant").metavar("TENANT").listing()
                 .example("name=db; workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%")
                 .checked(|_, text| TenantSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_usual")]
         arbitration: String => "high=4,medium=2,low=1",
-            "Requests a round of the priority classes of tenants, 1 to 256 each: weighted round robin with \
-             urgent priority class, as in NVMe.",
+            "Requests per round of each priority class of tenants, 1 to 256 each. This is weighted \
+             round robin with urgent priority class, as in NVMe.",
             drive(Kind::Text).metavar("WEIGHTS")
                 .only_with(&["tenant"], "name=db; workload=zipf")
                 .checked(|_, text| ClassWeights::parse(text).map(drop));
@@ -190,18 +195,18 @@ super::holder! {
             "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
             workload(Kind::Number).example("2").between(1e-6, 1e6);
         disorder: String => "refuse",
-            "How to replay a trace whose times go back: {words}.",
+            "Action for a trace whose times go back: {words}.",
             workload(Kind::Word).words(|| Disorder::NAMES.to_vec())
                 .checked(|_, text| Disorder::parse(text).map(drop));
         resolution: Option<String> => "for 256 to 512 slices",
-            "Length of a time slice in the series over time.",
+            "Length of one time slice of the series over time.",
             run(Kind::Time).example("10ms").checked(|key, text| match time(key, text)? {
                 0 => Err(SpecError::new("found 0, expected more than 0", "for example 10ms")),
                 _ => Ok(()),
             });
         #[serde(skip_serializing)]
         worst: bool => "no",
-            "What the die of each slowest request did while that waited is kept and shown.",
+            "Keep and show what the die did while each of the slowest requests waited.",
             run(Kind::YesNo).once();
         /// A timeline of single operations to write; it changes no figure, and results do not
         /// record it.
@@ -267,15 +272,15 @@ static OTHERS: &[OptionInfo] = &[
     run(Kind::Text).metavar("FILE").example("timeline.json").once().named(
         "timeline",
         "",
-        "File for the timeline of the first run's flash operations in a window of time: .json for \
+        "File for a timeline of the first run's flash operations in {window}: .json for \
          ui.perfetto.dev, or a picture as .svg, .pdf or .png.",
     ),
     run(Kind::Text).metavar("FILE.json").example("events.json").once().named(
         "trace_events",
         "",
-        "File for every request and flash operation of the first run, written while it goes, for \
-         ui.perfetto.dev: what {timeline} has as .json, of the whole run, and counters of erased \
-         blocks.",
+        "File for every request and flash operation of the first run, for ui.perfetto.dev. It has \
+         what {timeline} has as .json, of the whole run, and counters of erased blocks. It is \
+         written during the run.",
     ),
     run(Kind::Text)
         .metavar("FROM:TO|worst[:LENGTH]")
@@ -285,9 +290,9 @@ static OTHERS: &[OptionInfo] = &[
         .named(
             "window",
             "0ms:50ms",
-            "Window of time that {timeline} shows: from FROM to TO; or around the end of the \
-             slowest request, 50ms long unless LENGTH says otherwise. {trace_events} has all where \
-             no window is given.",
+            "Window of time that {timeline} shows: from FROM to TO, or around the end of the \
+             slowest request (50ms long unless LENGTH says otherwise). If you give no window, \
+             {trace_events} has the whole run.",
         ),
 ];
 

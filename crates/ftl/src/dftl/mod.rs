@@ -1,18 +1,18 @@
 //! DFTL: a page map that lies on flash itself, with the entries in use in memory.
 //!
 //! The map is cut into translation pages of `per_page` entries, which are written to flash like
-//! data. Memory holds where each of those is, and a cache of `entries` map entries. A command whose
-//! entry is not cached reads a translation page; an entry that leaves the cache changed is written
-//! back together with all cached entries of its translation page. A collection that moves a page
-//! whose entry is not cached rewrites its translation page, once for all pages of it that were
-//! moved.
+//! data. Memory holds the place of each translation page, and a cache of `entries` map entries. A
+//! command whose entry is not cached reads a translation page. When a changed entry leaves the
+//! cache, it is written back together with all cached entries of its translation page. If a
+//! collection moves a page whose entry is not cached, it rewrites the translation page, once for
+//! all moved pages in it.
 //!
-//! Victim policy and write frontier are those of the page map below, which sees translation pages as
-//! pages behind the host's. They are counted as copies. The frontier must keep copies apart (double,
-//! pool): mixed with translation pages, they would have to be moved with every collection.
+//! The page map below has the victim policy and the write frontier. It sees translation pages as
+//! pages after those of the host. They are counted as copies. The frontier must keep copies apart
+//! (double, pool): mixed with translation pages, they would have to be moved with every collection.
 //!
-//! On a drive with a clock a command waits for the translation pages that finding its entry takes, and
-//! nobody waits for those that a collection has rewritten, but the dies are busy with them.
+//! On a drive with a clock, a command waits for the translation pages that it needs to find its
+//! entry. No command waits for those that a collection rewrites, but they keep the dies busy.
 //!
 //! # Cost
 //!
@@ -22,9 +22,9 @@
 //! # Source
 //!
 //! Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching
-//! of page-level address mappings", ASPLOS 2009. Entries leave the cache least recently used first,
-//! where the paper has a segmented list; translation pages share the page map's frontiers, where the
-//! paper gives them blocks of their own.
+//! of page-level address mappings", ASPLOS 2009. Here the least recently used entry leaves the
+//! cache first; the paper has a segmented list. Here translation pages share the page map's
+//! frontiers; in the paper they have their own blocks.
 
 mod cache;
 

@@ -54,14 +54,14 @@ const STRICT_ORDER: Param = Param {
     name: "strict_order",
     kind: Kind::Word(&["no", "yes"]),
     default: Some("no"),
-    help: "whether data blocks take writes in page order only",
+    help: "yes: data blocks take writes in page order only",
 };
 
 const LOG_ONLY: Param = Param {
     name: "log_only",
     kind: Kind::Word(&["no", "yes"]),
     default: Some("no"),
-    help: "whether every write goes to a log block, even where its data block has room",
+    help: "yes: every write goes to a log block, even if its data block has room",
 };
 
 /// The use of log blocks. It decides where a write goes and which log block is merged; the flash

@@ -1,19 +1,19 @@
 //! ETI: extents of the logical space have temperatures; hot and cold writes are separated.
 //!
 //! An extent is a run of pages with a count from 0 to 15. At first there is one, the logical space,
-//! with count 0. A request is a run of pages that follow each other; it is counted when the host has
-//! written the first page of the next one. Where it begins or ends inside an extent, that is split in
-//! two of the same count, if there are fewer than `extents`. Then each extent that lies in the request
-//! as a whole gets 1 more. After every `halving` requests all counts are halved, rounded down, and
-//! neighbours are joined if they have the same count or both are cold: below 4. The larger count
-//! stays.
+//! with count 0. A request is a run of pages that follow each other; it is counted when the host
+//! has written the first page of the next one. If it begins or ends inside an extent, that extent
+//! is split in two of the same count, as long as there are fewer than `extents`. Then each extent
+//! that lies completely in the request gets 1 more. After every `halving` requests all counts are
+//! halved, rounded down, and neighbours are joined if they have the same count or both are cold:
+//! below 4. The larger count stays.
 //!
 //! Rule: host: 0 if the count of the page's extent is 4 or more, else 1; copy: 2.
 //!
 //! # Cost
 //! A write: a binary search among the extents. A request moves the extents above it. 8 bytes an
-//! extent, 17 bytes a block. Requests of single pages all over the drive use up the extents: then
-//! little is hot.
+//! extent, 17 bytes a block. Requests of single pages all over the drive use up the extents, and
+//! then few extents are hot.
 //!
 //! # Source
 //! Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016, as Wang, Li, Lee, Li, FAST 2022, simulate it.
@@ -30,7 +30,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "extents",
             kind: Kind::Integer { min: 1, max: 1 << 20 },
             default: Some("1024"),
-            help: "extents, at most",
+            help: "largest number of extents",
         },
         Param {
             name: "halving",

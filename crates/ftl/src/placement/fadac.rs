@@ -8,7 +8,7 @@
 //! classified by the count and F after it, a copy by the count after it. TRIM sets the count to 0.
 //!
 //! F comes near to 1 from below. On an old drive the class is the number of digits of the count, and
-//! only copies, whose count can be 0, are of class 0.
+//! only copies, whose count can be 0, belong to class 0.
 //!
 //! Rule: the number of i >= 0 with `count > 10^i F`, at most `classes - 1`.
 //!

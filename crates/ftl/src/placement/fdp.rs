@@ -20,8 +20,8 @@
 //!
 //! # Source
 //! NVM Express, Flexible Data Placement (TP4146, ratified 2022; NVM Express Base Specification 2.1,
-//! section 8.1.10): reclaim units, placement handles, initially and persistently isolated. Where copies
-//! go is left to the drive; both rules are those of the specification's types, with no host data in
+//! section 8.1.10): reclaim units, placement handles, initially and persistently isolated. The
+//! drive decides where copies go; both rules follow the specification's types, with no host data in
 //! units of copies.
 
 use super::{Class, Now, Placement, PlacementInfo, StreamId};

@@ -1,16 +1,17 @@
 //! GDT: pages that will probably die at about the same time lie together.
 //!
-//! The clock t counts pages that the host has written; first contents count as writes of the pages in
-//! their order. Of every page the times of its last 4 writes are kept. Its data are expected to die at
-//! the last one plus the mean of the 3 intervals between them, or of as many as there are. What is
-//! overdue is expected to live as long again as it has lived, and so is a page without an interval. A
-//! host write counts as the last write of its page. Whole parts of means count. Class 0 dies first, and
-//! each class lasts twice as long as the one before; the last class has the rest. A page that was never
-//! written or was discarded belongs to the last class.
+//! The clock t counts pages that the host has written; first contents count as writes of the pages
+//! in their order. For every page, the times of its last 4 writes are kept. Its data are expected
+//! to die after the last write plus the mean of the 3 intervals between them, or of as many as
+//! there are. Data that have outlived this time are expected to live as long again as they have
+//! lived; so are those of a page without an interval. A host write counts as the last write of its
+//! page. Means are rounded down. Class 0 dies first, and each class lasts twice as long as the one
+//! before; the last class has the rest. A page that was never written or was discarded belongs to
+//! the last class.
 //!
-//! The paper sorts pages by the time of death when a buffer is written. A drive has no such buffer, but a
-//! class for each power of two of the time that is left. The last class begins when the host will have
-//! written the drive twice.
+//! The paper sorts pages by the time of death when a buffer is written. A drive has no such buffer.
+//! Instead it has a class for each power of two of the remaining time. The last class begins at two
+//! drive writes.
 //!
 //! Rule: `floor(log2(1 + left/unit))`, at most `classes - 1`; `unit = 2U/2^(classes - 1)`, rounded down.
 //! `left = death - t`, or `t - last` if overdue.
@@ -20,9 +21,10 @@
 //! class but one.
 //!
 //! # Source
-//! Lee, Ziegler, Leis, How to Write to SSDs, arXiv 2603.09927, 2026: grouping by death time, estimated from
-//! kept times of writes. What overdue pages do, and the classes, are this version's. Quantiles, as
-//! `intervals` has them, wrote more than powers of two where few pages have most of the writes.
+//! Lee, Ziegler, Leis, How to Write to SSDs, arXiv 2603.09927, 2026: grouping by death time,
+//! estimated from kept times of writes. The treatment of overdue pages, and the classes, are our
+//! choice. Quantiles, as in `intervals`, wrote more than powers of two if few pages have most of
+//! the writes.
 
 use super::stamps::{self, Stamps};
 use super::{Class, Now, Placement, PlacementInfo, StreamId};

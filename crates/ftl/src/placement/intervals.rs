@@ -1,12 +1,12 @@
 //! Pages with similar intervals between their writes lie together; bounds are quantiles of a sample.
 //!
-//! The clock t counts pages that the host has written; first contents count as writes of the pages in
-//! their order. Of every page the times of its last 4 writes are kept. With n of them the mean interval
-//! is `(t - oldest)/n`: the time since the last write counts as an interval, so that a page that is
-//! written no more gets older. The same goes for a host write, before it is done, and for a copy. Class
-//! 0 has the shortest intervals, and every class equally many of the pages of a sample. A page that was
-//! never written or was discarded belongs to the last class, all others to class 0 until there is a
-//! sample.
+//! The clock t counts pages that the host has written; first contents count as writes of the pages
+//! in their order. For every page, the times of its last 4 writes are kept. With n times, the mean
+//! interval is `(t - oldest)/n`: the time since the last write counts as an interval, so a page
+//! that is no longer written gets older. A host write (before it is done) and a copy use the same
+//! interval. Class 0 has the shortest intervals, and every class has equally many pages of a
+//! sample. A page that was never written or was discarded belongs to the last class, all others to
+//! class 0 until there is a sample.
 //!
 //! A sample is taken after every `refresh` blocks of host writes. It has one page of each of `sample`
 //! equal parts of the logical space, or all pages if there are fewer.
@@ -18,9 +18,9 @@
 //! bytes a logical page, 8 a sampled page, 17 a block, and an erased block a class but one.
 //!
 //! # Source
-//! The scheme 2a of the simulator ssdiq_plus (Lee, 2024) sorts pages by the mean of up to four intervals
-//! and quantiles of 10,000 pages: the same figures as those of 1000, and several times the time. Its
-//! division of the spare space is left out: victims are those of any policy.
+//! The scheme 2a of the simulator ssdiq_plus (Lee, 2024) sorts pages by the mean of up to four
+//! intervals and quantiles of 10,000 pages: they give the same figures as 1000, and take several
+//! times the time. Its division of the spare space is left out, and any victim policy may be used.
 
 use super::quantiles::{CLASSES, Quantiles, REFRESH, SAMPLE};
 use super::stamps::{self, Stamps};

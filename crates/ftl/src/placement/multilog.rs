@@ -1,10 +1,11 @@
 //! MultiLog: one log a level of update frequency; chance promotes what is updated soon, copies demote.
 //!
-//! Level 0 is the hottest. The first write of a page goes to level 0. Expected is half the number of
-//! valid pages of the page's level times the mean share of valid pages in its blocks when they were
-//! collected: E. An update after u pages written by the host goes one level up with chance (E - u)/E,
-//! and stays otherwise; also before any block of its level was collected. A copy goes one level down.
-//! The coldest level opens another one below it once it has a block of valid pages.
+//! Level 0 is the hottest. The first write of a page goes to level 0. The expected update interval
+//! E of a level is half its number of valid pages times the mean share of valid pages in its blocks
+//! when they were collected. If the host updates a page after u written pages, the page goes one
+//! level up with probability (E - u)/E. Otherwise it stays, as it does before any block of its
+//! level was collected. A copy goes one level down. When the coldest level has a block of valid
+//! pages, it opens another level below it.
 //!
 //! Rule: update: `max(k-1, 0)` with chance `(E-u)/E`, else k; copy: `min(k+1, L-1)`.
 //!
@@ -26,7 +27,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         name: "levels",
         kind: Kind::Integer { min: 2, max: 32 },
         default: Some("6"),
-        help: "levels from hot to cold, at most",
+        help: "largest number of levels, from hot to cold",
     }],
     source: include_str!("multilog.rs"),
     needs_future: false,

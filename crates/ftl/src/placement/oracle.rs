@@ -5,10 +5,10 @@
 //! The drive looks `horizon` logical capacities ahead. A page whose next write is further away belongs
 //! to the last class until it comes into sight.
 //!
-//! With `sigma` above 0 it is a predictor: each life is multiplied by `exp(sigma z)`, where z is
-//! normal and is drawn once a write, or once a request with `errors=request` (a run of pages that
-//! follow each other). A page that outlives its prediction is expected to live on for as long as it has
-//! outlived it.
+//! With `sigma` above 0, the oracle is a predictor: each life is multiplied by `exp(sigma z)`,
+//! where z is normal and is drawn once a write, or once a request with `errors=request` (a run of
+//! pages that follow each other). If a page outlives its prediction, it is expected to live on for
+//! as long as it has already outlived it.
 //!
 //! Rule: `min(floor(log2(1 + r/(2b))), classes - 1)` for a remaining life r on blocks of b pages.
 //!
@@ -17,8 +17,9 @@
 //! is rounded up to a power of two; with `sigma` 32 and, with errors of requests, 8 a page of each. An erased block a class but one.
 //!
 //! # Source
-//! Wang, Li, Lee, Li, FAST 2022 (FK: future knowledge), with logarithmic classes in place of classes
-//! of a block each. No lower bound: Lange, Naor, Yadgar, POMACS 5(3), 2021, come near 1 off line.
+//! Wang, Li, Lee, Li, FAST 2022 (FK: future knowledge), with logarithmic classes in place of
+//! classes of a block each. It is not a lower bound: the off-line algorithm of Lange, Naor, Yadgar,
+//! POMACS 5(3), 2021, comes near 1.
 
 use super::future::{Event, Future};
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
@@ -33,13 +34,14 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "classes",
             kind: Kind::Integer { min: 1, max: 32 },
             default: Some("16"),
-            help: "classes of remaining life; 6 are no bound, as the last one mixes what is left",
+            help: "classes of remaining life; 6 give no bound, because the last class mixes all \
+                   longer lives",
         },
         Param {
             name: "horizon",
             kind: Kind::Real { min: 0.01, max: 1000.0 },
             default: Some("8"),
-            help: "how far it sees, in pages written per logical page",
+            help: "distance that it sees ahead, in pages written per logical page",
         },
         Param {
             name: "sigma",
@@ -51,7 +53,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             name: "errors",
             kind: Kind::Word(&["write", "request"]),
             default: Some("write"),
-            help: "whether each page written has an error of its own or each request has one",
+            help: "each page write has its own error (write), or each request (request)",
         },
     ],
     source: include_str!("oracle.rs"),

@@ -1,15 +1,17 @@
 //! SepBIT: pages are separated by the time at which they will probably be overwritten.
 //!
 //! A page that the host overwrites soon after its last write will soon be overwritten again; a page
-//! that was copied has lived for long and will live longer. The clock t counts pages that the host has
-//! written. A write whose page was last written v pages before goes to class 0 if v < l, and to class 1
-//! if not. l is the mean lifetime of the last 16 blocks of class 0 that were collected, from opening to
-//! collection; before, it is infinite. Copies from class 0 go to class 2. All others go by the age g of
-//! their data: to class 3 if g < 4l, to class 4 if g < 16l, and so on; the last class has the rest.
+//! that was copied has lived for long and will live longer. The clock t counts pages that the host
+//! has written. A write whose page was last written v pages before goes to class 0 if v < l, and to
+//! class 1 if not. l is the mean lifetime of the last 16 blocks of class 0 that were collected,
+//! from opening to collection; before, it is infinite. Copies from class 0 go to class 2. For all
+//! other copies, the age g of their data decides: to class 3 if g < 4l, to class 4 if g < 16l, and
+//! so on; the last class has the rest.
 //!
-//! A queue holds the pages written last. A page that left it, was discarded or never written counts as
-//! written infinitely long ago. The queue is as long as l, but no longer than pages have data; when it
-//! is longer, a write removes one page, or two if it is longer than l as well.
+//! A queue holds the pages written last. A page that left the queue, was discarded or was never
+//! written counts as written infinitely long ago. The length of the queue is l, but at most the
+//! number of pages with data. If it is longer, a write removes one page, or two if it is also
+//! longer than l.
 //!
 //! Rule: host: `v < l` to 0, else 1; copy: from 0 to 2, else `g < 4^k l` to the first such 2+k.
 //!

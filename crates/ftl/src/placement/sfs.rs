@@ -1,37 +1,38 @@
 //! SFS: pages go to the group of blocks that is about as hot; k-means finds the groups.
 //!
-//! The clock t counts pages that the host has written; first contents count as writes of the pages in
-//! their order. The hotness of a page is its writes so far, divided by the time since the last one. A
-//! page that was never written or was discarded is infinitely hot. A host write counts after it was
-//! sorted.
+//! The clock t counts pages that the host has written; first contents count as writes of the pages
+//! in their order. The hotness of a page is its writes so far, divided by the time since the last
+//! one. A page that was never written or was discarded is infinitely hot. A host write counts only
+//! after its page was sorted.
 //!
-//! A segment is all that a class takes from when it opens a block until it opens the next: a block, on a
-//! drive of one plane. First contents are segments of b pages in their order. The hotness of a segment is
-//! the writes of the pages that have their data there, divided by the sum of the times since the last
-//! ones. With several planes there may be more segments than a drive of one plane can have. Then a class
-//! goes on with its own.
+//! A segment holds all pages that a class takes between two openings of a block; on a drive of one
+//! plane, it is a block. First contents are segments of b pages in their order. The hotness of a
+//! segment is the writes of the pages that have their data there, divided by the sum of the times
+//! since the last ones. With several planes there may be more segments than a drive of one plane
+//! can have. Then a class goes on with its old segment.
 //!
-//! Each class has a centre, and takes the pages whose hotness is nearest to it; of two classes the hotter
-//! does. Class 0 is the hottest, and has all pages until there are centres. These are found after every
-//! `refresh` U host writes, rounded up, from the n segments that have valid pages and are not being
-//! filled, if these are as many as the C classes. Of these from hot to cold, from 0, number
-//! `floor((2i + 1) n/(2C))` is the first centre i. Then there are 3 rounds: each segment joins the nearest
-//! centre, and a centre becomes the mean of its segments, if it has any.
+//! Each class has a centre, and takes the pages whose hotness is nearest to it; of two classes, the
+//! hotter one does. Class 0 is the hottest, and takes all pages until there are centres. Centres
+//! are computed after every `refresh` U host writes, rounded up, from the n segments that have
+//! valid pages and are not being filled, if n is at least the number of classes C. The segments are
+//! numbered from hot to cold, from 0; number `floor((2i + 1) n/(2C))` is the first centre i. Then
+//! there are 3 rounds: each segment joins the nearest centre, and a centre becomes the mean of its
+//! segments, if it has any.
 //!
 //! Rule: the class with the least `|centre - writes/(t - last)|`.
 //!
 //! # Cost
-//! A write or copy: a centre a class is looked at, and the sums of two segments change. Every `refresh` U
-//! writes the segments are sorted, and compared with each centre 3 times: some 3000/b steps a write with
-//! the usual parameters. 16 bytes a logical page, 36 a segment, of which there are two a block, 17 a
-//! block, and an erased block a class but one.
+//! A write or copy: one centre per class is read, and the sums of two segments change. Every
+//! `refresh` U writes the segments are sorted, and compared with each centre 3 times: some 3000/b
+//! steps a write with the usual parameters. 16 bytes a logical page, 36 a segment, of which there
+//! are two a block, 17 a block, and an erased block a class but one.
 //!
 //! # Source
-//! Min, Kim, Cho, Lee, Eom, FAST 2012, as Wang, Li, Lee, Li, FAST 2022, simulate it. They find groups at
-//! each collection; `refresh` makes the cost of a write the same on drives of all sizes. Rounds that began
-//! with the centres found last, and not anew, left five centres to the few hottest blocks and wrote
-//! more than no placement. The victims of SFS have the least `(1 - u)/(u hotness)`; here they are those of
-//! any policy.
+//! Min, Kim, Cho, Lee, Eom, FAST 2012, as Wang, Li, Lee, Li, FAST 2022, simulate it. They find
+//! groups at each collection; `refresh` makes the cost of a write the same on drives of all sizes.
+//! When the rounds began with the previous centres, five centres stayed with the few hottest
+//! blocks, and the drive wrote more than without placement. SFS itself collects the block with the
+//! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::prefetch;

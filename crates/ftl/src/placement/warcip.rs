@@ -1,29 +1,30 @@
 //! WARCIP: pages that are rewritten after similar intervals lie together: clusters, found on line.
 //!
-//! The interval of a host write is the number of pages that the host has written since it wrote this
-//! one, plus a penalty; it is 0 for a page that has not been written or was discarded. A copy sets the
-//! page's penalty to the age of its data, counted likewise; a write sets it to 0. Each cluster has a
-//! class and a centre. A write goes to the cluster whose centre is nearest, of two to that with the
-//! larger number. The centre becomes the mean of the intervals that came since the cluster opened its
-//! block; until the first comes, it stays. Copies have the last class, and so have host writes that
-//! take the place of a copy under way, on a drive with a clock: they are in no cluster.
+//! The interval of a host write is the number of pages that the host has written since it wrote
+//! this one, plus a penalty; it is 0 for a page that has not been written or was discarded. A copy
+//! sets the page's penalty to the age of its data, counted likewise; a write sets it to 0. Each
+//! cluster has a class and a centre. A write goes to the cluster with the nearest centre; of two,
+//! to the one with the larger number. The centre becomes the mean of the intervals of the writes
+//! since the cluster opened its block; until the first write, it stays. Copies have the last class,
+//! and so have host writes that take the place of a copy under way, on a drive with a clock: they
+//! are in no cluster.
 //!
-//! At first there is one cluster, class 0, with centre 0. After every `window` blocks of host writes
-//! it is seen which clusters were written. One that had more than half of the writes is split, if a
-//! class is free: the lowest free class gets a new centre, half way between the centre below and that
-//! of the cluster; if none is below, half way to 0. If nothing was split, the first cluster that had
-//! fewer writes than a block has pages is dissolved: its class is free. Its open block stays open, and
-//! is filled when the class is used again.
+//! At first there is one cluster, class 0, with centre 0. After every `window` blocks of host
+//! writes, the clusters are examined. A cluster that had more than half of the writes is split, if
+//! a class is free: the lowest free class gets a new centre, half way between the centre below and
+//! that of the cluster; if none is below, half way to 0. If nothing was split, the first cluster
+//! that had fewer writes than a block has pages is dissolved: its class is free. Its open block
+//! stays open, and is filled when the class is used again.
 //!
 //! Rule: host: the class with the smallest `|centre - interval|`; copy: the last.
 //!
 //! # Cost
-//! A write: a centre a class is looked at. 16 bytes a logical page, 17 a block.
+//! A write: one centre per class is read. 16 bytes a logical page, 17 a block.
 //!
 //! # Source
 //! Yang, Pei, Yang, SYSTOR 2019, as Wang, Li, Lee, Li, FAST 2022, simulate it. There a cluster is
-//! dissolved when its block is full. Here this is done at once, as a drive opens no block before it
-//! has a page for it.
+//! dissolved when its block is full. Here this happens at once, because a drive opens no block
+//! before it has a page for it.
 
 use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};

@@ -22,8 +22,8 @@ impl AgeBasis {
         name: "age",
         kind: Kind::Word(&["last_write", "last_invalidate", "last_collection"]),
         default: Some("last_write"),
-        help: "age since the block was filled, since it last lost a page, or that but at most since \
-               the last collection",
+        help: "age since the block was filled, since it last lost a page, or the latter, but at \
+               most since the last collection",
     };
 
     /// The basis of that name; `last_write` for any other.

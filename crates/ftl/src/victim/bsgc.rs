@@ -71,7 +71,7 @@ impl Scored for Bsgc {
             name: "first",
             kind: Kind::Word(&["zero", "sample"]),
             default: Some("zero"),
-            help: "what the averages start from: 0, or their first sample",
+            help: "start value of the averages: 0, or their first sample",
         },
         Param {
             name: "ratio",

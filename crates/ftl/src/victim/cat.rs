@@ -1,19 +1,18 @@
 //! Cost, age and times: cost-benefit that spares blocks with many erases.
 //!
 //! The score is that of cost-benefit divided by the block's erase count plus 1. Without the 1,
-//! every block of a new drive would cost nothing. As in the BSGC paper, the age is not mapped; it
+//! every block of a new drive would cost nothing. As in the BSGC paper, the age is not mapped. It
 //! counts page programs since the block was filled or since it last lost a page; with
-//! `age=last_collection` that is at most the time since the last collection. CAT's own paper
-//! maps the age through a table of steps and separates hot from cold pages when it copies; this
-//! policy does neither. Equal scores: fewer erases, then closed earlier, then the lower block
-//! number.
+//! `age=last_collection`, at most from the last collection on. CAT's own paper maps the age through
+//! a table of steps and separates hot from cold pages when it copies; this policy does neither.
+//! Equal scores: fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmin u/(1-u) * 1/age * (ec + 1)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
-//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 but with
-//! `last_write`. With `last_collection` the tree is rebuilt at each collection.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores each.
+//! A write: one lookup and one or two scores. Exact. With `age=last_write` 10 bytes a block,
+//! otherwise 18. With `last_collection` the tree is rebuilt at each collection.
 //!
 //! # Source
 //! Chiang and Chang, Journal of Systems and Software 1999, as Kim and Kwak, 2016 (BSGC), state it

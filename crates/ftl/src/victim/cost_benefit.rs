@@ -4,17 +4,17 @@
 //! few further pages, so it is taken even with more valid pages. `kawaguchi` charges the reads and
 //! programs of the valid pages. `lfs` charges the read of the whole segment. `sqrt` is the formula
 //! in the SepBIT simulator. The age counts page programs (host writes and copies) since the block
-//! was filled or, with `age=last_invalidate`, since it last lost a page. With `age=last_collection` it
-//! is that, but at most the time since the last collection. It is at least 1. A block
-//! with no valid page comes first and a full block last; with `lfs` an empty block scores its age.
-//! Equal scores: fewer erases, then closed earlier, then the lower block number.
+//! was filled or, with `age=last_invalidate`, since it last lost a page. With `age=last_collection`
+//! it counts like `last_invalidate`, but at most from the last collection on. It is at least 1. A
+//! block with no valid page comes first and a full block last; with `lfs` an empty block scores its
+//! age. Equal scores: fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmax age (1-u)/(2u)`; `lfs`: `(1-u) age/(1+u)`; `sqrt`: `(1-u)/u sqrt(age)`.
 //!
 //! # Cost
-//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores
-//! each. A write: one lookup and one or two scores. Exact. 10 bytes a block, 18 but with
-//! `last_write`. With `last_collection` the tree is rebuilt at each collection.
+//! A collection: log16(N) nodes of a kinetic tournament tree, some of them rebuilt, 16 scores each.
+//! A write: one lookup and one or two scores. Exact. With `age=last_write` 10 bytes a block,
+//! otherwise 18. With `last_collection` the tree is rebuilt at each collection.
 //!
 //! # Source
 //! Kawaguchi, Nishioka, Motoda, USENIX 1995; Rosenblum and Ousterhout, SOSP 1991 (`lfs`); Wang et

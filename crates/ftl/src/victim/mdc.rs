@@ -1,13 +1,14 @@
 //! Minimum declining cost: the block for which waiting promises least.
 //!
-//! A block that will soon lose more pages is left alone: its collection gets cheaper. How fast a page is
-//! written is estimated from its last write but one, up2: two writes in (now - up2). A block has the
-//! mean up2 of the pages that were programmed on it. New data of the host come half way between the
-//! up2 of the block on which the page was and now: the last write becomes the last but one, and is
-//! taken to lie half way. A copy keeps the up2 of the block from which it comes. Pages never written
-//! and first contents have an up2 of 0. Halves and means are rounded down. E is the share of pages
-//! that are not valid. A block with no valid page comes first and a full block last. Equal scores: fewer
-//! erases, then closed earlier, then the lower block number.
+//! A block that will soon lose more pages is left alone, because its collection gets cheaper. The
+//! policy estimates the write rate of a page from the time of its last write but one, up2: two
+//! writes in (now - up2). A block has the mean up2 of the pages that were programmed on it. New
+//! data of the host get the middle between now and the up2 of the block that held the page: the
+//! last write becomes the last but one, and is assumed to lie in the middle. A copy keeps the up2
+//! of the block from which it comes. Pages that were never written, and first contents, have an up2
+//! of 0. Halves and means are rounded down. E is the share of pages that are not valid. A block
+//! with no valid page comes first and a full block last. Equal scores: fewer erases, then closed
+//! earlier, then the lower block number.
 //!
 //! Formula: `argmax E^2 (now - up2) / (1 - E)`.
 //!
@@ -16,7 +17,7 @@
 //! each. A write: two blocks' means, one lookup and one or two scores. Exact. 34 bytes a block.
 //!
 //! # Source
-//! Lomet and Luo, ICDE 2021, section 5.1.3: the cost of a page gained is 2/E, and it falls with the
+//! Lomet and Luo, ICDE 2021, section 5.1.3: the cost per gained page is 2/E, and it falls at the
 //! rate at which the valid pages are written. There the writes in a buffer are sorted by up2 before
 //! they go to blocks; here they are not.
 

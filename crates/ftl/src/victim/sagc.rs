@@ -1,7 +1,7 @@
 //! Swap-aware garbage collection: the block with the largest sum of ages of its invalid pages.
 //!
-//! The age of an invalid page counts the page programs since it became invalid. No time a page is
-//! stored: for i invalid pages the sum of now - t is i * now minus the sum of all t, one number a
+//! The age of an invalid page counts the page programs since it became invalid. No time is stored
+//! per page: for i invalid pages the sum of now - t is i * now minus the sum of all t, one number a
 //! block. Pages that were invalid at the start count from clock 0. The sum is at least 1; a block
 //! without invalid pages comes last. `weight=ratio` multiplies the sum by the benefit-to-cost ratio
 //! of cost-benefit. Equal scores: fewer erases, then closed earlier, then the lower block number.

@@ -1,12 +1,13 @@
 //! 2R-FIFO: a hand goes over the blocks in closing order and takes the emptier ones.
 //!
-//! Blocks lie in the order in which they were closed, those of copies too. A hand looks at one after
-//! the other and takes each block whose share of valid pages u is below a bound. A block above it
-//! keeps its place: it has a second chance. When the hand has passed 70% of the blocks, it goes back
-//! to the one closed first, and the bound rises by 0.05. So the blocks closed last are left to lose
-//! more pages. A search ends when its victims have a block's worth of invalid pages. The next one
-//! begins behind the last victim with a bound of 0.7; the very first with 0.5. It is meant for the
-//! compact frontier, whose collections are such searches.
+//! Blocks lie in the order in which they were closed, those of copies too. A hand looks at one
+//! after the other and takes each block whose share of valid pages u is below a bound. A block
+//! above it keeps its place: it has a second chance. When the hand has passed 70% of the blocks, it
+//! goes back to the one closed first, and the bound rises by 0.05. So the blocks that were closed
+//! last have time to lose more pages. A search ends when its victims have a block's worth of
+//! invalid pages. The next search begins after the last victim with a bound of 0.7; the first
+//! search begins with 0.5. The policy is meant for the compact frontier, whose collections are such
+//! searches.
 //!
 //! Formula: the first block after the hand with `u < bound`.
 //!

@@ -1,10 +1,11 @@
 //! 2R-greedy: the fewest valid pages, within one of two regions.
 //!
-//! Blocks are in two regions. A block is cold if the page programmed last on it is a copy, and normal
-//! if the host wrote it. A search begins in the region whose best block has fewer valid pages, among
-//! equals in the cold one. It takes the best blocks of this region until they have a block's worth of
-//! invalid pages together, or no invalid page is left there. So pages that have been copied meet pages that
-//! have been copied. It is meant for the compact frontier, whose collections are such searches.
+//! Blocks are in two regions. A block is cold if the page programmed last on it is a copy, and
+//! normal if the host wrote it. A search begins in the region whose best block has fewer valid
+//! pages, among equals in the cold one. It takes the best blocks of this region until they have a
+//! block's worth of invalid pages together, or no invalid page is left there. So copied pages share
+//! blocks with other copied pages. The policy is meant for the compact frontier, whose collections
+//! are such searches.
 //!
 //! Formula: `argmin v` within the region.
 //!

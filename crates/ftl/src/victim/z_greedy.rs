@@ -1,10 +1,11 @@
 //! Greedy that avoids blocks with zombies, pages that will soon be overwritten.
 //!
 //! Zombies are valid pages whose new version waits in the host's cache; the host has hinted that it
-//! will overwrite them. A block with many zombies is better left alone until they are invalid. The
-//! z zombies reduce the score of the i invalid pages by at most half. The victim therefore has at
-//! least half as many invalid pages as any other block. Without hints this is greedy. Equal scores:
-//! more invalid pages, then `ties`. A block without an invalid page comes last.
+//! will overwrite them. It is better to leave a block with many zombies alone until these are
+//! invalid. The z zombies reduce the score of the i invalid pages by at most half. The victim
+//! therefore has at least half as many invalid pages as any other block. Without hints this is
+//! greedy. Equal scores: more invalid pages, then `ties`. A block without an invalid page comes
+//! last.
 //!
 //! Formula: `argmax i - min(z, i/2)`, compared as `2i - min(2z, i)`.
 //!

@@ -80,7 +80,7 @@ impl Policy for ThreeRegion {
             name: "resize",
             kind: Kind::Word(&["yes", "no"]),
             default: Some("yes"),
-            help: "whether the sizes follow the transition rates",
+            help: "yes: the sizes follow the transition rates",
         },
         Param {
             name: "g",

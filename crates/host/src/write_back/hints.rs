@@ -43,7 +43,7 @@ const HORIZON: Param = Param {
     name: "horizon",
     kind: Kind::Real { min: 1e-6, max: 100.0 },
     default: Some("5%"),
-    help: "how far ahead the oracle sees: host writes, as a share of the logical capacity",
+    help: "distance that the oracle sees ahead: host writes, as a share of the logical capacity",
 };
 
 const fn cost(default: &'static str) -> Param {
@@ -66,7 +66,7 @@ const fn queued(default: &'static str) -> Param {
 }
 
 static WAYS: &[HintsInfo] = &[
-    HintsInfo { name: "none", summary: "the drive is told nothing", params: &[] },
+    HintsInfo { name: "none", summary: "the drive gets no hints", params: &[] },
     HintsInfo {
         name: "piggyback",
         summary: "one extent (32-bit sector, 8-bit count) rides on each read and write command, \
@@ -75,13 +75,13 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "command",
-        summary: "a command of its own for each extent, as soon as a page is dirty (Lee et al. \
-                  2015, section 5.2.5)",
+        summary: "a separate command for each extent, as soon as a page is dirty (Lee et al. 2015, \
+                  section 5.2.5)",
         params: &[cost("100us"), queued("no"), LOST, WRONG, ADVERSE, LATE],
     },
     HintsInfo {
         name: "dsm",
-        summary: "NVMe Dataset Management with Write Prepare: a command for so many ranges",
+        summary: "NVMe Dataset Management with Write Prepare: one command holds several ranges",
         params: &[
             Param {
                 name: "ranges",
@@ -99,7 +99,8 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "frequency",
-        summary: "a read that is made to update its page says so (NVMe Read, access frequency 8)",
+        summary: "a read before an update of its page carries the hint (NVMe Read, access \
+                  frequency 8)",
         params: &[LOST, WRONG, ADVERSE, LATE],
     },
     HintsInfo {
@@ -109,8 +110,8 @@ static WAYS: &[HintsInfo] = &[
     },
     HintsInfo {
         name: "oracle",
-        summary: "the drive knows of every write to come within a horizon, dirty or not yet: what \
-                  perfect foresight would be worth to the same collector",
+        summary: "the drive knows every write within the horizon, before its page is dirty: the \
+                  value of perfect foresight to the same collector",
         params: &[HORIZON],
     },
 ];

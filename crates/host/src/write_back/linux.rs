@@ -64,7 +64,7 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             name: "expiry",
             kind: Kind::Word(&["inode", "page"]),
             default: Some("inode"),
-            help: "whose age counts: that of the device as a whole, or that of every page",
+            help: "age that counts: of the device as a whole, or of each page",
         },
         RATE,
         Param {
@@ -131,8 +131,8 @@ fn warning(params: &Params) -> Option<String> {
     let (background, limit) = (params.real("background"), params.real("limit"));
     (background >= limit).then(|| {
         format!(
-            "page-cache: background={background} is not below limit={limit}: taken as half of it, \
-             as Linux does"
+            "page-cache: background={background} is not below limit={limit}; the cache uses half \
+             of limit, as Linux does"
         )
     })
 }

@@ -174,13 +174,13 @@ impl HostSpec {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
             let idle = self.params.changed(self.cache.params, &["rate", "speed"]);
-            let said = "says nothing: all of the run is on the drive's clock";
+            let said = "has no effect: the whole run is on the drive's clock";
             warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
         }
         if !of_drive {
             let mut idle = self.params.changed(self.cache.params, &[MEMORY.name]);
             idle.extend(self.hints.changed(&["cost", "queued"]));
-            let said = "says nothing before a drive without a clock";
+            let said = "has no effect with a drive without a clock";
             warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
         }
         Ok(warnings)

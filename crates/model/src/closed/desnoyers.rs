@@ -1,10 +1,11 @@
 //! Desnoyers' approximation of greedy: first in, first out with a little more spare space.
 //!
-//! Greedy cleans blocks at about the same age, somewhat later than a queue would. For uniform writes
-//! it is up to 2.9% low at b = 16 and 0.9% at b = 64 (S_f = 0.03), and 0.1% off at S_f of 0.1 and
-//! more: `greedy` is exact there. Under hot and cold data it is the only closed form.
+//! Greedy cleans blocks at about the same age, somewhat later than a queue would. For uniform
+//! writes, the approximation is up to 2.9% too low at b = 16 and 0.9% at b = 64 (S_f = 0.03), and
+//! 0.1% off at S_f of 0.1 and more; `greedy` is exact there. For hot and cold data, it is the only
+//! closed form.
 //!
-//! Formula: `WA = max(FIFO(k alpha) / k, 1)`, `k = 1 + 1 / (2 b)`, FIFO as in `fifo`. (Where nearly
+//! Formula: `WA = max(FIFO(k alpha) / k, 1)`, `k = 1 + 1 / (2 b)`, FIFO as in `fifo`. (If nearly
 //! all of the space is spare, the approximation itself falls to 1 / k.)
 //!
 //! # Valid for

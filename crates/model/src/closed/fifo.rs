@@ -2,16 +2,16 @@
 //!
 //! Blocks are cleaned in the order in which they were filled. A page of class k (share f_k of the
 //! pages, r_k of the writes) is written r_k alpha / (f_k WA) times, on average, while its block
-//! grows old, and is still valid at the end with the chance exp(-r_k alpha / (f_k WA)), independent
-//! of all others: so the model is exact for any number of pages a block. Uniform writes are one
-//! class, hot and cold data two, Zipf many.
+//! grows old. At the end it is still valid with the probability exp(-r_k alpha / (f_k WA)),
+//! independent of all other pages. So the model is exact for any number of pages per block. Uniform
+//! writes are one class, hot and cold data two, Zipf many.
 //!
 //! Formula: `WA = sum r_k / (1 - exp(-r_k alpha / (f_k WA)))`, `alpha = 1 / (1 - S_f)`; for uniform
 //! writes `WA = alpha / (alpha + W0(-alpha e^-alpha))` with Lambert's W.
 //!
 //! # Valid for
-//! Any workload of independent writes, one write frontier or two: pages of both frontiers grow as
-//! old. The valid pages of a block are worked out for uniform writes.
+//! Any workload of independent writes, one write frontier or two, because pages of both frontiers
+//! reach the same age. The distribution of valid pages is computed only for uniform writes.
 //!
 //! # Source
 //! Desnoyers, SYSTOR 2012, equation 14; Robinson, Operating Systems Review 1996; Menon, HPDC 1995.

@@ -1,21 +1,21 @@
 //! The block with the fewest valid pages, for N to infinity.
 //!
-//! No block falls below a level j - 1: blocks are taken with j valid pages or, with the chance x,
-//! with j - 1. Every level above j is crossed once a collection, which determines the shares of
-//! blocks m_i; that they sum to 1 determines j and x. Where S_f is so large that rho H_b <= 1, some
-//! block has no valid page left, and WA = 1.
+//! Greedy takes blocks with j valid pages or, with the probability x, with j - 1, so no block falls
+//! below the level j - 1. Per collection, one block crosses every level above j. This determines
+//! the shares of blocks m_i, and their sum of 1 determines j and x. If S_f is so large that rho H_b
+//! <= 1, some block has no valid page left, and WA = 1.
 //!
 //! Formula: `WA = b / (b - j + x)`, `x = D(j) / (D(j) - D(j-1))`, for the one j with
 //! `D(j) >= 0 > D(j-1)`, `D(j) = b - j - b rho (H_b - H_j)`; H are the harmonic numbers.
 //!
 //! # Valid for
-//! Uniform writes, exactly and for any number of pages a block, with one frontier or two, since all
-//! pages are alike. Under hot and cold data the mean field of `meanfield` answers, where it makes a
-//! difference which of several blocks is taken (`ties`).
+//! Uniform writes, exactly and for any number of pages a block, with one frontier or two, because
+//! all pages are alike. For hot and cold data, the mean field of `meanfield` gives the answer;
+//! there, the choice among equal blocks (`ties`) matters.
 //!
 //! # Source
-//! Bux and Iliadis, Performance Evaluation 2010, whose limit for large N it equals (4.8213 for b = 64
-//! and S_f = 0.1); this closed form is ours.
+//! Bux and Iliadis, Performance Evaluation 2010: the model equals their limit for large N (4.8213
+//! for b = 64 and S_f = 0.1). This closed form is ours.
 
 use super::fifo::Closed;
 use super::levels;

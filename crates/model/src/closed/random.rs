@@ -1,13 +1,13 @@
 //! A block drawn at random, for N to infinity.
 //!
-//! The victim has as many valid pages as blocks have on average, whatever the workload and the
-//! write frontiers are: the only model here that holds for all of them.
+//! A victim has as many valid pages as the mean block, for any workload and any write frontiers.
+//! This is the only model here that holds for all of them.
 //!
 //! Formula: `WA = 1 / S_f`.
 //!
 //! # Valid for
-//! Any workload, any number of write frontiers, any number of pages a block. The valid pages of a
-//! block are worked out for uniform writes.
+//! Any workload, any number of write frontiers, any number of pages per block. The distribution of
+//! valid pages is computed only for uniform writes.
 //!
 //! # Source
 //! Van Houdt, SIGMETRICS 2013 (random selection); `d-choices` with d = 1.

@@ -1,14 +1,15 @@
-//! The best static separation: one pool a class of pages, and the spare space divided among them.
+//! The best static separation: one pool per class of pages, and the best split of the spare space.
 //!
-//! Every class has its own blocks, cleaned by themselves, and a share of the spare space of its own:
-//! class k has alpha_k physical pages a logical one. The shares are those that write least. It is
-//! the optimum of static separation with that cleaner: a strong reference, not a lower bound. A
-//! policy may do better, since it may move spare space about; the only bound is WA >= 1.
+//! Every class has its own blocks, which are cleaned separately, and its own share of the spare
+//! space: class k has alpha_k physical pages per logical page. The model finds the shares that
+//! write least. The result is the optimum of static separation with that cleaner: a strong
+//! reference, not a lower bound. A policy may do better, because it may move spare space between
+//! classes. The only bound is WA >= 1.
 //!
-//! Formula: `WA = min sum r_k A(alpha_k)` over `sum f_k alpha_k = alpha`, `alpha_k >= 1`: all
-//! `r_k A'(alpha_k) / f_k` are equal where alpha_k > 1. A is `fifo`, `greedy` or `desnoyers` for
-//! uniform writes. (A pool with much spare space comes out a little below 1 with `desnoyers`, as its
-//! formula does; not with the others.)
+//! Formula: `WA = min sum r_k A(alpha_k)` over `sum f_k alpha_k = alpha`, `alpha_k >= 1`: all `r_k
+//! A'(alpha_k) / f_k` are equal for all k with alpha_k > 1. A is `fifo`, `greedy` or `desnoyers`
+//! for uniform writes. (With `desnoyers`, a pool with much spare space gets a little below 1,
+//! because its formula does.)
 //!
 //! # Valid for
 //! Any workload of independent writes whose classes are known in advance and do not change.

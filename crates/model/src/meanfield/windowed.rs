@@ -1,24 +1,25 @@
 //! Windowed greedy under uniform random writes, for a window that is a share omega of all blocks.
 //!
-//! A block waits outside the window while the share 1 - omega of the blocks is taken after it, a
-//! fixed time, so that it enters with i valid pages as binomial(b, z) says, z = exp(-kappa
-//! (1 - omega)), kappa = E / (b rho). Inside, greedy takes the fewest valid pages: with C_i the
-//! chance to enter with at least i pages there is a level j such that blocks above it are never
-//! taken and those below it at once. The levels above j are crossed by all that enter above them:
+//! A block waits outside the window for a fixed time, in which the share 1 - omega of the blocks is
+//! taken. So it enters with i valid pages with the probability of binomial(b, z), z = exp(-kappa (1
+//! - omega)), kappa = E / (b rho). Inside, greedy takes the fewest valid pages. Let C_i be the
+//!   probability to enter with at least i pages. There is a level j such that blocks above it are
+//!   never taken, and blocks below it at once. Every level above j is crossed by all blocks that
+//!   enter above it:
 //!
 //! ```text
 //! sum_(i > j) C_i / (kappa i) + x / (kappa j) = omega,   0 <= x <= C_j,
 //! E = kappa b rho = b - sum_(i <= j) C_i + x
 //! ```
 //!
-//! with x the chance that a block at level j loses a page before it is taken. For omega = 0 this is
-//! FIFO, 1 / WA = 1 - exp(-alpha / WA), and for omega = 1 greedy's closed form.
+//! Here x is the probability that a block at level j loses a page before it is taken. For omega = 0
+//! this is FIFO, 1 / WA = 1 - exp(-alpha / WA), and for omega = 1 greedy's closed form.
 //!
 //! # Valid for
 //! Uniform writes, infinitely many blocks, windows that grow with them.
 //!
 //! # Source
-//! The policy: Hu et al. 2009, whose own model is another. This one is ours.
+//! The policy is from Hu et al. 2009, who have a different model. This model is ours.
 
 use std::cmp::Ordering;
 

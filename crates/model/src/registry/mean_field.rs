@@ -1,18 +1,19 @@
 //! d choices with memory, for N to infinity: the mean field.
 //!
-//! The best of d random blocks and of c that earlier collections left over is taken. For infinitely
-//! many blocks the shares m_i of blocks with i valid pages follow differential equations, whose
-//! fixed point is found, not integrated. For uniform writes it is unique, and each of its levels is
-//! one equation with one unknown. Under hot and cold data a block has two kinds of pages.
+//! The policy takes the best of d random blocks and of c blocks that earlier collections left over.
+//! For infinitely many blocks, the shares m_i of blocks with i valid pages follow differential
+//! equations. The model solves for their fixed point and integrates nothing. For uniform writes the
+//! fixed point is unique, and each of its levels is one equation with one unknown. With hot and
+//! cold data, a block has two kinds of pages.
 //!
 //! Formula: `kappa i m_i = P(victim < i)`, `kappa = 1 / (WA rho)`, `P(victim <= i) = 1 - (1 - q)^d
 //! theta(q)` with `q = m_0 + ... + m_i` and theta the chance that all stored blocks have more than
 //! i valid pages, a Markov chain on 0..c; theta = 1 for c = 0.
 //!
 //! # Valid for
-//! Uniform writes, exactly, with one frontier or two, since all pages are alike. Hot and cold data
-//! with one frontier, exactly; with two, by two approximations that docs/validation.md compares with
-//! simulation.
+//! Uniform writes, exactly, with one frontier or two, because all pages are alike. Hot and cold
+//! data with one frontier, exactly; with two, by two approximations that docs/validation.md
+//! compares with simulation.
 //!
 //! # Source
 //! Van Houdt, ValueTools 2013, sections 3.1 and 3.2; Van Houdt, SIGMETRICS 2013, for c = 0. Hot and

@@ -318,7 +318,10 @@ impl Settings {
         if let Some(slc) = self.slc {
             if unit != Unit::Plane {
                 return Err(SpecError::new(
-                    format!("slc: folds are of a plane, and the GC domain is {}", unit.name()),
+                    format!(
+                        "slc: the GC domain is {}, expected plane, because a fold stays inside its plane",
+                        unit.name()
+                    ),
                     "--gc-domain plane",
                 ));
             }

@@ -48,7 +48,7 @@ pub const KEYS: &[Key] = &[
         metavar: "SPEC",
         default: "the times of a trace, or closed:threads=1",
         example: "poisson:rate=2000",
-        help: "When its requests arrive.",
+        help: "Times at which its requests arrive.",
         check: |text| Arrivals::parse(text).map(drop),
     },
     Key {
@@ -56,7 +56,7 @@ pub const KEYS: &[Key] = &[
         metavar: "SIZE",
         default: "the mapping unit",
         example: "64KiB",
-        help: "Bytes a request of its generator.",
+        help: "Size of each request of its generator.",
         check: |text| size("request_size", text).map(drop),
     },
     Key {
@@ -64,7 +64,7 @@ pub const KEYS: &[Key] = &[
         metavar: "N",
         default: "that of the drive",
         example: "32",
-        help: "Requests of its own that the drive works on at a time; further ones wait in its line.",
+        help: "Its requests that the drive works on at a time. Further requests wait in its queue.",
         check: |text| whole("queue_depth", text, u32::MAX).map(drop),
     },
     Key {
@@ -81,8 +81,8 @@ pub const KEYS: &[Key] = &[
         metavar: "N",
         default: "1",
         example: "3",
-        help: "Requests that it may send in its turn among the tenants of its class, like a host with so \
-               many queues.",
+        help: "Requests that it may send per turn among the tenants of its class, like a host with \
+               this number of queues.",
         check: |text| whole("weight", text, MOST_WEIGHT).map(drop),
     },
     Key {
@@ -90,8 +90,8 @@ pub const KEYS: &[Key] = &[
         metavar: "PART",
         default: "an equal share of what is left",
         example: "25%",
-        help: "Its part of the logical space: a share or a size, behind the part of the tenant before it; \
-               or a range, 50%..75%.",
+        help: "Its part of the logical space: a share or a size, which follows the part of the \
+               tenant before it; or a range, 50%..75%.",
         check: |text| Part::parse(text).map(drop),
     },
 ];

@@ -9,7 +9,7 @@
 //! to no page is an error. With scatter=no the classes follow each other from page 0. With
 //! scatter=yes the pages are cut into runs of `run` pages, and a fixed pseudo-random permutation,
 //! the same for every seed, places the runs anywhere on the drive. The larger `run` is, the more
-//! neighbouring pages are of one class. This affects a drive only through its preconditioning.
+//! neighbouring pages belong to one class. This affects a drive only through its preconditioning.
 //!
 //! With burst=B each draw is followed by commands for the next B - 1 pages of its class, as in
 //! large requests; the first page follows the last. Every page is as likely as without bursts, but

@@ -256,8 +256,8 @@ impl GeneratorSpec {
             None => Ok(()),
             Some(part) => Err(SpecError::new(
                 format!(
-                    "{}: found requests of {request_size} bytes, expected the page of {page_size} \
-                     bytes, as this workload says which pages are asked for",
+                    "{}: found requests of {request_size} bytes, expected one page of {page_size} \
+                     bytes, because this workload names single pages",
                     part.params.owner()
                 ),
                 format!("use requests of {page_size} bytes"),

@@ -111,7 +111,7 @@ static ARRIVALS: [ArrivalsInfo; 5] = [
     },
     ArrivalsInfo {
         name: "closed",
-        summary: "A closed loop: so many threads, each with one request under way.",
+        summary: "A closed loop: each thread has one request under way.",
         doc: "A closed loop: each thread has one request under way. It issues the next one a think \
               time after that request is complete. The drive is never overloaded, so the \
               throughput is the highest it can reach.",

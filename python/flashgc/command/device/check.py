@@ -20,22 +20,22 @@ Examples:
   flashgc device check drive.flash
   flashgc device check drive.flash --from-oob
 
-The exit code is 1 where a page is damaged or the two maps differ.""",
+The exit code is 1 if a page is damaged or the two maps differ.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--from-oob",
     is_flag=True,
-    help="Make the map from the out-of-band records alone, for a drive whose checkpoint or journal "
-    "is damaged.",
+    help="Build the map only from the out-of-band records, for a drive whose checkpoint or "
+    "journal is damaged.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     """Read every page of the drive in FILE, and compare its two maps.
 
-    One is that of checkpoint and journal, the other that of the out-of-band records. Nothing is
-    written, and no policy in Python is loaded. The drive must not be served.
+    One map comes from the checkpoint and the journal, the other from the out-of-band records. The
+    command writes nothing and loads no policy in Python. The drive must not be served.
     """
     from flashgc import _core
     from flashgc.command.results import deliver

@@ -32,28 +32,35 @@ Examples:
   flashgc device crash-test --mutants --seconds 60
   flashgc device crash-test --mutants=fua-not-flushed,not-renewed
 
-The exit code is 1 where a promise was broken, and with --mutants where a wrong
-drive is neither found nor justified. Ctrl-C ends a level with what it
-has. The levels with file systems need root, FUSE and loop devices; what they
-mount is gone when the command ends, or when the next one begins.""",
+The exit code is 1 if a promise was broken. With --mutants, it is 1 if a wrong
+drive is neither found nor justified. Ctrl-C ends a level and keeps its results so
+far. The levels with file systems need root, FUSE and loop devices. Their mounts
+are removed when the command ends, or else when the next one begins.""",
 )
 @click.option(
     "--level",
     metavar="LEVEL[,LEVEL]",
     default="all",
-    help="images, fuzz, kill, files, databases, postgres, hints, or all of them. [default: all]",
+    help="Levels to run: images, fuzz, kill, files, databases, postgres, hints, or all of them. "
+    "[default: all]",
 )
-@click.option("--images", metavar="N", help="Images of the level images. [default: 100,000]")
-@click.option("--operations", metavar="N", help="Steps of the level fuzz. [default: 200,000]")
-@click.option("--kills", metavar="N", help="Servers killed by the level kill. [default: 50]")
-@click.option("--cuts", metavar="N", help="Cuts of each file system. [default: 50]")
+@click.option(
+    "--images", metavar="N", help="Number of images of the level images. [default: 100,000]"
+)
+@click.option(
+    "--operations", metavar="N", help="Number of steps of the level fuzz. [default: 200,000]"
+)
+@click.option(
+    "--kills", metavar="N", help="Number of servers that the level kill kills. [default: 50]"
+)
+@click.option("--cuts", metavar="N", help="Number of cuts of each file system. [default: 50]")
 @click.option(
     "--seconds",
     metavar="S",
     type=click.FloatRange(min=0.1),
     default=30.0,
-    help="Seconds of the levels postgres and hints, of each database, and at most of each wrong "
-    "drive. [default: 30]",
+    help="Seconds for the levels postgres and hints, for each database, and at most for each "
+    "wrong drive. [default: 30]",
 )
 @click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
 @click.option(
@@ -67,7 +74,7 @@ mount is gone when the command ends, or when the next one begins.""",
     metavar="[=NAME,...]",
     is_flag=False,
     flag_value="all",
-    help="Run images and fuzz with drives that are wrong on purpose: each must be found.",
+    help="Run images and fuzz with drives that are wrong on purpose. Each must be found.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -84,10 +91,10 @@ def crash_test(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Crash drives in every way at hand, and compare what they keep with what they promised.
+    """Crash drives in many ways, and check that they keep what they promised.
 
-    Nothing flushed may be lost, no page torn, older than its last flush, or another page's; damage
-    must be an error that is counted.
+    Flushed data must not be lost. A page must not be torn, older than its last flush, or another
+    page's. Damage must be an error that the drive counts.
     """
     import json
 

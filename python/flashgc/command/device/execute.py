@@ -45,7 +45,7 @@ Examples:
   flashgc device exec --realtime --device mlc --preemption pgc -- ./benchmark.sh
 
 The command's working directory is the new file system, and so is its TMPDIR.
-Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
+flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
 )
 @drive_options
 @realtime_options(with_drive=True)
@@ -67,7 +67,7 @@ Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
 @click.option(
     "--allow-python",
     is_flag=True,
-    help="Let the policy in Python run that --experiment names, with your rights.",
+    help="Let the Python policy that --experiment names run with your rights.",
 )
 @click.option(
     "--compare",
@@ -76,7 +76,7 @@ Its exit code is that of flashgc. Needs root, FUSE and loop devices.""",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, and no warnings but of safety.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, and only warnings about safety.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
     command: tuple[str, ...],

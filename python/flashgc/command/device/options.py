@@ -28,8 +28,8 @@ def drive_options(command: F) -> F:
             metavar="WORD",
             default="process",
             shell_complete=complete(lambda: DURABILITIES),
-            help="What flushed data survive: the end of the process (process), a loss of power "
-            "(power), or only a clean shutdown (none). [default: process]",
+            help="Event that flushed data survive: the end of the process (process), a loss of "
+            "power (power), or only a clean shutdown (none). [default: process]",
         ),
         click.Option(
             ["--journal"],
@@ -91,20 +91,20 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
             click.Option(
                 ["--realtime"],
                 is_flag=True,
-                help="Answer when a timed drive would, of the same size and with its policies: "
-                "give --device or --times.",
+                help="Answer each request when a timed drive of the same size and policies "
+                "would. Needs --device or --times.",
             ),
             click.Option(
                 ["--slower"],
                 metavar="FACTOR",
-                help="Let the time of --realtime pass so much slower, for a drive that is too fast "
-                "for this host: 4x. [default: 1x]",
+                help="Slow the time of --realtime down by this factor, for a drive that is too "
+                "fast for this host: 4x. [default: 1x]",
             ),
             click.Option(
                 ["--aged"],
                 metavar="FACTOR",
-                help="Write the data of --realtime's drive so often anew, at random, before its "
-                "clock starts: 2x. [default: 0x]",
+                help="Overwrite the data of the --realtime drive this many times, at random, "
+                "before its clock starts: 2x. [default: 0x]",
             ),
         ]
         parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
@@ -175,20 +175,20 @@ def serving_options(command: F) -> F:
         click.option(
             "--http",
             metavar="ADDRESS",
-            help="Show the drive on a page at HOST:PORT, or at PORT for this machine alone.",
+            help="Show the drive on a web page at HOST:PORT, or at PORT for this machine only.",
         ),
         click.option(
             "--listen-anywhere",
             is_flag=True,
-            help="Let --nbd and --http be addresses that other machines reach. Nothing protects "
-            "the drive there: no authentication, no encryption.",
+            help="Let --nbd and --http have addresses that other machines can reach. Nothing "
+            "protects the drive there: no authentication, no encryption.",
         ),
         click.option(
             "--record",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Record all requests into a trace, for flashgc run: .flashgc, perhaps followed "
-            "by .zst or .gz.",
+            help="Record all requests into a trace, for flashgc run: .flashgc, optionally "
+            "followed by .zst or .gz.",
         ),
     ]
     for option in reversed(options):
@@ -201,8 +201,8 @@ def allow_python_option(command: F) -> F:
     return click.option(
         "--allow-python",
         is_flag=True,
-        help="Let the policy in Python run that FILE names, with your rights. Its file must be "
-        "yours or root's, and only its owner may write it.",
+        help="Let the Python policy that FILE names run with your rights. Its file must be yours "
+        "or root's, and only its owner may write it.",
     )(command)
 
 
@@ -211,8 +211,8 @@ def user_option(command: F) -> F:
     return click.option(
         "--user",
         metavar="NAME",
-        help="Run the server as this user, when root starts it. [default: the owner of FILE; of "
-        "root's, flashgc or nobody]",
+        help="Run the server as this user, when root starts it. [default: the owner of FILE; if "
+        "root owns it, flashgc or nobody]",
     )(command)
 
 
@@ -233,5 +233,6 @@ def durability_option(command: F) -> F:
     return click.option(
         "--durability",
         metavar="WORD",
-        help="What flushed data survive, in place of what the drive was made with.",
+        help="Durability for this time, instead of the one that the drive was made with: "
+        "process, power or none.",
     )(command)

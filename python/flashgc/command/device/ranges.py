@@ -48,8 +48,8 @@ Only policies with zombies use hints: --gc-preset zgc-gd, for example.""",
     "--moment",
     metavar="N",
     type=int,
-    help="Host pages that were written when this was known: pages written later are left out. "
-    "[default: now]",
+    help="Number of pages that the host had written when you knew this. Pages written later are "
+    "left out. [default: now]",
 )
 def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     """Tell the drive in FILE that the host will write these bytes soon."""
@@ -74,7 +74,7 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
 @_FILE
 @_RANGES
 def cancel(file: Path, ranges: tuple[str, ...]) -> int:
-    """Take hints on these bytes back."""
+    """Take back the hints on these bytes."""
     from flashgc.device.control import Client
 
     asked = parsed(ranges)
@@ -89,7 +89,7 @@ def cancel(file: Path, ranges: tuple[str, ...]) -> int:
 def trim(file: Path, ranges: tuple[str, ...]) -> int:
     """Discard these bytes of the drive in FILE: they read as zeros.
 
-    Whole pages of 4 KiB alone. Never on a drive with a mounted file system.
+    Give whole pages of 4 KiB. Never discard on a drive with a mounted file system.
     """
     from flashgc._core import ConfigError
     from flashgc.device.control import PAGE, Client
@@ -109,7 +109,7 @@ def trim(file: Path, ranges: tuple[str, ...]) -> int:
 @click.command(context_settings=CONTEXT)
 @_FILE
 def flush(file: Path) -> int:
-    """Make durable what the drive in FILE has been given."""
+    """Make all data durable that were written to the drive in FILE."""
     from flashgc.device.control import Client
 
     with Client(file) as client:

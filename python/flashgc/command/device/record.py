@@ -18,12 +18,12 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("trace", required=False, type=click.Path(path_type=Path))
-@click.option("--off", is_flag=True, help="End the recording: the trace is complete then.")
+@click.option("--off", is_flag=True, help="End the recording. The trace is then complete.")
 def record(file: Path, trace: Path | None, off: bool) -> int:
     """Record the requests of the served drive in FILE into TRACE, from now on.
 
-    TRACE is there when the recording ends: with --off, or when the drive is closed. Its name ends
-    in .flashgc, perhaps followed by .zst or .gz.
+    TRACE is complete when the recording ends: with --off, or when the drive is closed. Its name
+    ends in .flashgc, optionally followed by .zst or .gz.
     """
     from flashgc._core import ConfigError
     from flashgc.device.control import Client

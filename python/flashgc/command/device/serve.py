@@ -33,7 +33,7 @@ Examples:
   flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
   flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc
 
-Ctrl-C or the signal to terminate closes the drive. Other processes reach it
+Ctrl-C or SIGTERM closes the drive. Other processes reach it
 through its control socket: flashgc device stat, record, hint, cancel, trim, flush.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -41,7 +41,7 @@ through its control socket: flashgc device stat, record, hint, cancel, trim, flu
     "--fuse",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Mount the drive in DIR, where the file disk holds its bytes.",
+    help="Mount the drive in DIR. The file DIR/disk then holds its bytes.",
 )
 @click.option(
     "--vhost-user",
@@ -54,7 +54,9 @@ through its control socket: flashgc device stat, record, hint, cancel, trim, flu
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what is not protected.")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print only the warnings about what is not protected."
+)
 def serve(
     file: Path,
     fuse: Path | None,

@@ -19,12 +19,12 @@ Examples:
   flashgc device stat drive.flash --svg blocks.svg --view wear
   flashgc device stat drive.flash --openmetrics
 
-A drive that nobody serves is opened for the moment.""",
+If nobody serves the drive, the command opens it for a moment.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--watch", is_flag=True, help="Once a second until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Show it once a second until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--openmetrics", is_flag=True, help="The text that Prometheus reads.")
+@click.option("--openmetrics", is_flag=True, help="Print the text that Prometheus reads.")
 @click.option(
     "--svg",
     metavar="FILE",
@@ -35,14 +35,15 @@ A drive that nobody serves is opened for the moment.""",
     "--view",
     metavar="WORD",
     default="valid",
-    help="What --svg shows of each block: valid, class, zombies, wear or state. [default: valid]",
+    help="Property of each block that --svg shows: valid, class, zombies, wear or state. "
+    "[default: valid]",
 )
 def stat(
     file: Path, watch: bool, as_json: bool, openmetrics: bool, svg: Path | None, view: str
 ) -> int:
     """Show the state and the counts of the drive in FILE.
 
-    Names and units are those of the SMART and OCP logs where these have such a count.
+    A count that the SMART or OCP log has too has the name and unit of that log.
     """
     from flashgc._core import ConfigError
     from flashgc._documents import dumps

@@ -55,7 +55,7 @@ Needs root, FUSE and loop devices.""",
     metavar="DIR",
     required=True,
     type=click.Path(path_type=Path),
-    help="Where to mount it; made if it is not there.",
+    help="Folder to mount it in. The command makes it if it does not exist.",
 )
 @filesystem_options
 @serving_options
@@ -63,7 +63,9 @@ Needs root, FUSE and loop devices.""",
 @durability_option
 @allow_python_option
 @realtime_options(with_drive=False)
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what is not protected.")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print only the warnings about what is not protected."
+)
 def up(
     file: Path,
     mount: Path,
@@ -84,7 +86,7 @@ def up(
 ) -> int:
     """Serve the drive in FILE in the background and mount it.
 
-    An empty drive gets a file system first; one that has a file system keeps it.
+    An empty drive gets a file system first. A drive that has one keeps it.
     """
     from flashgc._core import ConfigError
     from flashgc.device import code
@@ -128,12 +130,12 @@ Examples:
   flashgc device down drive.flash --force""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Unmount also while something uses the file system.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
+@click.option("--force", is_flag=True, help="Unmount even if something uses the file system.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def down(file: Path, force: bool, quiet: bool) -> int:
     """Unmount the drive in FILE and close it; also after a crash.
 
-    What was written is in FILE when this returns.
+    When the command returns, FILE has all data that were written.
     """
     from flashgc._core import ConfigError
     from flashgc.device import up as upping

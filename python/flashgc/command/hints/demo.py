@@ -18,8 +18,8 @@ Examples:
   flashgc hints demo --plot hints.png --seconds 120
 
 \b
-Root, FUSE, loop devices, fio, and a kernel with tracepoints. Everything is in a
-scratch folder, which goes in the end.""",
+Needs root, FUSE, loop devices, fio, and a kernel with tracepoints. All files are
+in a scratch folder, which the command removes at the end.""",
 )
 @click.option(
     "--seconds",
@@ -32,16 +32,16 @@ scratch folder, which goes in the end.""",
     "picture",
     metavar="FILE",
     default="hints.svg",
-    help="The picture: .svg, .pdf or .png. [default: hints.svg]",
+    help="File for the picture: .svg, .pdf or .png. [default: hints.svg]",
 )
 @JSON
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
-    """See what a drive saves when it begins to hear hints.
+    """Show what a drive saves when it begins to receive hints.
 
-    A small drive is overwritten through the page cache. In the middle, a follower of the page cache
-    begins to tell the drive what will be overwritten. The picture is the write amplification over
-    time.
+    A load overwrites a small drive through the page cache. In the middle, a follower of the page
+    cache begins to tell the drive which pages will be overwritten. The picture shows the write
+    amplification over time.
     """
     from flashgc import _engine
     from flashgc._core import Control

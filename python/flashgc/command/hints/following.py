@@ -43,7 +43,7 @@ FILE = click.option(
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="The file of the drive, which is up (flashgc device up).",
+    help="File of the drive, which must be up (flashgc device up).",
 )
 EVERY = click.option(
     "--every",
@@ -58,9 +58,9 @@ LENGTH = click.option(
     "length",
     metavar="SECONDS",
     type=Seconds(),
-    help="End after so long. [default: with Ctrl-C]",
+    help="Time after which the command ends. [default: at Ctrl-C]",
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document a line on stdout.")
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document per line on stdout.")
 
 
 class End:

@@ -31,8 +31,8 @@ Examples:
   flashgc hints page-cache --mount /mnt/drive --device drive.flash --every 1
 
 \b
-Root, and a kernel with tracepoints. The file system is ext4 or xfs: others write
-a page to a new place, so that no hint would come true.""",
+Needs root and a kernel with tracepoints. The file system must be ext4 or xfs:
+others write a page to a new place, so no hint would come true.""",
 )
 @click.option(
     "--mount",

@@ -30,9 +30,9 @@ Examples:
     --device drive.flash --every 1 --seconds 300
 
 \b
-The server needs wal_level = replica and a role with REPLICATION. It is one of
-version 13 to 18, with its data on the drive. Its extension pg_buffercache, where
-it is installed, tells which share of the dirty pages the drive knows.""",
+The server must have version 13 to 18, its data on the drive, wal_level = replica
+and a role with REPLICATION. With its extension pg_buffercache, the command also
+shows which share of the dirty pages the drive knows.""",
 )
 @click.option("--dsn", metavar="TEXT", required=True, help="libpq's connection string or URI.")
 @FILE
@@ -42,9 +42,9 @@ it is installed, tells which share of the dirty pages the drive knows.""",
 def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: bool) -> int:
     """Tell a drive which pages a PostgreSQL server will soon write.
 
-    Its log is followed by streaming replication, without a slot. Each block that the log names is
-    dirty in the server's memory until somebody writes it. The follower goes on when the server or
-    the drive come back.
+    The follower reads the server's log by streaming replication, without a slot. Each block that
+    the log names is dirty in the server's memory until it is written. The follower goes on when the
+    server or the drive comes back.
     """
     from flashgc.followers.postgres import Hints, Sample
     from flashgc.terminal.render import warn

@@ -13,7 +13,7 @@ const SMALLEST = 3, LARGEST = 22;
 export function decode(buffer) {
   const head = new DataView(buffer);
   if (buffer.byteLength < 16 || head.getUint32(0) !== 0x46474342 || head.getUint32(4, true) !== 1) {
-    throw new Error("the answer of /blocks is of another version; reload the page");
+    throw new Error("the answer of /blocks has another version; reload the page");
   }
   const length = head.getUint32(8, true);
   const at = (offset, Kind) => new Kind(buffer, 16 + offset * length, length);

@@ -76,7 +76,7 @@ function figure(worst) {
   });
   made.append(caption, lane("its time", parts.filter(([begin, end]) => end > begin)));
   if (worst.operations?.length) for (const [name, bars] of lanes(worst)) made.append(lane(name, bars));
-  if (worst.is_cut) made.append(make("p", "soft small", "What the die did before that is not kept."));
+  if (worst.is_cut) made.append(make("p", "soft small", "Earlier operations of the die are not kept."));
   return made;
 }
 

@@ -44,7 +44,7 @@ class Column {
   }
 }
 
-const STATUSES = { result: "result", failed: "failed", cannot: "cannot be", missing: "not run" };
+const STATUSES = { result: "result", failed: "failed", cannot: "cannot run", missing: "not run" };
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 const columns = source.columns.map((raw) => new Column(raw));
 const everything = [...Array(source.rows).keys()];

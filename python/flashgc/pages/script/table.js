@@ -103,7 +103,7 @@ class Table {
       if (place === openAt) made.push(this.detail(this.rows[place]));
     }
     made.push(this.gap((this.rows.length - end) * tall + after));
-    if (!this.rows.length) made.push(make("tr", {}, make("td", { class: "soft", colspan: String(this.shown.length + 1) }, "No cell is like that.")));
+    if (!this.rows.length) made.push(make("tr", {}, make("td", { class: "soft", colspan: String(this.shown.length + 1) }, "No cell matches.")));
     this.body.replaceChildren(...made);
     this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
     this.table.setAttribute("aria-colcount", String(this.shown.length + 1));

@@ -20,7 +20,9 @@ from flashgc.units import format_count, parse_count
 
 def _dsn(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--dsn", required=True, help="The database, as libpq has it: 'host=/tmp dbname=tpcc'."
+        "--dsn",
+        required=True,
+        help="Connection string of libpq for the database: 'host=/tmp dbname=tpcc'.",
     )(command)
 
 
@@ -31,11 +33,15 @@ def cli() -> None:
 
 @cli.command()
 @_dsn
-@click.option("--warehouses", default="1", help="Warehouses, of some 100 MB each. [default: 1]")
-@click.option("--items", default="1e5", help="Items. [default: the standard's 100,000]")
-@click.option("--customers", default="3000", help="Of a district. [default: the standard's 3,000]")
-@click.option("--seed", default="1", help="The same seed makes the same rows. [default: 1]")
-@click.option("--replace", is_flag=True, help="Remove a schema tpcc that is there.")
+@click.option(
+    "--warehouses", default="1", help="Number of warehouses, each of some 100 MB. [default: 1]"
+)
+@click.option("--items", default="1e5", help="Number of items. [default: the standard's 100,000]")
+@click.option(
+    "--customers", default="3000", help="Customers per district. [default: the standard's 3,000]"
+)
+@click.option("--seed", default="1", help="Seed of the rows. [default: 1]")
+@click.option("--replace", is_flag=True, help="Remove the schema tpcc if it exists.")
 def load(dsn: str, warehouses: str, items: str, customers: str, seed: str, replace: bool) -> int:
     """Make the schema tpcc and fill its tables."""
     size = tpcc.Size(
@@ -57,7 +63,7 @@ def load(dsn: str, warehouses: str, items: str, customers: str, seed: str, repla
 @_dsn
 @click.option("--seconds", type=float, default=60.0, help="[default: 60]")
 @click.option("--clients", default="8", help="[default: 8]")
-@click.option("--seed", default="1", help="Of what the clients ask for. [default: 1]")
+@click.option("--seed", default="1", help="Seed of the clients' transactions. [default: 1]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def run(dsn: str, seconds: float, clients: str, seed: str, as_json: bool) -> int:
     """Run the transactions, then check the conditions."""

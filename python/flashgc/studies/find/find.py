@@ -54,8 +54,8 @@ def find(
     other options are those of :func:`flashgc.run`, with 5 runs of each value unless ``runs`` says
     otherwise: run *i* of all values has the same seed.
 
-    Bisection takes for granted that what is wanted begins to hold at one value of the range and
-    does from there on. Where the values that were tried say otherwise, there is a warning.
+    Bisection assumes that the condition begins to hold at one value of the range and holds from
+    there on. If the values that were tried contradict this, there is a warning.
 
     ``results`` is a file in which the results are kept. Ctrl-C stops the work.
 
@@ -269,14 +269,14 @@ class Search:
         if len(changes) > 1:
             where = ", ".join(str(self._sought.values[done[at]]) for at in changes)
             warnings.append(
-                f"what is wanted begins or ends to hold at several values ({where}); hint: a "
+                f"the condition starts or stops to hold at several values ({where}); hint: a "
                 "smaller range"
             )
         impossible = [index for index in done if self._done[index].reason]
         if impossible:
             first = self._done[impossible[0]].reason
             warnings.append(
-                f"{self._sought.name} {self._sought.values[impossible[0]]} cannot be: {first}"
+                f"{self._sought.name} {self._sought.values[impossible[0]]} cannot run: {first}"
             )
         said = [
             f"{self._sought.name} {self._sought.values[index]}: {text}"

@@ -67,8 +67,8 @@ def _gap(gap: Gap) -> str:
     above = (best.write_amplification or math.nan) - least
     if gap.open <= 0:
         return (
-            f"{head} So this foresight is no gain here: with so many classes, so far a horizon and "
-            "these victims it does not beat what knows the past."
+            f"{head} So this foresight is no gain here: with these classes, this horizon and these "
+            "victims it does not beat a scheme that knows only the past."
         )
     noise = ", which is within noise" if clairvoyance.inside_noise else ""
     # 1 where the host writes whole pages.

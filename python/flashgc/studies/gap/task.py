@@ -142,7 +142,7 @@ def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None
     if kind == "timed":
         raise ConfigError(
             f"{_origins.subject(places, 'drive.kind')}: found timed, expected counting: foresight "
-            "is of a drive without a clock; hint: leave it out"
+            "needs a drive without a clock; hint: leave it out"
         )
     source = str(sections.get("workload", {}).get("source", ""))
     if source.split(":", maxsplit=1)[0].strip() in [one.name for one in request_generators()]:

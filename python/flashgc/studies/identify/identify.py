@@ -49,7 +49,8 @@ def identify(
     ``error`` is the relative error of the measurement where a point has none of its own. ``quick``
     simulates a smaller drive. The simulated drive has 512 blocks, and the best schemes are
     simulated with 256 to 2048 too; ``blocks`` fixes their number. ``cache`` is a folder in which
-    finished simulations are kept. ``progress`` is told the share done, of what, how many, and their
+    finished simulations are kept. ``progress`` is called with the share done, of what, how many,
+    and their
     unit.
 
     Ctrl-C stops the simulations and returns what there is, with ``interrupted`` set.

@@ -46,7 +46,7 @@ class Swept:
 
 
 #: Cells without a result, in words.
-_WITHOUT = {"cannot": "cannot be", "failed": "failed", "missing": "not run"}
+_WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
@@ -102,7 +102,7 @@ class Sweep(Document):
 
     @property
     def impossible(self) -> list[tuple[str, Scalar, str]]:
-        """Values with which no cell can be: axis, value and a reason."""
+        """Values with which no cell can run: axis, value and a reason."""
         reasons: dict[tuple[str, str], tuple[Scalar, str] | None] = {}
         for cell in self.cells:
             for name, value in cell.at.items():

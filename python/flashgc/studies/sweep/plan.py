@@ -66,7 +66,7 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
         raise ConfigError(made[0].reason)
     for (name, word), (error, possible) in first.items():
         if not possible:
-            raise ConfigError(f"{error} (no cell with {name} = {word} can be)")
+            raise ConfigError(f"{error} (no cell with {name} = {word} can run)")
     if not made:
         raise ConfigError("the conditions leave out every cell; hint: fewer of them")
     return made

@@ -67,7 +67,7 @@ def _stepped(
     up = last >= first
     if (by == 0) or (how == "step" and (by > 0) != up) or (how == "factor" and (by > 1) != up):
         raise ConfigError(
-            f"{where}: the range never comes from its first value to its last; {_HINT}"
+            f"{where}: the range never reaches its last value from its first; {_HINT}"
         )
     while (value <= last) if up else (value >= last):
         made.append(value)
@@ -76,8 +76,8 @@ def _stepped(
             raise ConfigError(f"{where}: more than {LONGEST} values; hint: a larger {how}")
     if made[-1] != last:
         raise ConfigError(
-            f"{where}: from {_plain(first)} by {how} {_plain(by)} the range comes to "
-            f"{_plain(made[-1])}, not to {_plain(last)}; hint: end it there"
+            f"{where}: from {_plain(first)} by {how} {_plain(by)} the range ends at "
+            f"{_plain(made[-1])}, not at {_plain(last)}; hint: end it there"
         )
     return made
 

@@ -62,13 +62,13 @@ def sweep(
     ``[[sweep.zip]]`` has lists that go together, ``sweep.experiments`` whole experiment files,
     ``[[sweep.leave_out]]`` conditions for cells that are not wanted.
 
-    ``results`` is the file of results (``GRID.results`` beside the file by default). What it has is
-    not run again. Cells that cannot be have their reason; of those that failed it is kept, and
-    ``retry`` runs them again. ``jobs`` is the number of cores (0 for all), ``executor`` any other
-    place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask client.
+    ``results`` is the file of results (``GRID.results`` beside the file by default). A result that
+    it has is not run again. A cell that cannot run has its reason. The reason of a cell that failed
+    is kept, and ``retry`` runs it again. ``jobs`` is the number of cores (0 for all), ``executor``
+    any other place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask client.
     ``shard`` (``"2/8"``) runs a part of the cells, for a cluster's job array.
 
-    Ctrl-C ends it; what is complete is kept, and the same call goes on.
+    Ctrl-C ends it. Complete results are kept, and the same call goes on.
 
     Raises :class:`flashgc.ConfigError` and :class:`OSError`.
 

@@ -86,7 +86,7 @@ def _ahead(one: Entry, of: Objective, plus_minus: str) -> str:
 def _skipped(tuned: Tuned) -> list[str]:
     """Return the number of candidates that cannot be, with the reasons."""
     lines = [
-        f"{_of(one.count)} that cannot be {'was' if one.count == 1 else 'were'} skipped: "
+        f"{_of(one.count)} that cannot run {'was' if one.count == 1 else 'were'} skipped: "
         f"{one.reason.partition('; hint: ')[0]}."
         for one in tuned.skipped[:_REASONS]
     ]

@@ -47,12 +47,13 @@ def tune(
     """Searches victim policies, placements, frontiers and their parameters for one workload.
 
     ``objective`` is ``"write-amplification"``, ``"p99.9-read"`` (a drive with a clock) or
-    ``"life"`` (blocks with an ``endurance``). ``budget`` is how many configurations are tried, 81
-    by default, or ``time`` how long it may take (``"10min"``). ``hold_back`` is the share at the
-    end of a trace that the search does not see, 0.3 by default; of a generator other seeds are held
-    back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the search: a bare name
-    leaves its parameters to it, and a spec with parameters is taken as it is. The other options are
-    those of :func:`flashgc.run`, one value each; ``runs`` are the seeds of a generator's last rung.
+    ``"life"`` (blocks with an ``endurance``). ``budget`` is the number of configurations, 81 by
+    default, or ``time`` the time of the search (``"10min"``). ``hold_back`` is the share at the
+    end of a trace that the search does not see, 0.3 by default; for a generator, other seeds are
+    held back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the search. It
+    varies the parameters of a bare name, and takes a spec with parameters as it is. The other
+    options are those of :func:`flashgc.run`, one value each; ``runs`` are the seeds of a
+    generator's last rung.
 
     ``cache`` is a folder in which every finished simulation is kept; the next search in it runs
     none of them again, unless ``resume`` is false. ``progress`` is called with the share that is

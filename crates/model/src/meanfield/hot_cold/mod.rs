@@ -85,8 +85,8 @@ pub fn solve(
     if drive.pages_per_block() > most {
         return Err(ModelError::new(
             format!(
-                "pages a block: found {}, expected at most {most} with hot and cold data and this \
-                 frontier: the model would take minutes",
+                "pages per block: found {}, expected at most {most} with hot and cold data and \
+                 this frontier: the model would take minutes",
                 drive.pages_per_block()
             ),
             "larger blocks change the result little",

@@ -18,7 +18,7 @@ pub(super) static FORMAT: Format = Format {
             the first lines have; --blkparse-action chooses. An F before the operation is a flush, \
             with or without sectors behind it; a write with FUA (an F behind the W) is a write and \
             a flush. SCSI commands (their bytes in parentheses), messages and the summary at the \
-            end are passed over. The device is major * 2^20 + minor",
+            end are ignored. The device is major * 2^20 + minor",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Blkparse::new(None, sample), sample),

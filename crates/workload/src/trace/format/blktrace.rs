@@ -25,7 +25,7 @@ pub(super) static FORMAT: Format = Format {
             requests: merge them with blkparse -i NAME -d merged.bin, then read that file. Times \
             are the kernel's clock in files of blktrace and start near 0 in merged ones. The \
             device is major * 2^20 + minor. Flushes are read as in blkparse's text. Messages and \
-            SCSI commands are passed over",
+            SCSI commands are ignored",
     single_device: false,
     references: false,
     sniff,

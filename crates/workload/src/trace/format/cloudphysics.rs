@@ -14,7 +14,7 @@ pub(super) static FORMAT: Format = Format {
     example: "1,5600000000000,2a,512,16000",
     detection: "5 comma-separated columns with a SCSI read or write command third, or a first \
                 line that names a time, a command, a length and an LBN",
-    traps: "other columns are passed over; names understood: time, timestamp, ts; cmd, command, \
+    traps: "other columns are ignored; names understood: time, timestamp, ts; cmd, command, \
             op, opcode; len, length, size; lbn, lba",
     single_device: true,
     references: false,

@@ -125,7 +125,7 @@ impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
                 return at.bad(size_at, "0 bytes, as a flush has no data");
             }
             if stream != NO_STREAM {
-                return at.bad(stream_at, "no stream, as a flush is of the whole drive");
+                return at.bad(stream_at, "no stream, because a flush concerns the whole drive");
             }
             self.flush = Some(Request::flush(time_ns, device));
             return Ok(None);

@@ -19,9 +19,10 @@ pub(super) static FORMAT: Format = Format {
     traps: "each request appears once per event: only one event is read, block_rq_issue (action D) \
             or else block_bio_queue (Q) or else block_rq_complete (C), whichever the first lines \
             have; --blkparse-action chooses, also I (block_rq_insert) and G (block_getrq). Other \
-            events and requests without sectors are passed over; flushes are read as in blkparse's \
-            text. The device is major * 2^20 + minor. Lines that say that events were lost are counted and told. trace.dat, \
-            trace-cmd's binary file, must be printed by trace-cmd report first",
+            events and requests without sectors are ignored; flushes are read as in blkparse's \
+            text. The device is major * 2^20 + minor. Lines that say that events were lost are \
+            counted and reported. trace.dat, trace-cmd's binary file, must be printed by trace-cmd \
+            report first",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(Ftrace::new(None, sample), sample),

@@ -14,7 +14,7 @@ pub(super) static FORMAT: Format = Format {
     example: " S 1fff000758,8",
     detection: "lines of I, L, S or M, a hexadecimal address, a comma and a size",
     traps: "fetches and loads are reads, a modify is a write; there are no times: all are 0; \
-            Valgrind's own lines, which start with == or --, are passed over",
+            Valgrind's own lines, which start with == or --, are ignored",
     single_device: true,
     references: true,
     sniff: |sample| super::sniff_text(Lackey, sample),

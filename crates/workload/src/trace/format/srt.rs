@@ -22,7 +22,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "a text header with a tracedate line and a form feed, or a first record of 52 to 60 \
                 bytes of a known version and type",
     traps: "the layout is the one that DiskSim reads, and so is the unit of sectors, 512 bytes. \
-            Suspect I/Os are passed over, as there. Times are since the start of the trace. The \
+            Suspect I/Os are ignored, as there. Times are since the start of the trace. The \
             device is the device number without its lowest 8 bits, which name a partition: sectors \
             count from the start of the disk. Versions from 5 on (later cello traces) have other \
             fields, of which no description is public, and are refused",

@@ -13,7 +13,7 @@ pub(super) static FORMAT: Format = Format {
               content (hexadecimal, may be missing)",
     example: "938500000 4 16000 16 0",
     detection: "5 blank-separated whole numbers, the last 0 or 1, perhaps with a hash behind them",
-    traps: "0 is the write, unlike in most formats; hashes of the content are passed over",
+    traps: "0 is the write, unlike in most formats; hashes of the content are ignored",
     single_device: false,
     references: false,
     sniff: |sample| super::sniff_text(SsdSim, sample),

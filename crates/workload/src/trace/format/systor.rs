@@ -11,7 +11,7 @@ pub(super) static FORMAT: Format = Format {
     columns: "timestamp (s), response time (s), R or W or blank, LUN, offset (bytes), size (bytes)",
     example: "1456095100.100000000,0.000800000,R,0,8192000,131072",
     detection: "6 comma-separated columns, the third R, W or blank",
-    traps: "lines with a blank type are no requests and are passed over; the clock is UTC+9; the \
+    traps: "lines with a blank type are no requests and are ignored; the clock is UTC+9; the \
             first line may name the columns",
     single_device: false,
     references: false,

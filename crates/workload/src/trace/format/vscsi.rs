@@ -20,7 +20,7 @@ pub(super) static FORMAT_V1: Format = Format {
     example: "",
     detection: "the version of the first records, at byte 14 of 32, is 1, with a known SCSI \
                 command",
-    traps: "commands other than reads and writes are passed over; guests with a 63-sector \
+    traps: "commands other than reads and writes are ignored; guests with a 63-sector \
             partition need 512 bytes added to every offset to be aligned (--alignment-offset 512B)",
     single_device: true,
     references: false,
@@ -37,7 +37,7 @@ pub(super) static FORMAT_V2: Format = Format {
     example: "",
     detection: "the version of the first records, at byte 2 of 40, is 2, with a known SCSI \
                 command",
-    traps: "commands other than reads and writes are passed over",
+    traps: "commands other than reads and writes are ignored",
     single_device: true,
     references: false,
     sniff: |sample| sniff::<V2>(sample),

@@ -13,7 +13,7 @@ pub(super) static FORMAT: Format = Format {
     example: "100 D discard 8192000 4096 0.023600000 0.000160000 False",
     detection: "8 blank-separated columns, the third read, write or discard",
     traps: "offsets count from the partition's start, so a request before it has a negative one. \
-            Lines with action C repeat their D line and are passed over",
+            Lines with action C repeat their D line and are ignored",
     single_device: true,
     references: false,
     sniff: |sample| super::sniff_text(WiscSee, sample),
