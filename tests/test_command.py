@@ -383,9 +383,8 @@ def test_help_has_every_option_and_every_word_of_it(command: Command) -> None:
 
 def test_help_texts_fit_a_terminal() -> None:
     from flashgc.command.entrance import cli
-    from flashgc.command.reference import helps
 
-    for path, text in helps(cli, "flashgc"):
+    for path, text in reference.helps(cli, "flashgc"):
         wide = [line for line in text.splitlines() if len(line) > 80 and "flashgc" not in line]
         assert not wide or path.startswith("flashgc hints"), path
 

@@ -143,7 +143,7 @@ class Keywords(TypedDict, total=False):
     long the flash was busy. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
     """
     fill: str | None
-    """State of the drive at first: sequential, random, empty. [default: sequential]"""
+    """State of the drive before the run: sequential, random, empty. [default: sequential]"""
     device: str | None
     """Preset of a drive: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc, consumer,
     micron-7450-max, micron-7450-pro. It gives values to options that you do not set; see flashgc
@@ -168,7 +168,7 @@ class Keywords(TypedDict, total=False):
     multi_plane: YesNo | None
     """The planes of a die execute operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
-    """Transfers overlap with the cells' work on operations of the same kind. [default: no]"""
+    """A transfer overlaps with an operation of the same kind in the cells. [default: no]"""
     slc_times: str | None
     """Times of flash operations in the blocks of slc. For example
     read=25us,program=200us,erase=2ms.
@@ -209,21 +209,23 @@ class Keywords(TypedDict, total=False):
     robin with urgent priority class, as in NVMe. [default: high=4,medium=2,low=1]
     """
     gc_domain: GcDomain | None
-    """GC domain, which counts its erased blocks together and has one collection at a time: plane,
+    """GC domain, the unit that counts its erased blocks and runs one collection at a time: plane,
     die, channel, drive. [default: plane]
     """
     gc_low: float | str | None
-    """Erased blocks at which collections start: a number a plane, or a share of all (5%). [default:
-    2]
+    """Erased blocks at which collections start: a number per plane, or a share of all blocks (5%).
+    [default: 2]
     """
     gc_high: float | str | None
-    """Erased blocks above which collections stop, if not above gc_low. For example 6%."""
+    """Erased blocks above which collections stop. Without it, they stop above gc_low. For example
+    6%.
+    """
     gc_hard: float | str | None
     """Erased blocks below which writes wait. For example 1%. [default: 0]"""
     suspend: str | None
     """Time until a suspended operation frees its die; or all parameters of suspension: suspend,
-    resume, most (suspensions of one operation), least-erase and least-program (the least remaining
-    time). For example suspend=20us,resume=5us,most=8. [default: 20us]
+    resume, most (suspensions of one operation), least-erase and least-program (an operation with
+    less time left is not suspended). For example suspend=20us,resume=5us,most=8. [default: 20us]
     """
     victim_search_time: str | None
     """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
@@ -232,20 +234,20 @@ class Keywords(TypedDict, total=False):
     """Time to check the request queue at each preemption point. For example 600ns. [default: 0us]
     """
     copy_back: YesNo | None
-    """Pages move inside their die, without the bus. [default: no]"""
+    """Collections move pages inside their die, without the bus. [default: no]"""
     gc_holds_domain: YesNo | None
     """A collection without preemption occupies every die of its GC domain. [default: no]"""
     idle: str | None
-    """Collections on idle dies: below is the number of erased blocks, after is the idle time. For
-    example below=10%,after=1ms. [default: none]
+    """Collections on idle dies. They start below this number of erased blocks (below) after this
+    idle time (after). For example below=10%,after=1ms. [default: none]
     """
     write_pacing: YesNo | None
     """Writes go before the steps of a collection in proportion to its progress, so that all wait
     about equally long; needs preemption pgc and gc_domain plane or die. [default: no]
     """
     vm_page_cache: int | str | None
-    """Page cache of a virtual memory system that swaps to the drive. The workload is then a
-    program's memory references. For example 4MiB. [default: none]
+    """Page cache of a virtual memory system that swaps to the drive. The workload is then the
+    memory references of a program. For example 4MiB. [default: none]
     """
     page_policy: str | None
     """Replacement policy of vm_page_cache: 3-region, lru. [default: 3-region]"""
@@ -254,8 +256,8 @@ class Keywords(TypedDict, total=False):
     collections: int | str | None
     """Length of a run in collections, instead of writes."""
     requests: int | str | None
-    """Length of a run in page requests, reads included, instead of writes; a trace is replayed
-    whole. [default: with a clock 1000000; with a VM page cache 5000000]
+    """Length of a run in page requests, reads included, instead of writes. On a trace, the length
+    is rounded up to whole replays. [default: with a clock 1000000; with a VM page cache 5000000]
     """
     passes: int | str | None
     """Length of a run in replays of a trace, instead of writes. [default: for a trace as many as it
@@ -263,37 +265,36 @@ class Keywords(TypedDict, total=False):
     trace with a VM page cache 1]
     """
     until: str | None
-    """Go on until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
+    """Run until the 95% interval is within a share of the mean (precision=0.1%), or until a drive
     with endurance fails: first-failure, system-failure.
     """
     warmup: float | str | None
-    """Share of the run that is not measured (1/3, 30%); or writes before the run, as drive writes
-    (10x) or page writes (1000000); or auto. With a clock, writes before the run take no time.
-    [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    """Part of the run that is not measured: a share (1/3, 30%), writes before the run in drive
+    writes (10x) or page writes (1000000), or auto. With a clock, writes before the run take no
+    time. [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
     """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""
     jobs: int | str | None
-    """Cores to use, for runs and for channels of timed drives; 0 for all. [default: 0]"""
+    """Cores to use for runs and for channels of timed drives; 0 uses all. [default: 0]"""
     resolution: str | None
-    """Length of a time slice in the series over time. For example 10ms. [default: for 256 to 512
+    """Length of one time slice of the series over time. For example 10ms. [default: for 256 to 512
     slices]
     """
     worst: YesNo | None
-    """What the die of each slowest request did while that waited is kept and shown. [default: no]
-    """
+    """Keep and show what the die did while each of the slowest requests waited. [default: no]"""
     timeline: str | None
-    """File for the timeline of the first run's flash operations in a window of time: .json for
-    ui.perfetto.dev, or a picture as .svg, .pdf or .png. For example timeline.json.
+    """File for a timeline of the first run's flash operations in window: .json for ui.perfetto.dev,
+    or a picture as .svg, .pdf or .png. For example timeline.json.
     """
     trace_events: str | None
-    """File for every request and flash operation of the first run, written while it goes, for
-    ui.perfetto.dev: what timeline has as .json, of the whole run, and counters of erased blocks.
-    For example events.json.
+    """File for every request and flash operation of the first run, for ui.perfetto.dev. It has what
+    timeline has as .json, of the whole run, and counters of erased blocks. It is written during the
+    run. For example events.json.
     """
     window: str | None
-    """Window of time that timeline shows: from FROM to TO; or around the end of the slowest
-    request, 50ms long unless LENGTH says otherwise. trace_events has all where no window is given.
+    """Window of time that timeline shows: from FROM to TO, or around the end of the slowest request
+    (50ms long unless LENGTH says otherwise). If you give no window, trace_events has the whole run.
     For example 20ms:60ms. [default: 0ms:50ms]
     """
 
@@ -308,11 +309,11 @@ class RunKeywords(Keywords, total=False):
     overprovision: float | str | None
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     slc: str | None
-    """SLC region, into which the host writes first: static (so many blocks a plane, or a share of
-    all) or dynamic (erased blocks are lent, most at most, while more than keep are erased). full
-    says what writes do while it is full: direct (they go to normal blocks) or fold (they wait for a
-    block of the region to be emptied). after is the idle time before blocks are emptied, 100ms if
-    not given. For example static:blocks=5%,full=direct,after=100ms.
+    """SLC region, which takes the host's writes first. It is static (a number of blocks per plane,
+    or a share of all) or dynamic (it borrows up to most erased blocks, while more than keep are
+    erased). full says what writes do while the region is full: direct (they go to normal blocks) or
+    fold (they wait until a block of the region is emptied). after is the idle time before blocks
+    are emptied; its default is 100ms. For example static:blocks=5%,full=direct,after=100ms.
     """
     mapping: str | None
     """Mapping from logical pages to flash: page, fast, bast, dftl. The log-block mappings (fast,
