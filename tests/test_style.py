@@ -51,7 +51,7 @@ LONGEST = {
 DECLARED = "crates/experiment/src/options/"
 
 #: The struct with the most named fields, and their number.
-LARGEST = (39, "crates/experiment/src/result.rs: RunResult")
+LARGEST = (36, "crates/workload/src/trace/stat.rs: TraceStat")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
 PHRASES = {"comes to": 10, "is of": 11, "told of": 4}

@@ -18,7 +18,7 @@ use super::measure::Observer;
 pub struct Before {
     /// The pages.
     pub pages: Vec<u32>,
-    /// What happens to each page, or empty if all are written.
+    /// The operation on each page, or empty if all are written.
     pub ops: Vec<Op>,
     /// The stream of each command, or empty if none has one.
     pub streams: Vec<StreamId>,
