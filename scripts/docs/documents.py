@@ -28,6 +28,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
@@ -245,6 +246,11 @@ def run_python(text: str, place: str, names: dict[str, object]) -> None:
     exec(compile(text, place, "exec"), names)
 
 
+def is_of(module: ModuleType, folder: str) -> bool:
+    """True if the module was read from a file in the folder."""
+    return (getattr(module, "__file__", None) or "").startswith(folder)
+
+
 def rewrite(document: Path) -> bool:
     """Writes the outputs in a document anew; whether any changed."""
     text = document.read_text(encoding="utf-8")
@@ -269,6 +275,9 @@ def rewrite(document: Path) -> bool:
                 last = block.end
         sys.path.remove(name)
         os.chdir(ROOT)
+        # Another document may have a file of the same name.
+        for module in [key for key, it in sys.modules.items() if is_of(it, name)]:
+            del sys.modules[module]
     written = "".join(pieces) + text[last:]
     if written == text:
         return False
