@@ -210,13 +210,13 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         }
     });
     let recorded = [
-        (45_624, 0xd130380516abc115),
-        (53_356, 0x483bf6ece1a0e077),
-        (62_042, 0xf0dcdb5b4d439d57),
-        (104_766, 0x0034c386380a9e3d),
-        (56_900, 0x2e44b66b347f0e3d),
-        (155_063, 0x8226528196c9ffff),
-        (157_395, 0xe031149185416a0f),
+        (45_633, 0x9f3a8a734539023d),
+        (53_365, 0x9a5161b33f0c207c),
+        (62_051, 0x905baad52ff94340),
+        (104_784, 0x2859a85aaddd974c),
+        (56_909, 0xbffaa0f7eea7e49e),
+        (155_089, 0xb0287bfc146abd7f),
+        (157_425, 0x3acd900f7aa3d2f1),
     ];
     assert_eq!((FORMAT, found), (10, recorded));
 }
