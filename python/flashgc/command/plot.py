@@ -29,9 +29,10 @@ Examples:
   flashgc plot fleet.csv --kind distribution --by tenant --out fleet.svg
 
 \b
-If you do not name them, the first numeric option that varies is --x, the first
-policy is --by and the next option is --panels. The command averages over seeds,
-with a 95% interval (Student's t). It refuses a mean over anything else.""",
+If you do not name them, the first numeric option that varies is --x, the
+first policy is --by and the next option is --panels. The command averages
+over seeds, with a 95% interval (Student's t). It refuses a mean over anything
+else.""",
 )
 @click.argument("results", type=click.Path())
 @click.option("--x", metavar="COLUMN", help="Option on the horizontal axis.")
