@@ -87,7 +87,7 @@ def kept_results(place: Path) -> dict[str, float]:
         return {row["key"]: row["made"] for row in store.rows()}
 
 
-def under_way(process: subprocess.Popen[str], seconds: float = 1) -> None:
+def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
     """Waits until a process has computed for so long, or stands still: it waits for something.
 
     Time on the clock would say little where other tests run at the same time.

@@ -107,7 +107,7 @@ def test_the_same_claims_give_the_same_bytes(command: Command, tmp_path: Path) -
         (["--quick", "--full"], "--full: found together with --quick; hint: give one of them"),
         (
             ["--jobs", "-1"],
-            "--jobs: found '-1', expected a whole number from 0 (one a core) to 4096",
+            "--jobs: '-1' is negative; hint: write a whole number from 0 to 4096",
         ),
         (["--out", "file"], "--out: file is a file; hint: give a folder or a new name"),
         (["--out", "file/in"], "--out: file/in: Not a directory; hint: give another folder"),

@@ -57,7 +57,7 @@ def test_counters_give_write_amplification(tmp_path: Path) -> None:
         (HEAD + "uniform,two\n", "a.csv:2:9: found 'two', expected a number from 1 on"),
         (HEAD + "uniform,-2\n", "a.csv:2:9: found -2, expected a number above 0"),
         (HEAD + "uniform,nan\n", "a.csv:2:9: found nan, expected a number above 0"),
-        (HEAD + "uniform,2\n\nunifrom,2\n", "a.csv:4:1: unknown workload 'unifrom'"),
+        (HEAD + "uniform,2\n\nunifrom,2\n", "a.csv:4:1: workload: unknown workload 'unifrom'"),
         (HEAD + "120/20,2\n", "a.csv:2:1: found 120/20, expected two shares"),
         (HEAD + "zipf:theta=x,2\n", "a.csv:2:1: "),
         (HEAD + "80/20,2\n80/20,3\n", "a.csv:3:1: a second row of 80/20"),
