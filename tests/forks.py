@@ -75,7 +75,7 @@ class Forks:
     def run(
         self, arguments: Sequence[str], folder: Path, environment: dict[str, str], seconds: float
     ) -> subprocess.CompletedProcess[str]:
-        """What came of the command with these arguments."""
+        """Runs the command with these arguments and returns its output and exit code."""
         asked = {"arguments": arguments, "folder": str(folder), "environment": environment}
         (out, theirs), (errors, their_errors) = os.pipe(), os.pipe()
         ends = (os.open(os.devnull, os.O_RDONLY), theirs, their_errors)

@@ -14,11 +14,9 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlaneLayout, Stepwise, VictimSpec};
-use flashgc_timed::{
-    Before, Channels, Loop, Meter, Preemption, Settings, TimedDrive, Until, WorstSoFar,
-};
+use flashgc_timed::{Channels, Loop, Meter, Preemption, Settings, TimedDrive, Until, WorstSoFar};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
-use flashgc_workload::{Op, WorkloadError};
+use flashgc_workload::{Batch, Op, WorkloadError};
 use tlc::{OVERPROVISION, PAGES_PER_BLOCK};
 
 fn main() {
@@ -185,7 +183,7 @@ impl Bench {
             Channels::new(&settings, self.pages(), self.requests(), threads, Self::meter, map);
         let mut drive = made.expect("the settings above");
         self.warming().for_each(|pages| {
-            let before = Before { pages, ..Before::default() };
+            let before = Batch { pages, ..Batch::default() };
             drive.precede(&before).expect("there is room");
         });
         let start = Instant::now();

@@ -45,4 +45,3 @@ pub use measure::{
     SlcCounts, Source, Span, Stint, TenantResult, Throughput, TimedResult, Totals, TraceFile,
     Utilisation, Work, Worst, WorstResult, WorstSoFar, slowest,
 };
-pub use prepare::Before;

@@ -1,50 +1,15 @@
-//! Preparation before the clock starts: a workload's writes bring the drive into its state. Every
+//! Preparation before the clock starts: a workload's commands bring the drive into its state. Every
 //! collection is at once, and no time passes.
-
-use std::ops::Range;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
 use flashgc_host::{ClockedHost, Leaving};
-use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::{Batch, Op};
 
 use super::drive::TimedDrive;
 use super::measure::Observer;
-
-/// Page commands that come before the clock, in order.
-#[derive(Clone, Debug, Default)]
-pub struct Before {
-    /// The pages.
-    pub pages: Vec<u32>,
-    /// The operation on each page, or empty if all are written.
-    pub ops: Vec<Op>,
-    /// The stream of each command, or empty if none has one.
-    pub streams: Vec<StreamId>,
-}
-
-impl Before {
-    /// Adds the commands of `request`, a write, a discard or a read, to its `pages`.
-    pub fn push(&mut self, request: &TimedRequest, pages: Range<u32>) {
-        if request.op != Op::Write || !self.ops.is_empty() {
-            self.ops.resize(self.pages.len(), Op::Write);
-            self.ops.resize(self.pages.len() + pages.len(), request.op);
-        }
-        if request.stream != NO_STREAM || !self.streams.is_empty() {
-            self.streams.resize(self.pages.len(), NO_STREAM);
-            self.streams.resize(self.pages.len() + pages.len(), request.stream);
-        }
-        self.pages.extend(pages);
-    }
-
-    fn clear(&mut self) {
-        let Self { pages, ops, streams } = self;
-        pages.clear();
-        ops.clear();
-        streams.clear();
-    }
-}
 
 impl<O: Observer> TimedDrive<O> {
     /// Writes `pages` before the clock starts, with the collections they need. This brings a drive to
@@ -57,14 +22,14 @@ impl<O: Observer> TimedDrive<O> {
         self.execute(pages, &[], &[], usize::MAX)
     }
 
-    /// Executes commands before the clock starts, with the collections they need, until `most` pages
-    /// are written. Returns the number of pages written, which is less at the end of the drive's life.
+    /// Executes pages, operations and streams of a batch before the clock starts, with the collections
+    /// they need, until `most` pages are written. Returns the number of pages written, which is less at the end of the drive's life.
     ///
     /// # Errors
     /// Those of the map.
-    pub fn precede(&mut self, commands: &Before, most: u64) -> Result<u64, FtlError> {
+    pub fn precede(&mut self, commands: &Batch, most: u64) -> Result<u64, FtlError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let Before { pages, ops, streams } = commands;
+        let Batch { pages, ops, streams, .. } = commands;
         self.execute(pages, ops, streams, most).map(|written| written as u64)
     }
 
@@ -157,7 +122,7 @@ impl<O: Observer> TimedDrive<O> {
     /// A request beyond the end; those of the map.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         let behind = self.front.host_mut().is_some();
-        let (mut waiting, mut written) = (Before::default(), 0);
+        let (mut waiting, mut written) = (Batch::default(), 0);
         for request in requests {
             match request.op {
                 op if op.is_hint() && !behind => {
@@ -185,7 +150,8 @@ impl<O: Observer> TimedDrive<O> {
                 }
                 Op::Read if self.front.mapping_mut().is_none() => {}
                 Op::Write | Op::Trim | Op::Read => {
-                    waiting.push(request, self.front.shape().pages_of(request)?);
+                    let pages = self.front.shape().pages_of(request)?;
+                    waiting.extend(request.op, request.stream, pages);
                 }
             }
             if written == most || self.shared.map.has_ended() {
@@ -197,7 +163,7 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Executes the commands that wait, until `most` pages are written, and empties the list. Returns the
     /// number of pages written.
-    fn execute_waiting(&mut self, waiting: &mut Before, most: u64) -> Result<u64, DriveError> {
+    fn execute_waiting(&mut self, waiting: &mut Batch, most: u64) -> Result<u64, DriveError> {
         let written = self.precede(waiting, most)?;
         waiting.clear();
         Ok(written)

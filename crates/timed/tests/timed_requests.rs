@@ -2,8 +2,8 @@
 //! and end anywhere, with discards, reads, streams and a flush behind every so many page writes. The drive
 //! with a clock, of one die, decides and counts as the counting drive does.
 //!
-//! Where a flash page holds several mapping units, requests have whole units: a unit that is written in part
-//! reaches the page buffer once it has been read, and with a clock the whole ones beside it are there before.
+//! Requests have whole units if a flash page holds several: a unit that is written in part reaches the page
+//! buffer once it has been read, and with a clock the whole ones beside it are there before.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};

@@ -1,5 +1,7 @@
 //! Batches of page commands, which a workload hands to a drive.
 
+use std::ops::Range;
+
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
@@ -96,6 +98,23 @@ impl Batch {
         self.flushes.clear();
         self.streams.clear();
         self.joints.clear();
+    }
+
+    /// Appends a command on each of `pages`. The lists that may be empty stay so while they can.
+    pub fn extend(&mut self, op: Op, stream: StreamId, pages: Range<u32>) {
+        if pages.is_empty() {
+            return;
+        }
+        let (done, all) = (self.pages.len(), self.pages.len() + pages.len());
+        if op != Op::Write || !self.ops.is_empty() {
+            self.ops.resize(done, Op::Write);
+            self.ops.resize(all, op);
+        }
+        if stream != NO_STREAM || !self.streams.is_empty() {
+            self.streams.resize(done, NO_STREAM);
+            self.streams.resize(all, stream);
+        }
+        self.pages.extend(pages);
     }
 
     /// Returns the operation of command number `command`.

@@ -4,9 +4,9 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{Counters, Packing, Stepwise};
-use flashgc_timed::{Before, Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
-use flashgc_workload::Op;
+use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::{Batch, Op};
 
 /// The requests between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
@@ -58,7 +58,7 @@ impl Simulated {
         match self {
             Self::Whole(drive) => drive.prepare(requests, most),
             Self::ByChannel(drive) => {
-                let (mut commands, mut written) = (Before::default(), 0);
+                let (mut commands, mut written) = (Batch::default(), 0);
                 for request in requests {
                     if matches!(request.op, Op::Write | Op::Trim) && written < most {
                         let mut pages = drive.shape().pages_of(request)?;
@@ -67,7 +67,7 @@ impl Simulated {
                             pages.end = pages.end.min(pages.start.saturating_add(left));
                             written += pages.len() as u64;
                         }
-                        commands.push(request, pages);
+                        commands.extend(request.op, request.stream, pages);
                     }
                 }
                 drive.precede(&commands)?;

@@ -29,13 +29,13 @@ use std::thread::Thread;
 
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::Stepwise;
+use flashgc_workload::Batch;
 use flashgc_workload::requests::RequestStream;
 
 use super::config::{Loop, Placement, Settings, Unit};
 use super::drive::{Stop, TimedDrive};
 use super::front::Shape;
 use super::measure::Meter;
-use crate::prepare::Before;
 use crate::tenants::InTurn;
 use channel::Channel;
 use crew::Crew;
@@ -159,8 +159,8 @@ impl Channels {
     ///
     /// # Errors
     /// Those of the map.
-    pub fn precede(&mut self, commands: &Before) -> Result<(), DriveError> {
-        let mut parts = vec![Before::default(); self.channels.len()];
+    pub fn precede(&mut self, commands: &Batch) -> Result<(), DriveError> {
+        let mut parts = vec![Batch::default(); self.channels.len()];
         for (index, &page) in commands.pages.iter().enumerate() {
             let (channel, number) = self.desk.split.place(page);
             let part = &mut parts[channel as usize];
@@ -170,8 +170,8 @@ impl Channels {
             }
         }
         let each = parts.len().div_ceil(self.threads);
-        let mut jobs: Vec<(&mut Channel, Before)> = self.drives().zip(parts).collect();
-        let execute = |jobs: &mut [(&mut Channel, Before)]| {
+        let mut jobs: Vec<(&mut Channel, Batch)> = self.drives().zip(parts).collect();
+        let execute = |jobs: &mut [(&mut Channel, Batch)]| {
             jobs.iter_mut().try_for_each(|(drive, part)| drive.precede(part, u64::MAX).map(drop))
         };
         std::thread::scope(|scope| {

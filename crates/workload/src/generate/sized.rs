@@ -184,9 +184,7 @@ impl Several {
             let (first, is_begun) = (batch.pages.len() as u32, self.left < self.size);
             batch.joints.extend(first + u32::from(!is_begun)..first + pages);
         }
-        batch.pages.extend(self.next..self.next + pages);
-        batch.ops.resize(batch.pages.len(), self.op);
-        batch.streams.resize(batch.pages.len(), self.stream);
+        batch.extend(self.op, self.stream, self.next..self.next + pages);
         self.next += pages;
         self.left -= pages;
     }
@@ -206,12 +204,6 @@ impl Workload for Several {
             self.go_on(batch, len);
         }
         self.drawn = drawn;
-        if batch.ops.iter().all(|&op| op == Op::Write) {
-            batch.ops.clear();
-        }
-        if batch.streams.iter().all(|&stream| stream == NO_STREAM) {
-            batch.streams.clear();
-        }
         Ok(())
     }
 }

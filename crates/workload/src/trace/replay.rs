@@ -122,8 +122,8 @@ impl Commands {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        let words = self.pages.len() + 2 * self.short.len() + self.flushes.len();
-        let words = words + 2 * self.joints.len();
+        let pairs = self.short.len() + self.joints.len();
+        let words = self.pages.len() + 2 * pairs + self.flushes.len();
         (4 * words + size_of::<Hint>() * self.hints.len() + self.ops.len() + self.streams.len())
             as u64
     }
