@@ -39,8 +39,9 @@ Progress = Callable[[Control], None]
 OnResult = Callable[[int, dict[str, Any]], None]
 
 
-#: Seconds after Ctrl-C before it is said that a second one stops at once.
-PATIENCE = 0.5
+#: Seconds after Ctrl-C before it is said that a second one stops at once. The engine gives up a read
+#: that waits after half a second.
+PATIENCE = 1.0
 IMPATIENT = "stopping at the end of what is being done; Ctrl-C again stops at once\n"
 
 
@@ -77,8 +78,11 @@ def interruptible(control: Control) -> Iterator[bool]:
     try:
         yield True
     finally:
-        notice.cancel()
         signal.signal(signal.SIGINT, before)
+        notice.cancel()
+        if presses:
+            # It may be writing; what the command says next stands below it.
+            notice.join()
 
 
 @contextlib.contextmanager
