@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use flashgc_base::snapshot::Reader;
+use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, Horizon, Named, Tables};
@@ -82,11 +82,42 @@ fn told(error: &DeviceError) -> String {
     }
 }
 
+/// Reads one checkpoint, and the journal behind it unless the drive was closed.
+///
+/// The snapshot of the page store may come from another version of flashgc. The map needs none, so the
+/// store then begins anew, as after a crash.
 fn load_from(
     drive: Drive<'_>,
     named: Named,
     is_clean: bool,
     restores: bool,
+) -> Result<Found, DeviceError> {
+    let has_state = restores && is_clean && named.snapshot > 0;
+    match has_state.then(|| load_with(drive, named, is_clean, restores, true)) {
+        Some(Ok(found)) => Ok(found),
+        _ => load_with(drive, named, is_clean, restores, false),
+    }
+}
+
+/// Restores the page store, if the snapshot is of this version.
+///
+/// # Errors
+/// A snapshot of another version, or of another store; those of reading.
+fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> {
+    match u32::take(&mut from)? {
+        FORMAT => {}
+        _ => return Err(Fault::new("another version of flashgc wrote it")),
+    }
+    store.restore(&mut from)?;
+    from.end()
+}
+
+fn load_with(
+    drive: Drive<'_>,
+    named: Named,
+    is_clean: bool,
+    restores: bool,
+    has_state: bool,
 ) -> Result<Found, DeviceError> {
     let Drive { media, zones, superblock, settings } = drive;
     let mut store = settings.build()?;
@@ -95,12 +126,10 @@ fn load_from(
     let place = (zones, tag);
     // A new drive's store is as it was made.
     let is_new = is_clean && superblock.power_cycles == 0;
-    let has_state = restores && is_clean && named.snapshot > 0;
     let tables = if has_state {
         let count = |first, entries: &[u32]| mapped.set(first, entries);
         checkpoint::read(media, place, &named, count, |from, bytes| {
-            let mut from = Reader::new(from, bytes);
-            let restored = store.restore(&mut from).and_then(|()| from.end());
+            let restored = restore(&mut *store, Reader::new(from, bytes));
             restored.map_err(|fault| format!("the page store's snapshot: {fault}"))
         })?
     } else {

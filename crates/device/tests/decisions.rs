@@ -97,7 +97,7 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
             }
             let stat = drive.stat();
             assert_eq!(stat.decisions, counting.decisions(), "{placement}, round {round}");
-            assert_eq!(stat.streams.as_ref(), counting.stream_totals(), "{placement}");
+            assert_eq!(stat.streams.as_ref(), counting.counts().streams.as_ref(), "{placement}");
             drive.close().unwrap();
         }
         let mut drive = open(media.clone(), &settings);
@@ -164,5 +164,8 @@ fn hints_reach_the_policy_and_survive_a_clean_restart() {
         assert_eq!(drive.stat().decisions, counting.decisions(), "round {round}");
         drive.close().unwrap();
     }
-    assert!(counting.zombies().unwrap().copied + counting.zombies().unwrap().overwritten > 100);
+    assert!(
+        counting.counts().zombies.unwrap().copied + counting.counts().zombies.unwrap().overwritten
+            > 100
+    );
 }

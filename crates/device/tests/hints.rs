@@ -81,7 +81,7 @@ fn a_hint_holds_for_pages_that_were_not_written_since() {
         compare(&mut drive, &held);
         drive.close().unwrap();
     }
-    let zombies = model.counting.zombies().unwrap();
+    let zombies = model.counting.counts().zombies.unwrap();
     assert!(zombies.copied > 100 && zombies.overwritten > 100, "{zombies:?}");
     assert!(model.late > told / 10 && model.late < told / 2, "{} of {told} late", model.late);
 }

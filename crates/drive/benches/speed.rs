@@ -161,7 +161,7 @@ fn engine(
         GeneratorSpec::parse("uniform").expect("a generator").open(pages, 1).expect("a workload");
     let mut batch = Batch::default();
     let mut settled = false;
-    let hints = layer.zombies().is_some();
+    let hints = layer.counts().zombies.is_some();
     Box::new(move || {
         let mut run = |writes: u64| {
             let before = layer.counters();

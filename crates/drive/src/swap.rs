@@ -189,7 +189,8 @@ impl Drive for SwapDrive {
     }
 
     fn swapping(&self) -> Option<Swapping> {
-        Some(Swapping { duplicates: self.layer.duplicates(), ..self.counts })
+        let duplicates = self.layer.counts().duplicates.unwrap_or_default();
+        Some(Swapping { duplicates, ..self.counts })
     }
 
     fn position(&self, _: Unit) -> u64 {

@@ -41,7 +41,10 @@ fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
                     let layer = drive.layer();
                     layer.audit().unwrap();
                     let counted = (layer.decisions(), layer.counters(), drive.asked().reads);
-                    (counted, layer.zombies().map(|zombies| (zombies.marked, zombies.copied)))
+                    (
+                        counted,
+                        layer.counts().zombies.map(|zombies| (zombies.marked, zombies.copied)),
+                    )
                 };
                 let whole = run(4096);
                 let (marked, _) = whole.1.expect("zombies are kept");

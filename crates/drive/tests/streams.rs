@@ -37,7 +37,7 @@ fn driven(workload: &str, placement: &str, batch: usize) -> (u64, StreamTotals) 
     let mut drive = CountingDrive::new(layer, source, batch);
     while drive.step(Extent { unit: Unit::Requests, amount: REQUESTS }).unwrap() {}
     drive.layer().audit().unwrap();
-    (drive.layer().decisions(), drive.layer().stream_totals().unwrap().clone())
+    (drive.layer().decisions(), drive.layer().counts().streams.unwrap().clone())
 }
 
 /// Returns the decisions and counts of the same commands, executed one by one.
@@ -59,7 +59,7 @@ fn one_by_one(workload: &str, placement: &str) -> (u64, StreamTotals) {
             _ => {}
         }
     }
-    (layer.decisions(), layer.stream_totals().unwrap().clone())
+    (layer.decisions(), layer.counts().streams.unwrap().clone())
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::snapshot::Value;
 use flashgc_drive::asked::Asked;
 use flashgc_drive::swapping::Swapping;
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts};
+use flashgc_ftl::{Counters, LayerCounts};
 use flashgc_host::HostCounts;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -20,20 +20,10 @@ pub(crate) struct Counted {
     pub(crate) counters: Counters,
     /// The counts of the host's other commands.
     pub(crate) asked: Asked,
-    /// The counts of the page buffer, if units are gathered.
-    pub(crate) packing: Option<Packing>,
-    /// The cost of wear levelling.
-    pub(crate) levelled: Option<Levelled>,
-    /// The counts of zombies, if any are kept.
-    pub(crate) zombies: Option<ZombieCounts>,
-    /// The counts of streams, if writes name any.
-    pub(crate) streams: Option<StreamTotals>,
+    /// Those that only some layers keep.
+    pub(crate) layer: LayerCounts,
     /// The counts of the host.
     pub(crate) host: Option<HostCounts>,
-    /// The counts of merges of log blocks.
-    pub(crate) merges: Option<Merges>,
-    /// The traffic of a map on flash.
-    pub(crate) map_traffic: Option<MapTraffic>,
     /// The swap traffic, if there is a page cache.
     pub(crate) swapping: Option<Swapping>,
 }

@@ -8,7 +8,7 @@ use flashgc_drive::passes::{Rule, Verdict, level, verdict};
 use flashgc_drive::stats::{
     Interval, all_equal, batch_means, drift, exceeds_chance, half_width95, mean, mser,
 };
-use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges};
+use flashgc_ftl::{Counters, LayerCounts, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
 use flashgc_timed::metrics::timeline::Timeline;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -273,7 +273,9 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         warnings.extend(host.warnings(true, false).unwrap_or_default());
     }
     let counted = Counted::sum(runs.iter().map(|run| run.counted.clone())).unwrap_or_default();
-    let Counted { counters, asked, packing, streams: totals, .. } = counted;
+    let Counted { counters, asked, layer, host, .. } = counted;
+    let LayerCounts { packing, levelled, zombies, streams: totals, map_traffic, merges, .. } =
+        layer;
     warnings.extend(totals.iter().flat_map(|totals| stream_results::warnings(resolved, totals)));
     // Without an erase the figure is always 1: its steadiness shows nothing.
     let half = half_width(resolved, &measured, &values)
@@ -303,11 +305,11 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         short_writes: asked.short_writes,
         counters: Named(counters),
         reads: asked.reads,
-        levelling: counted.levelled.map(Named),
+        levelling: levelled.map(Named),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
-        host: counted.host.map(HostResult::new),
-        zombies: counted.zombies.map(|sum| ZombieResult::new(sum, counters.copied_pages)),
+        host: host.map(HostResult::new),
+        zombies: zombies.map(|sum| ZombieResult::new(sum, counters.copied_pages)),
         streams: totals.as_ref().map(StreamResult::all),
         fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
         trace,
@@ -316,8 +318,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         timeline: None,
         samples,
         map_bytes: runs.first().map_or(0, |run| run.map_bytes),
-        merges: counted.merges.map(Named),
-        map_traffic: counted.map_traffic.map(Named),
+        merges: merges.map(Named),
+        map_traffic: map_traffic.map(Named),
         swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: short.is_none()
@@ -500,11 +502,11 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
     for run in runs {
         let counted = &run.counted;
         text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, counted.counters, counted.asked));
-        if let Some(packing) = &counted.packing {
+        if let Some(packing) = &counted.layer.packing {
             text.push_str(&format!("|{packing:?}"));
         }
         if let Some(host) = &counted.host {
-            text.push_str(&format!("|{host:?}|{:?}", counted.zombies));
+            text.push_str(&format!("|{host:?}|{:?}", counted.layer.zombies));
         }
         if let Some(swapping) = &counted.swapping {
             text.push_str(&format!("|{swapping:?}"));
@@ -512,10 +514,10 @@ fn digest(config: &FullConfig, runs: &[Finished]) -> String {
         if let Some(life) = &run.life {
             text.push_str(&format!("|{life:?}"));
         }
-        if let Some(streams) = &counted.streams {
+        if let Some(streams) = &counted.layer.streams {
             text.push_str(&format!("|{streams:?}"));
         }
-        if let Some(levelled) = &counted.levelled {
+        if let Some(levelled) = &counted.layer.levelled {
             text.push_str(&format!("|{levelled:?}"));
         }
     }

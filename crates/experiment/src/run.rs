@@ -249,13 +249,8 @@ impl Run {
         Counted {
             counters: layer.counters(),
             asked: self.drive.asked(),
-            packing: layer.packing(),
-            levelled: layer.levelled(),
-            zombies: layer.zombies(),
-            streams: layer.stream_totals().cloned(),
+            layer: layer.counts(),
             host: self.host.as_ref().map(HostWatch::counts),
-            merges: layer.merges(),
-            map_traffic: layer.map_traffic(),
             swapping: self.drive.swapping(),
         }
     }
@@ -302,7 +297,7 @@ impl Run {
             poll();
         }
         let layer = self.drive.layer();
-        let now = Written::new(&layer.counters(), self.drive.asked(), layer.packing());
+        let now = Written::new(&layer.counters(), self.drive.asked(), layer.counts().packing);
         let interval = now.since(&self.last, self.page_bytes);
         self.last = now;
         match self.at_start {

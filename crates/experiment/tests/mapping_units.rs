@@ -128,7 +128,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     let mut layer = VictimSpec::parse("greedy").unwrap().build(layout.clone()).unwrap();
     let padding = |layer: &mut Box<dyn flashgc_ftl::Translation>| {
         layer.flush();
-        layer.packing().unwrap().padding
+        layer.counts().packing.unwrap().padding
     };
     assert_eq!(padding(&mut layer), 0); // nothing waits
     layer.write(&[0, 1, 2]).unwrap();
@@ -155,7 +155,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     layer.write(&[0, 1, 2]).unwrap();
     layer.flush();
     layer.write(&[3]).unwrap();
-    assert_eq!(layer.packing().unwrap().padding, 0);
+    assert_eq!(layer.counts().packing.unwrap().padding, 0);
     assert_eq!(layer.locate(3).unwrap().1, 3);
 }
 
@@ -176,7 +176,7 @@ fn a_collection_reads_pages_and_packs_their_units() {
         layer.write(&rest[written..=written]).unwrap();
         written += 1;
     }
-    let (counters, packing) = (layer.counters(), layer.packing().unwrap());
+    let (counters, packing) = (layer.counters(), layer.counts().packing.unwrap());
     // Greedy takes a block that the cycle has emptied, or block 0 with three valid units.
     let read = match counters.copied_pages {
         0 => 0,
@@ -254,8 +254,8 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
         let context = format!("{policy} {placement} {is_protected}");
         assert_eq!(timed.layer().decisions(), counting.decisions(), "{context}");
         assert_eq!(timed.layer().counters(), counting.counters(), "{context}");
-        assert_eq!(timed.layer().packing(), counting.packing(), "{context}");
-        let padding = counting.packing().unwrap().padding;
+        assert_eq!(timed.layer().counts().packing, counting.counts().packing, "{context}");
+        let padding = counting.counts().packing.unwrap().padding;
         assert_eq!(padding == 0, is_protected, "{context}");
         timed.layer().audit().unwrap();
         counting.audit().unwrap();
@@ -433,7 +433,7 @@ fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
         let layer = drive.layer();
         let waits = |page: u32| layer.is_buffered(layer.locate(page).unwrap());
         assert!((0..1200).all(|page| !waits(page)), "case {case}");
-        assert!(layer.packing().unwrap().padding > 0);
+        assert!(layer.counts().packing.unwrap().padding > 0);
         assert_eq!(layer.counters().collections, 0);
     }
 }

@@ -93,7 +93,12 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
 fn state(layer: &dyn Translation) -> String {
     layer.audit().unwrap();
     let places: Vec<_> = (0..PAGES).map(|page| layer.locate(page)).collect();
-    format!("{:?} {:?} {:?} {places:?}", layer.decisions(), layer.counters(), layer.zombies())
+    format!(
+        "{:?} {:?} {:?} {places:?}",
+        layer.decisions(),
+        layer.counters(),
+        layer.counts().zombies
+    )
 }
 
 /// Returns the layer of `config` after `steps`, page by page.
@@ -186,7 +191,7 @@ proptest! {
             drive.run(Until::END).unwrap();
             let layer = drive.layer();
             layer.audit().unwrap();
-            let found = (layer.decisions(), layer.counters(), layer.zombies());
+            let found = (layer.decisions(), layer.counters(), layer.counts().zombies);
             let found = format!("{:?} {:?} {:?}", found.0, found.1, found.2);
             prop_assert!(expected.starts_with(&found), "{} {}: {} {}", victim, placement, found, expected);
         }
@@ -210,7 +215,7 @@ fn a_hint_that_is_taken_back_leaves_no_zombie() {
     let mut drive = CountingDrive::new(layer, Box::new(replay), 4096);
     while drive.step(Extent { unit: Unit::Requests, amount: u64::MAX }).unwrap() {}
     // Pages 0 to 5 are named by hints, 1 to 3 taken back, 2 named again; the hint of 0 comes true.
-    let zombies = drive.layer().zombies().unwrap();
+    let zombies = drive.layer().counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 1, 3));
 }
 

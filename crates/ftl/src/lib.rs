@@ -7,6 +7,7 @@
 mod counters;
 pub mod dftl;
 mod error;
+mod layer;
 mod layout;
 mod log_map;
 mod order;
@@ -44,6 +45,7 @@ pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
+pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
@@ -54,12 +56,10 @@ pub use placement::{
 };
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use slc::{SlcBlocks, SlcRegion};
-pub use stepwise::{Contents, OpenBlock, PlaneMap, Stepwise};
+pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;
-pub use translation::{
-    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
-};
+pub use translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
 

@@ -267,7 +267,7 @@ proptest! {
  ..Layout::new(geometry)
         };
         let mut fast = VictimSpec::parse(spec).unwrap().build(layout).unwrap();
-        let keeps_zombies = fast.zombies().is_some();
+        let keeps_zombies = fast.counts().zombies.is_some();
         let asked = spec.starts_with("z-") || rule.as_ref().is_some_and(|rule| rule.asks_for_zombies());
         prop_assert_eq!(keeps_zombies, asked);
         let mut slow = Reference::sequential(
@@ -324,8 +324,8 @@ proptest! {
             collections: levelling.collections,
             copied_pages: levelling.copies,
         });
-        prop_assert_eq!(fast.levelled(), levelled);
-        if let Some(totals) = fast.stream_totals() {
+        prop_assert_eq!(fast.counts().levelled, levelled);
+        if let Some(totals) = fast.counts().streams {
             let moved = slow.victims.iter().filter(|&&(_, valid)| valid > 0).count();
             prop_assert_eq!(totals.moved_blocks, moved as u64);
             for (entry, counts) in (0..).zip(&totals.streams) {
@@ -333,7 +333,7 @@ proptest! {
                 prop_assert_eq!((counts.host_pages, counts.copied_pages), expected, "{}", entry);
             }
         }
-        prop_assert_eq!(fast.stream_totals().is_some(), case.streams > 0);
+        prop_assert_eq!(fast.counts().streams.is_some(), case.streams > 0);
         prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
         for page in 0..logical_pages {
             let place = slow.map.get(&page).map(|&(block, offset)| (block as u32, offset as u32));

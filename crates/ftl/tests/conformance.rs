@@ -3,8 +3,9 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Params, Spec};
 use flashgc_ftl::{
-    Allocation, BlockTable, External, Fill, Frontier, FtlErrorKind, Geometry, Layout, Levelling,
-    PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, victim_policies,
+    Allocation, BlockTable, External, Fill, Frontier, FtlErrorKind, Geometry, Layer, Layout,
+    Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies,
+    victim_policies,
 };
 
 const FRONTIERS: [Frontier; 5] = [
@@ -103,7 +104,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
                     layer.write(pages).unwrap();
                 }
                 layer.audit().unwrap_or_else(|why| panic!("{names}: {why}"));
-                (layer.decisions(), layer.counters(), layer.levelled().unwrap())
+                (layer.decisions(), layer.counters(), layer.counts().levelled.unwrap())
             };
             let whole = run(30_000);
             assert_eq!(run(7), whole, "{names} in batches of 7");

@@ -10,7 +10,7 @@ use flashgc_ftl::victim::{
     scata::Scata, wear_aware::WearAware, z_cost_benefit::ZCostBenefit,
 };
 use flashgc_ftl::{
-    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layout, PageMap, Translation,
+    Allocation, BlockId, BlockTable, Fill, Frontier, Geometry, Layer, Layout, PageMap, Translation,
     VictimPolicy, VictimSpec,
 };
 

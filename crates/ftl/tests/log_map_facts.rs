@@ -115,9 +115,12 @@ fn figure(scheme: &str) -> Collected {
     Collected {
         copies: copied_pages,
         erases,
-        duplicates: layer.duplicates(),
+        duplicates: layer.counts().duplicates.unwrap_or_default(),
         dirty: memory.dirty(),
-        cost: Costs::PAPER.collections(&layer.counters(), &layer.duplicates()) as f64 / 1e6,
+        cost: Costs::PAPER
+            .collections(&layer.counters(), &layer.counts().duplicates.unwrap_or_default())
+            as f64
+            / 1e6,
         layer,
     }
 }
@@ -193,7 +196,7 @@ fn the_cheaper_of_two_log_blocks_is_taken_by_cost() {
     layer.write(&[1, 3, 8, 10, 4, 5, 4, 4, 6]).unwrap();
     assert_eq!((layer.counters().erases, layer.counters().copied_pages), (2, 4));
     assert_eq!(layer.locate(1), Some((3, 0)), "PBN 3 is still a log block");
-    assert_eq!(layer.merges().map(|merges| (merges.picks, merges.weighed)), Some((1, 2)));
+    assert_eq!(layer.counts().merges.map(|merges| (merges.picks, merges.weighed)), Some((1, 2)));
     // A window of one sees the oldest alone.
     let mut layer =
         made("fast:log_blocks=2,sequential=0,victim=cost,window=1,log_only=yes", 7, 4, 12);
@@ -202,7 +205,7 @@ fn the_cheaper_of_two_log_blocks_is_taken_by_cost() {
 }
 
 fn kinds(layer: &dyn Translation) -> [u64; 4] {
-    let Merges { switch, partial, full, dead, .. } = layer.merges().unwrap();
+    let Merges { switch, partial, full, dead, .. } = layer.counts().merges.unwrap();
     [switch, partial, full, dead]
 }
 
@@ -386,7 +389,7 @@ fn clean_pages_have_flash_copies_after_a_long_run_under_every_scheme() {
             let lost: Vec<u32> = (0..52 * 32).filter(|&page| lost(page)).collect();
             assert_eq!(lost, [0; 0], "{mapping} {}", scheme.name);
             layer.memory().unwrap().audit_beside(&mut cache).unwrap();
-            let done = layer.duplicates();
+            let done = layer.counts().duplicates.unwrap_or_default();
             assert_eq!(done.excluded() > 0, scheme.name != "du-gc", "{mapping} {}", scheme.name);
         }
     }

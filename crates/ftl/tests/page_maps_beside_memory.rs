@@ -183,7 +183,7 @@ proptest! {
                 prop_assert!(dirty || current, "page {} is stale", page);
             }
         }
-        let Duplicates { made_dirty, left_dirty, flushed } = layer.duplicates();
+        let Duplicates { made_dirty, left_dirty, flushed } = layer.counts().duplicates.unwrap_or_default();
         prop_assert_eq!([made_dirty, left_dirty, flushed], naive_cache.borrow().duplicates);
         prop_assert_eq!(layer.counters().programs(), naive.programs - filled);
         layer.memory().unwrap().audit_beside(&mut cache).map_err(TestCaseError::fail)?;
@@ -234,7 +234,7 @@ proptest! {
                 prop_assert!(dirty || layer.locate(page).is_some(), "clean page {} lost", page);
             }
         }
-        let traffic = layer.map_traffic().unwrap();
+        let traffic = layer.counts().map_traffic.unwrap();
         let traffic = [traffic.hits, traffic.misses, traffic.reads, traffic.writes];
         prop_assert_eq!(traffic, naive.traffic);
         prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);

@@ -75,7 +75,7 @@ fn the_audit_holds_after_many_collections_whatever_the_batches() {
                             panic!("{} {placement} {fill}: {why}", info.name)
                         });
                     }
-                    (layer.decisions(), layer.counters(), layer.zombies())
+                    (layer.decisions(), layer.counters(), layer.counts().zombies)
                 };
                 let whole = run(6_000);
                 assert!(whole.1.collections > 100, "{} {placement} {fill}", info.name);

@@ -159,8 +159,8 @@ fn one_plane_sorts_and_chases_as_the_counting_drive() {
         assert!(steps.counters().collections > 500, "{what}");
         assert_eq!(steps.counters(), whole.counters(), "{what}");
         assert_eq!(steps.decisions(), whole.decisions(), "{what}");
-        assert_eq!(steps.zombies(), whole.zombies(), "{what}");
-        if let Some(zombies) = steps.zombies() {
+        assert_eq!(steps.counts().zombies, whole.counts().zombies, "{what}");
+        if let Some(zombies) = steps.counts().zombies {
             assert!(zombies.copied > 0 && zombies.overwritten > 10_000, "{what}: {zombies:?}");
         }
         for page in 0..geometry.logical_pages() {
@@ -263,7 +263,7 @@ impl Data {
 
     /// Checks that the map knows the zombies that there are, and no others.
     fn check_zombies(&self, map: &dyn Stepwise, blocks_per_plane: u32, offset_bits: u32) {
-        let Some(counts) = map.zombies() else { return };
+        let Some(counts) = map.counts().zombies else { return };
         assert_eq!(counts.known, self.zombies.len() as u64);
         let mut expected = HashMap::new();
         for &page in &self.zombies {
@@ -420,12 +420,12 @@ fn writes_into_the_slc_region_show_that_collections_get_somewhere() {
         home: &|_| 0,
     };
     let mut map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();
-    map.use_slc();
+    map.slc_mut().unwrap().start();
     let (mut folds, mut written) = (0, 0);
     while map.counters().collections - folds <= 13_000 {
-        while map.waits_for_fold(0) {
-            if map.can_fold(0, 2) {
-                map.begin_fold(0);
+        while map.slc().unwrap().waits_for_fold(0) {
+            if map.slc().unwrap().can_fold(0, 2) {
+                map.slc_mut().unwrap().begin_fold(0);
                 while map.next_move(0).is_some() {
                     map.copy(0).unwrap();
                 }
@@ -436,7 +436,7 @@ fn writes_into_the_slc_region_show_that_collections_get_somewhere() {
             }
         }
         let ppn = map.write(written % 24, 0).unwrap().expect("the region has room");
-        assert!(map.is_slc(ppn));
+        assert!(map.slc().unwrap().holds(ppn));
         written += 1;
         assert!(written < 1_000_000, "{} collections", map.counters().collections);
     }

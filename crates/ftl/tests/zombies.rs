@@ -8,8 +8,8 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_ftl::victim::z_greedy::ZGreedy;
 use flashgc_ftl::{
-    BlockId, BlockTable, Fill, Frontier, FtlErrorKind, Geometry, Layout, PageMap, PlacementSpec,
-    Translation, VictimPolicy, VictimSpec,
+    BlockId, BlockTable, Fill, Frontier, FtlErrorKind, Geometry, Layer, Layout, PageMap,
+    PlacementSpec, Translation, VictimPolicy, VictimSpec,
 };
 
 fn layout(geometry: Geometry, frontier: Frontier, placement: &str) -> Layout {
@@ -67,7 +67,7 @@ fn flush(layer: &mut dyn Translation, dirty: &mut Vec<u32>, count: usize) -> u64
 fn figure_2_greedy_copies_four_pages_then_five() {
     let (mut layer, mut dirty) = figure("greedy");
     layer.hints().hint(&dirty).unwrap();
-    assert_eq!(layer.zombies(), None, "greedy does not ask");
+    assert_eq!(layer.counts().zombies, None, "greedy does not ask");
     // (a) Block 4 is erased. 19 live pages, 7 of them zombies.
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
@@ -86,7 +86,7 @@ fn figure_2_greedy_copies_four_pages_then_five() {
 fn figure_3_z_greedy_copies_five_pages_then_one() {
     let (mut layer, mut dirty) = figure("z-greedy");
     layer.hints().hint(&dirty).unwrap();
-    assert_eq!(layer.zombies().unwrap().known, 7);
+    assert_eq!(layer.counts().zombies.unwrap().known, 7);
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
     // (b) and (c): scores 5, 6 - min(3, 3) = 3 and 0. Block 1 goes to block 4, whose other five
@@ -100,7 +100,7 @@ fn figure_3_z_greedy_copies_five_pages_then_one() {
     assert_eq!(e, [(3, 0, 0), (0, 0, 0), (6, 0, 4), (10, 0, 0)]);
     // Three more clean pages than with greedy: 17 against 14.
     assert_eq!(layer.counters().copied_pages, 6);
-    let zombies = layer.zombies().unwrap();
+    let zombies = layer.counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 7, 0));
 }
 
@@ -259,13 +259,13 @@ fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
         FtlErrorKind::OutOfRange { .. }
     ));
     layer.hints().hint(&[0, 1]).unwrap(); // no data yet
-    assert_eq!(layer.zombies().unwrap().known, 0);
+    assert_eq!(layer.counts().zombies.unwrap().known, 0);
     layer.write(&[0, 1]).unwrap();
     layer.hints().hint(&[0, 0, 1]).unwrap();
-    assert_eq!(layer.zombies().unwrap().known, 2, "a page is a zombie once");
+    assert_eq!(layer.counts().zombies.unwrap().known, 2, "a page is a zombie once");
     layer.trim(&[0]).unwrap();
     layer.hints().power_loss();
-    let zombies = layer.zombies().unwrap();
+    let zombies = layer.counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.trimmed, zombies.revived, zombies.known), (2, 1, 1, 0));
     layer.audit().unwrap();
 }

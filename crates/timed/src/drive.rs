@@ -7,7 +7,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
-use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
+use flashgc_ftl::{Counters, FtlError, LayerCounts, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::StreamRanges;
 use flashgc_workload::requests::RequestStream;
@@ -195,7 +195,9 @@ impl<O: Observer> TimedDrive<O> {
             return Ok(Stop::WornOut); // before the clock started, perhaps
         }
         if self.shared.slc.is_some() {
-            self.shared.map.use_slc();
+            if let Some(slc) = self.shared.map.slc_mut() {
+                slc.start();
+            }
         }
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         loop {
@@ -396,10 +398,14 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Returns the traffic of a map on flash, or `None` if all of it is in memory.
-    pub fn map_traffic(&mut self) -> Option<MapTraffic> {
+    /// Returns the counts that only some drives keep. A map on flash heeds no hints.
+    pub fn counts(&mut self) -> LayerCounts {
         let map = &mut *self.shared.map;
-        self.front.mapping_mut().map(|mapping| mapping.traffic(map))
+        let counts = map.counts();
+        match self.front.mapping_mut().map(|mapping| mapping.traffic(map)) {
+            None => counts,
+            map_traffic => LayerCounts { map_traffic, zombies: None, ..counts },
+        }
     }
 
     /// Returns the bytes of memory that the drive needs for its map.

@@ -44,6 +44,12 @@ pub struct Shared<O> {
     ranges: Option<(Arc<StreamRanges>, u64)>,
 }
 
+/// Returns `true` if the page at `ppn` of `map` lies in an SLC block.
+#[inline]
+fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
+    map.slc().is_some_and(|slc| slc.holds(ppn))
+}
+
 impl<O: Observer> Shared<O> {
     /// Returns time 0, with no operation under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
@@ -154,7 +160,7 @@ impl<O: Observer> Shared<O> {
     pub fn notes_read(&mut self, op: u32) {
         let Some(counts) = &mut self.slc else { return };
         let PageOp { page, kind, .. } = self.ops[op];
-        let in_slc = self.map.locate(page).is_some_and(|ppn| self.map.is_slc(ppn));
+        let in_slc = self.map.locate(page).is_some_and(|ppn| in_slc(&*self.map, ppn));
         self.ops[op].in_slc = in_slc;
         counts.reads += u64::from(in_slc && kind == Kind::Read);
     }
@@ -163,7 +169,7 @@ impl<O: Observer> Shared<O> {
     #[inline]
     pub fn notes_write(&mut self, op: u32, ppn: u32) {
         let Some(counts) = &mut self.slc else { return };
-        let in_slc = self.map.is_slc(ppn);
+        let in_slc = in_slc(&*self.map, ppn);
         self.ops[op].in_slc = in_slc;
         counts.host_pages += u64::from(in_slc);
         counts.direct_pages += u64::from(!in_slc);

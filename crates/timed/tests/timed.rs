@@ -142,9 +142,13 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
                 timed.run(Until { completed: done, time_ns: u64::MAX }).unwrap();
                 assert_eq!(timed.layer().decisions(), counting.decisions(), "{policy} {placement}");
                 assert_eq!(timed.layer().counters(), counting.counters(), "{policy} {placement}");
-                assert_eq!(timed.layer().zombies(), counting.zombies(), "{policy} {placement}");
-                let totals = counting.stream_totals();
-                assert_eq!(timed.layer().stream_totals(), totals, "{policy} {placement}");
+                assert_eq!(
+                    timed.layer().counts().zombies,
+                    counting.counts().zombies,
+                    "{policy} {placement}"
+                );
+                let totals = counting.counts().streams;
+                assert_eq!(timed.layer().counts().streams, totals, "{policy} {placement}");
                 let ahead: Vec<u32> =
                     commands[done as usize..].iter().map(|&(_, page)| page).take(30).collect();
                 timed.hint(&ahead).unwrap();

@@ -87,7 +87,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
                 let time_ns = timed.now() + THOUGHT - 1;
                 timed.run(Until { completed: u64::MAX, time_ns }).unwrap();
                 let of = format!("{mapping} {policy} after {done}");
-                assert_eq!(timed.map_traffic(), counting.map_traffic(), "{of}");
+                assert_eq!(timed.counts().map_traffic, counting.counts().map_traffic, "{of}");
                 assert_eq!(timed.counters(), counting.counters(), "{of}");
                 assert_eq!(timed.layer().decisions(), counting.decisions(), "{of}");
             }
@@ -95,7 +95,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         assert_eq!(timed.run(Until::END).unwrap(), Stop::Ended);
         timed.audit().unwrap();
         counting.audit().unwrap();
-        let traffic = counting.map_traffic().unwrap();
+        let traffic = counting.counts().map_traffic.unwrap();
         assert!(counting.counters().collections > 100 && traffic.misses > 100, "{traffic:?}");
     }
 }
@@ -118,7 +118,7 @@ fn what_comes_before_the_clock_is_the_counting_drives() {
             _ => counting.trim(&[page]).unwrap(),
         }
     }
-    assert_eq!(timed.map_traffic(), counting.map_traffic());
+    assert_eq!(timed.counts().map_traffic, counting.counts().map_traffic);
     assert_eq!(timed.counters(), counting.counters());
     assert_eq!(timed.layer().decisions(), counting.decisions());
     assert!(timed.counters().trimmed_pages > 100);
@@ -159,7 +159,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
     // All time beside the request's own work is waiting.
     assert_eq!(record.requests[4].queue_ns, (2 * read + write) * US);
     let traffic = MapTraffic { hits: 3, misses: 6, reads: 6 + 2, writes: 2 };
-    assert_eq!(drive.map_traffic(), Some(traffic));
+    assert_eq!(drive.counts().map_traffic, Some(traffic));
     drive.audit().unwrap();
 }
 
@@ -175,7 +175,7 @@ fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
     drive.audit().unwrap();
     // With one die and one thread nothing overlaps: the time is the sum of all operations.
-    let (counters, traffic) = (drive.counters(), drive.map_traffic().unwrap());
+    let (counters, traffic) = (drive.counters(), drive.counts().map_traffic.unwrap());
     let found = drive.observer().spans.iter().filter(|span| {
         span.work == Work::Read && matches!(span.cause, Cause::Request(number) if number < u64::MAX)
     });
@@ -298,7 +298,7 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
             assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended, "{number} {threads}");
             drive.audit().unwrap();
             drive.observer().checker.check_end(drive.layer(), commands.len());
-            let (traffic, counters) = (drive.map_traffic().unwrap(), drive.counters());
+            let (traffic, counters) = (drive.counts().map_traffic.unwrap(), drive.counters());
             assert_eq!(traffic.writes, drive.observer().programs);
             if reads_alone {
                 assert_eq!(traffic.reads, drive.observer().reads);

@@ -89,7 +89,7 @@ fn hints_ride_on_the_next_command_for_nothing() {
     let known_after = |requests: &[(Op, u32)]| {
         let mut drive = drive(settings(paper_hardware()), cache, "piggyback", requests);
         drive.run(Until { completed: requests.len() as u64, time_ns: u64::MAX }).unwrap();
-        drive.layer().zombies().unwrap().known
+        drive.layer().counts().zombies.unwrap().known
     };
     // Each command takes one extent, first in, first out.
     assert_eq!([2, 3, 4].map(|count| known_after(&requests[..count])), [0, 1, 2]);
@@ -110,7 +110,7 @@ fn a_command_for_hints_takes_its_time_alone_or_beside_others() {
     let mut drive = drive(two, cache, "command:cost=100us", &requests);
     drive.run(Until::END).unwrap();
     assert_eq!(drive.observer().completed_us(), [25, 5, 150]);
-    assert_eq!(drive.layer().zombies().unwrap().known, 1);
+    assert_eq!(drive.layer().counts().zombies.unwrap().known, 1);
     let counts = drive.host_counts().unwrap();
     assert_eq!((counts.hints.due, counts.hints.sent, counts.hints.commands), (1, 1, 1));
 }
@@ -121,7 +121,7 @@ fn perfect_knowledge_needs_no_command() {
     let cache = "page-cache:size=160KiB";
     let mut drive = drive(settings(paper_hardware()), cache, "perfect", &requests);
     drive.run(Until { completed: 3, time_ns: u64::MAX }).unwrap();
-    assert_eq!(drive.layer().zombies().unwrap().known, 3);
+    assert_eq!(drive.layer().counts().zombies.unwrap().known, 3);
     assert_eq!(drive.now(), 15 * US);
 }
 
@@ -152,7 +152,7 @@ fn what_a_trace_says_is_dirty_is_known_at_its_time_and_costs_nothing() {
             drive = drive.behind(host.open_clocked(PAGE, 480, 1).unwrap());
         }
         drive.run(Until { completed: u64::MAX, time_ns: until * US }).unwrap();
-        (drive.layer().zombies().unwrap().known, drive.observer().completed_us())
+        (drive.layer().counts().zombies.unwrap().known, drive.observer().completed_us())
     };
     assert_eq!(known(Loop::Open, 9, None).0, 0);
     assert_eq!(known(Loop::Open, 10, None).0, 1);
@@ -191,7 +191,7 @@ fn what_is_dirty_again_behind_its_write_stays_a_zombie_when_that_is_done() {
         let mut drive = recorded(&settings, layer, requests);
         let found = [25, 399, 599, 1000].map(|us| {
             drive.run(Until { completed: u64::MAX, time_ns: us * US }).unwrap();
-            drive.layer().zombies().unwrap().known
+            drive.layer().counts().zombies.unwrap().known
         });
         assert_eq!(found, known, "{queue_depth}");
         drive.layer().audit().unwrap();
@@ -252,7 +252,7 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
                 assert!(target < 9_000 || layer.counters().copied_pages > 9_000, "{what}");
                 assert_eq!(layer.decisions(), counting.layer().decisions(), "{what}");
                 assert_eq!(layer.counters(), counting.layer().counters(), "{what}");
-                assert_eq!(layer.zombies(), counting.layer().zombies(), "{what}");
+                assert_eq!(layer.counts().zombies, counting.layer().counts().zombies, "{what}");
             }
         }
     }
@@ -279,7 +279,7 @@ fn what_is_clean_again_behind_its_write_is_no_zombie_when_that_is_done() {
         let mut drive = recorded(&settings, layer, requests);
         let found = [25, 399, 599, 1000].map(|us| {
             drive.run(Until { completed: u64::MAX, time_ns: us * US }).unwrap();
-            drive.layer().zombies().unwrap().known
+            drive.layer().counts().zombies.unwrap().known
         });
         assert_eq!(found, known, "{queue_depth}");
         drive.layer().audit().unwrap();
@@ -306,7 +306,7 @@ fn what_a_trace_says_is_dirty_is_known_before_the_clock_as_well() {
     let requests = events.map(|(op, page)| request(0, op, page));
     // The third write is one too many, and so are the hints of the trace between it and the second.
     assert_eq!(drive.prepare(&requests, 2).unwrap(), 2);
-    let zombies = drive.layer().zombies().unwrap();
+    let zombies = drive.layer().counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (3, 1, 1));
     assert_eq!(drive.layer().counters().host_pages, 2);
 }

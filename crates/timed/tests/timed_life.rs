@@ -67,7 +67,7 @@ fn one_die_dies_at_the_same_write_as_the_counting_drive() {
         let (layer, wear) = (timed.layer(), timed.layer().wear().unwrap());
         assert_eq!(layer.counters(), counting.counters(), "{context}");
         assert_eq!(layer.decisions(), counting.decisions(), "{context}");
-        assert_eq!(layer.levelled(), counting.levelled(), "{context}");
+        assert_eq!(layer.counts().levelled, counting.counts().levelled, "{context}");
         let counted = counting.wear().unwrap();
         assert_eq!(wear.first_failure(), counted.first_failure(), "{context}");
         assert_eq!(wear.system_failure(), counted.system_failure(), "{context}");

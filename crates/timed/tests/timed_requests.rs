@@ -155,7 +155,8 @@ fn a_request_is_the_same_on_both_drives() {
                 break;
             }
         }
-        let expected: Counted = (counting.counters(), counting.decisions(), counting.packing());
+        let expected: Counted =
+            (counting.counters(), counting.decisions(), counting.counts().packing);
 
         let hardware =
             Hardware { page_bytes: PAGE * units, units_per_page: units, ..paper_hardware() };
@@ -174,7 +175,7 @@ fn a_request_is_the_same_on_both_drives() {
         let mut timed = TimedDrive::new(settings, layer, stream, Recorder::default()).unwrap();
         timed.run(Until::END).unwrap();
         let layer = timed.layer();
-        let found: Counted = (layer.counters(), layer.decisions(), layer.packing());
+        let found: Counted = (layer.counters(), layer.decisions(), layer.counts().packing);
         assert_eq!(found, expected, "{context}");
         assert!(expected.0.copied_pages > 1000, "{context}: {expected:?}");
         assert_eq!(expected.2.is_some_and(|packing| packing.padding > 0), every > 0, "{context}");

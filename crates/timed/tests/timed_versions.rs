@@ -248,7 +248,7 @@ fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
     let checked = drive.observer().reads_checked;
-    let told = drive.layer().zombies().map_or(0, |zombies| zombies.overwritten);
+    let told = drive.layer().counts().zombies.map_or(0, |zombies| zombies.overwritten);
     (checked, told, drive.totals().clone())
 }
 

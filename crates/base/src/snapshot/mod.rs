@@ -34,6 +34,9 @@
 //! larger than they allow. It checks values that would break memory or loop for ever if wrong, but
 //! not whether every figure makes sense: owners audit the values that they have read.
 
+/// The version of the bytes of all states; it is raised with every change of them.
+pub const FORMAT: u32 = 11;
+
 mod reader;
 mod state;
 mod value;

@@ -10,7 +10,7 @@ mod chunks;
 
 use std::io::{self, Read};
 
-use flashgc_base::snapshot::Writer;
+use flashgc_base::snapshot::{FORMAT, Value, Writer};
 use flashgc_ftl::{Counters, Stepwise, UNMAPPED};
 
 use crate::codec::{Get, Put};
@@ -190,6 +190,7 @@ impl Slices {
     pub(crate) fn save(&mut self, media: &mut dyn Media, map: &dyn Stepwise) -> io::Result<()> {
         let mut into = Into { sink: &mut self.sink, media };
         let mut to = Writer::new(&mut into);
+        FORMAT.put(&mut to);
         map.save(&mut to);
         (self.named.snapshot, _) = to.finish()?;
         Ok(())

@@ -98,7 +98,7 @@ impl Drive {
     /// Returns the drive's state and counts.
     pub fn stat(&self) -> Report {
         let Superblock { uuid, power_cycles, unsafe_shutdowns, media_errors, .. } = self.copies.now;
-        let wear = self.map.wear();
+        let (wear, counts) = (self.map.wear(), self.map.counts());
         let erases = self.map.blocks(PLANE).erase_counts();
         let limits = wear.map(|wear| wear.limits());
         Report {
@@ -110,8 +110,8 @@ impl Drive {
             decisions: self.map.decisions(),
             free_blocks: self.map.free_blocks(PLANE),
             mapped_pages: self.map.valid_pages(PLANE),
-            zombies: self.map.zombies(),
-            streams: self.map.stream_totals().cloned(),
+            zombies: counts.zombies,
+            streams: counts.streams,
             bad_blocks: wear.map_or(0, |wear| wear.bad_blocks()),
             spare_blocks: wear.map(|wear| wear.reserve()),
             endurance: limits.map(|limits| {

@@ -14,12 +14,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value, Writer};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
-/// The version of the format; it is raised with every change of the written bytes.
-pub(super) const FORMAT: u32 = 10;
 /// The bytes of a slot before its content.
 const SLOT: usize = 25;
 

@@ -71,22 +71,14 @@ struct Moment {
 
 impl Moment {
     fn of(drive: &mut Simulated) -> Self {
-        let mut counted = Counted {
+        let counted = Counted {
             counters: drive.counters(),
             asked: drive.asked(),
-            packing: drive.packing(),
-            ..Counted::default()
+            layer: drive.counts(),
+            host: drive.whole().and_then(|drive| drive.host_counts()),
+            swapping: None,
         };
-        let (now, totals) = (drive.now(), drive.totals());
-        if let Some(drive) = drive.whole() {
-            counted.levelled = drive.layer().levelled();
-            counted.map_traffic = drive.map_traffic();
-            // A map on flash heeds no hints.
-            counted.zombies = drive.layer().zombies().filter(|_| counted.map_traffic.is_none());
-            counted.streams = drive.layer().stream_totals().cloned();
-            counted.host = drive.host_counts();
-        }
-        Self { now, counted, totals }
+        Self { now: drive.now(), counted, totals: drive.totals() }
     }
 }
 
@@ -260,7 +252,7 @@ impl ClockedRun {
     }
 
     fn written(&mut self) -> Written {
-        let (asked, packing) = (self.drive.asked(), self.drive.packing());
+        let (asked, packing) = (self.drive.asked(), self.drive.counts().packing);
         Written::new(&self.drive.counters(), asked, packing)
     }
 

@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
-use flashgc_ftl::{Counters, Packing, Stepwise};
+use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::{Batch, Op};
@@ -141,11 +141,11 @@ impl Simulated {
         }
     }
 
-    /// Returns the counts of the page buffer.
-    pub fn packing(&mut self) -> Option<Packing> {
+    /// Returns the counts that only some drives keep.
+    pub fn counts(&mut self) -> LayerCounts {
         match self {
-            Self::Whole(drive) => drive.layer().packing(),
-            Self::ByChannel(drive) => drive.packing(),
+            Self::Whole(drive) => drive.counts(),
+            Self::ByChannel(drive) => drive.counts(),
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn summarise(
     if let Some(host) = &resolved.host {
         result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
     }
-    let totals = Counts::sum(finished.iter().filter_map(|run| run.counted.streams.clone()));
+    let totals = Counts::sum(finished.iter().filter_map(|run| run.counted.layer.streams.clone()));
     result.warnings.extend(totals.iter().flat_map(|all| stream_results::warnings(resolved, all)));
     result.warnings.extend(notes);
     result.digest = digest(&result.digest, &measures);

@@ -4,6 +4,7 @@
 use flashgc_base::snapshot::{Fault, State};
 
 use crate::counters::MapTraffic;
+use crate::layer::{Change, Layer};
 use crate::order::Order;
 
 /// Place of a page without data; slot of a page whose entry is not cached.
@@ -57,6 +58,9 @@ pub struct MapCache {
     #[snapshot(table)]
     stored: Vec<u32>,
     traffic: MapTraffic,
+    /// Changes of pages, while they are looked at.
+    #[snapshot(skip)]
+    changes: Vec<Change>,
 }
 
 impl MapCache {
@@ -95,7 +99,31 @@ impl MapCache {
             moved: Order::new(pages.div_ceil(per_page)),
             stored: (0..pages).map(|page| place(page).unwrap_or(NONE)).collect(),
             traffic: MapTraffic::default(),
+            changes: Vec::new(),
         }
+    }
+
+    /// Takes from `layer`, which holds the pages and the map on flash, the changes of where they lie.
+    /// [`MapCache::heed`] follows.
+    pub fn take_changes(&mut self, layer: &mut dyn Layer) {
+        if let Some(moves) = layer.moves() {
+            moves.drain(&mut self.changes);
+        }
+    }
+
+    /// Brings the entries up to date with the changes taken. `place` says where a page lies.
+    pub fn heed(&mut self, place: impl Fn(u32) -> Option<u32>) {
+        let mut changes = std::mem::take(&mut self.changes);
+        for change in changes.drain(..) {
+            match change {
+                Change::Written(page) | Change::Copied(page) if page < self.pages => {
+                    self.change(page);
+                }
+                Change::Written(page) => self.written(page - self.pages, &place),
+                Change::Copied(_) => {} // memory has where translation pages are
+            }
+        }
+        self.changes = changes;
     }
 
     /// Logical pages of the host: those of the map are behind them.

@@ -26,22 +26,21 @@
 //! cache first; the paper has a segmented list. Here translation pages share the page map's
 //! frontiers; in the paper they have their own blocks.
 
+mod at_once;
 mod cache;
 
+pub use at_once::Below;
 pub use cache::{LookUp, MapCache};
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
+use crate::counters::Counters;
 use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::Layout;
-use crate::page_buffer::Packing;
-use crate::scheme::Duplicates;
 use crate::store::Wear;
-use crate::translation::{
-    FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
-};
+use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
@@ -70,8 +69,6 @@ pub(crate) struct Dftl {
     geometry: Geometry,
     #[snapshot(state)]
     cache: MapCache,
-    /// Copies as the page map below reports them.
-    copies: Vec<u32>,
 }
 
 /// Translation pages of a map of `pages` pages.
@@ -145,12 +142,12 @@ pub(crate) fn dftl(
     let geometry = layout.geometry;
     let inner = with_map(params, &geometry)?;
     let mut inner = make(Layout { geometry: inner, ..layout })?;
-    let Some(copies) = inner.copies() else {
-        return Err(SpecError::new("dftl needs a page map that reports its copies", "").into());
+    let Some(moves) = inner.moves() else {
+        return Err(SpecError::new("dftl needs a page map that reports its moves", "").into());
     };
-    copies.follow();
+    moves.follow();
     let cache = cache(params, &geometry, |page| place(&*inner, page));
-    Ok(Box::new(Dftl { inner, geometry, cache, copies: Vec::new() }))
+    Ok(Box::new(Dftl { inner, geometry, cache }))
 }
 
 /// The physical page of `page`; `None` if it has no data.
@@ -159,174 +156,33 @@ fn place(inner: &dyn Translation, page: u32) -> Option<u32> {
     inner.locate(page).map(|(block, offset)| block * b + offset)
 }
 
-impl Dftl {
-    /// Makes the entry of `page` cached. False at the end of the drive's life.
-    fn look_up(&mut self, page: u32) -> Result<bool, FtlError> {
-        let LookUp::Miss { write_back } = self.cache.look_up(page) else { return Ok(true) };
-        if let Some(number) = write_back
-            && !self.write_back(number)?
-        {
-            return Ok(false);
-        }
-        self.read(self.cache.number_of(page));
-        self.cache.arrived(page);
-        Ok(true)
+impl Below for Box<dyn Translation> {
+    fn layer(&mut self) -> &mut dyn Layer {
+        &mut **self
     }
 
-    /// Reads a translation page, if there is one.
-    fn read(&mut self, number: u32) {
-        if self.inner.locate(self.cache.page_of(number)).is_some() {
-            self.cache.count_read();
-        }
+    fn place(&self, page: u32) -> Option<u32> {
+        place(&**self, page)
     }
 
-    /// Hears of the pages that collections moved.
-    fn note_copies(&mut self) {
-        self.copies.clear();
-        if let Some(reported) = self.inner.copies() {
-            reported.drain(&mut self.copies);
-        }
-        let logical_pages = self.geometry.logical_pages();
-        for &page in self.copies.iter().filter(|&&page| page < logical_pages) {
-            self.cache.change(page);
-        }
+    fn write(&mut self, page: u32) -> Result<bool, FtlError> {
+        Ok(self.write_until(&[page], u64::MAX)? == 1)
     }
 
-    /// Programs a translation page with everything that is known of its pages. Collections come
-    /// before the program, so that it knows of the moves they make. False at the end of the drive's
-    /// life.
-    fn write_back(&mut self, number: u32) -> Result<bool, FtlError> {
-        self.read(number);
-        let written = self.inner.write_until(&[self.cache.page_of(number)], u64::MAX)?;
-        self.note_copies();
-        if written == 0 {
-            return Ok(false);
-        }
-        self.cache.written(number, |page| place(&*self.inner, page));
-        Ok(true)
-    }
-
-    /// Brings the map on flash up to date with what collections moved. False at the end of the
-    /// drive's life.
-    fn settle(&mut self) -> Result<bool, FtlError> {
-        let most = most_in_a_row(&self.geometry);
-        for _ in 0..most {
-            self.note_copies();
-            let Some(number) = self.cache.first_moved() else { return Ok(true) };
-            if !self.write_back(number)? {
-                return Ok(false);
-            }
-        }
-        Err(endless(most))
-    }
-
-    fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
-        check_range(&self.geometry, pages)
-    }
-
-    /// Writes one page. False at the end of the drive's life.
-    fn write_one(&mut self, page: u32) -> Result<bool, FtlError> {
-        if self.has_ended() || !self.look_up(page)? {
-            return Ok(false);
-        }
-        if self.inner.write_until(&[page], u64::MAX)? == 0 {
-            self.note_copies();
-            return Ok(false);
-        }
-        self.cache.change(page);
-        // The page is written, whatever becomes of the drive in bringing its map up to date.
-        self.settle()?;
-        Ok(true)
+    fn trim(&mut self, page: u32) -> Result<(), FtlError> {
+        (**self).trim(&[page])
     }
 }
 
-impl Translation for Dftl {
-    /// A write may take several collections: it is not begun where there have been enough.
-    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
-        self.check_range(pages)?;
-        for (done, &page) in pages.iter().enumerate() {
-            if self.inner.counters().collections >= collections || !self.write_one(page)? {
-                return Ok(done);
-            }
-        }
-        Ok(pages.len())
+impl Dftl {
+    fn check_range(&self, pages: &[u32]) -> Result<(), FtlError> {
+        check_range(&self.geometry, pages)
     }
+}
 
-    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        self.check_range(pages)?;
-        for &page in pages {
-            if self.has_ended() || !self.look_up(page)? {
-                return Err(self.read_only());
-            }
-            self.inner.trim(&[page])?;
-            self.cache.change(page);
-            self.settle()?;
-        }
-        Ok(())
-    }
-
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        None
-    }
-
-    fn stream_totals(&self) -> Option<&StreamTotals> {
-        None
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        None
-    }
-
-    fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
-        Some(self)
-    }
-
-    fn memory(&mut self) -> Option<&mut dyn SharesMemory> {
-        None
-    }
-
-    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
-        None // they go to the map below
-    }
-
-    fn zombies(&self) -> Option<ZombieCounts> {
-        None
-    }
-
-    fn levelled(&self) -> Option<Levelled> {
-        self.inner.levelled()
-    }
-
-    fn merges(&self) -> Option<Merges> {
-        None
-    }
-
-    fn duplicates(&self) -> Duplicates {
-        Duplicates::default()
-    }
-
-    fn flush(&mut self) {
-        self.inner.flush();
-    }
-
-    fn packing(&self) -> Option<Packing> {
-        self.inner.packing()
-    }
-
-    fn map_traffic(&self) -> Option<MapTraffic> {
-        Some(self.cache.traffic())
-    }
-
-    fn wear(&self) -> Option<&Wear> {
-        self.inner.wear()
-    }
-
+impl Layer for Dftl {
     fn geometry(&self) -> &Geometry {
         &self.geometry
-    }
-
-    fn blocks(&self) -> &BlockTable {
-        self.inner.blocks()
     }
 
     fn counters(&self) -> Counters {
@@ -339,13 +195,33 @@ impl Translation for Dftl {
         }
     }
 
+    fn counts(&self) -> LayerCounts {
+        LayerCounts {
+            map_traffic: Some(self.cache.traffic()),
+            zombies: None,
+            streams: None,
+            ..self.inner.counts()
+        }
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.inner.wear()
+    }
+
     fn decisions(&self) -> u64 {
         self.inner.decisions()
     }
 
-    fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
-        Some(page).filter(|&page| page < self.geometry.logical_pages())?;
-        self.inner.locate(page)
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        None
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        None
+    }
+
+    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
+        None // they go to the map below
     }
 
     /// Checks the inner map and the cache. At the end of the drive's life the map on flash may be
@@ -355,12 +231,58 @@ impl Translation for Dftl {
         self.cache.audit(|page| place(&*self.inner, page), |_| self.has_ended())
     }
 
-    fn map_bytes(&self) -> u64 {
-        self.cache.map_bytes()
-    }
-
     fn memory_bytes(&self) -> u64 {
         self.inner.memory_bytes() + self.cache.memory_bytes()
+    }
+}
+
+impl Translation for Dftl {
+    /// A write may take several collections: it is not begun where there have been enough.
+    fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
+        self.check_range(pages)?;
+        for (done, &page) in pages.iter().enumerate() {
+            if self.inner.counters().collections >= collections
+                || !self.cache.write_at_once(&mut self.inner, page)?
+            {
+                return Ok(done);
+            }
+        }
+        Ok(pages.len())
+    }
+
+    fn trim(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        for &page in pages {
+            if !self.cache.trim_at_once(&mut self.inner, page)? {
+                return Err(self.read_only());
+            }
+        }
+        Ok(())
+    }
+
+    fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
+        Some(self)
+    }
+
+    fn memory(&mut self) -> Option<&mut dyn SharesMemory> {
+        None
+    }
+
+    fn flush(&mut self) {
+        self.inner.flush();
+    }
+
+    fn blocks(&self) -> &BlockTable {
+        self.inner.blocks()
+    }
+
+    fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
+        Some(page).filter(|&page| page < self.geometry.logical_pages())?;
+        self.inner.locate(page)
+    }
+
+    fn map_bytes(&self) -> u64 {
+        self.cache.map_bytes()
     }
 }
 
@@ -368,10 +290,7 @@ impl FollowsReads for Dftl {
     fn read(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         self.check_range(pages)?;
         for &page in pages {
-            // A drive at the end of its life reads without its cache.
-            if !self.has_ended() && self.look_up(page)? {
-                self.settle()?;
-            }
+            self.cache.read_at_once(&mut self.inner, page)?;
         }
         Ok(())
     }

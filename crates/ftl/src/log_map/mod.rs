@@ -11,18 +11,16 @@ mod weigher;
 mod window;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
+use crate::counters::Counters;
 use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::Geometry;
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::Layout;
-use crate::page_buffer::Packing;
-use crate::scheme::{Costs, Duplicates, Scheme};
+use crate::scheme::{Costs, Scheme};
 use crate::store::Wear;
 use crate::table::UNMAPPED;
-use crate::translation::{
-    FollowsReads, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
-};
+use crate::translation::{FollowsReads, SharesMemory, Translation};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
@@ -240,6 +238,54 @@ impl<B: LogBuffer> LogMap<B> {
     }
 }
 
+impl<B: LogBuffer> Layer for LogMap<B> {
+    fn geometry(&self) -> &Geometry {
+        &self.hybrid.geometry
+    }
+
+    fn counters(&self) -> Counters {
+        self.hybrid.counters
+    }
+
+    fn counts(&self) -> LayerCounts {
+        LayerCounts {
+            merges: Some(self.hybrid.merges),
+            duplicates: Some(self.hybrid.duplicates),
+            ..LayerCounts::default()
+        }
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        None
+    }
+
+    fn decisions(&self) -> u64 {
+        self.hybrid.decisions
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        None
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        None
+    }
+
+    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
+        None
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        audit::audit(&self.hybrid, &self.buffer.logs(&self.hybrid))
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let Hybrid { map, reverse, live, written, blocks, data, .. } = &self.hybrid;
+        let tables = map.bytes() + reverse.bytes() + live.bytes() + written.bytes();
+        tables + u64::from(blocks.len()) * 15 + 4 * data.len() as u64
+    }
+}
+
 impl<B: LogBuffer> Translation for LogMap<B> {
     fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
         self.check_range(pages)?;
@@ -264,18 +310,6 @@ impl<B: LogBuffer> Translation for LogMap<B> {
         Ok(())
     }
 
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        None
-    }
-
-    fn stream_totals(&self) -> Option<&StreamTotals> {
-        None
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        None
-    }
-
     fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
         None
     }
@@ -284,70 +318,16 @@ impl<B: LogBuffer> Translation for LogMap<B> {
         Some(self)
     }
 
-    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
-        None
-    }
-
-    fn zombies(&self) -> Option<ZombieCounts> {
-        None
-    }
-
-    fn levelled(&self) -> Option<Levelled> {
-        None
-    }
-
     fn flush(&mut self) {} // a page is programmed as it comes: none waits
-
-    fn packing(&self) -> Option<Packing> {
-        None
-    }
-
-    fn map_traffic(&self) -> Option<MapTraffic> {
-        None
-    }
-
-    fn wear(&self) -> Option<&Wear> {
-        None
-    }
-
-    fn geometry(&self) -> &Geometry {
-        &self.hybrid.geometry
-    }
 
     fn blocks(&self) -> &BlockTable {
         &self.hybrid.blocks
-    }
-
-    fn counters(&self) -> Counters {
-        self.hybrid.counters
-    }
-
-    fn merges(&self) -> Option<Merges> {
-        Some(self.hybrid.merges)
-    }
-
-    fn duplicates(&self) -> Duplicates {
-        self.hybrid.duplicates
-    }
-
-    fn decisions(&self) -> u64 {
-        self.hybrid.decisions
     }
 
     fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
         let ppn = *self.hybrid.map.get(page as usize)?;
         let bits = self.hybrid.geometry.offset_bits();
         (ppn != UNMAPPED).then_some((ppn >> bits, ppn & ((1 << bits) - 1)))
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        audit::audit(&self.hybrid, &self.buffer.logs(&self.hybrid))
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        let Hybrid { map, reverse, live, written, blocks, data, .. } = &self.hybrid;
-        let tables = map.bytes() + reverse.bytes() + live.bytes() + written.bytes();
-        tables + u64::from(blocks.len()) * 15 + 4 * data.len() as u64
     }
 
     fn map_bytes(&self) -> u64 {

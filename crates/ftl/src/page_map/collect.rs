@@ -5,11 +5,11 @@ use flashgc_base::residency::Residency;
 use super::{PLANE, PageMap};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
+use crate::layer::Layer;
 use crate::placement::Class;
 use crate::scheme::Action;
 use crate::store::{Active, HOST, MAP_AHEAD, Plane};
 use crate::table::{UNMAPPED, prefetch};
-use crate::translation::Translation;
 use crate::victim::VictimPolicy;
 
 /// The class of copies under the double and the compact frontier.

@@ -11,19 +11,17 @@ use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
+use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{Layout, PlaneLayout};
-use crate::page_buffer::Packing;
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
 use crate::table::bytes_of;
 use crate::table::prefetch;
-use crate::translation::{
-    FollowsReads, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
-};
+use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::victim::VictimPolicy;
 
 /// The page map with victim policy `P`. See the module's text.
@@ -114,8 +112,66 @@ impl<P: VictimPolicy> PageMap<P> {
         Err(Fault::new("a collection moves a page that there is not"))
     }
 
+    /// Actions on pages in the host's memory; `None` while that is not shared.
+    fn duplicates(&self) -> Option<Duplicates> {
+        self.sharing.as_ref().map(|sharing| sharing.duplicates)
+    }
+
     fn plane(&self) -> &Plane<P> {
         &self.store.planes[PLANE as usize]
+    }
+}
+
+impl<P: VictimPolicy> Layer for PageMap<P> {
+    fn geometry(&self) -> &Geometry {
+        &self.store.tables.geometry
+    }
+
+    fn counters(&self) -> Counters {
+        // The store counts pages written from memory as copies; they are the host's.
+        let counters = self.plane().counters;
+        let flushed = self.duplicates().map_or(0, |duplicates| duplicates.flushed);
+        Counters {
+            host_pages: counters.host_pages + flushed,
+            copied_pages: counters.copied_pages - flushed,
+            ..counters
+        }
+    }
+
+    fn counts(&self) -> LayerCounts {
+        LayerCounts { duplicates: self.duplicates(), ..self.store.counts() }
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.store.wear.as_ref()
+    }
+
+    fn decisions(&self) -> u64 {
+        self.store.decisions()
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        self.store.streams()
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        self.store.hints()
+    }
+
+    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
+        Some(&mut self.store)
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        let plane = self.plane();
+        if !self.frontier.has_pool() && !plane.pool.is_empty() {
+            return Err("a frontier without a pool has blocks in it".to_string());
+        }
+        self.store.audit()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.store.bytes
     }
 }
 
@@ -138,18 +194,6 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         Ok(())
     }
 
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        self.store.streams()
-    }
-
-    fn stream_totals(&self) -> Option<&StreamTotals> {
-        self.store.stream_totals()
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        self.store.hints()
-    }
-
     fn reads(&mut self) -> Option<&mut dyn FollowsReads> {
         None
     }
@@ -158,43 +202,8 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         Some(self)
     }
 
-    fn copies(&mut self) -> Option<&mut dyn ReportsCopies> {
-        Some(self)
-    }
-
-    fn zombies(&self) -> Option<ZombieCounts> {
-        self.store.zombies
-    }
-
-    fn wear(&self) -> Option<&Wear> {
-        self.store.wear.as_ref()
-    }
-
-    fn levelled(&self) -> Option<Levelled> {
-        self.store.levelled()
-    }
-
-    fn geometry(&self) -> &Geometry {
-        &self.store.tables.geometry
-    }
-
     fn blocks(&self) -> &BlockTable {
         &self.plane().blocks
-    }
-
-    fn counters(&self) -> Counters {
-        // The store counts pages written from memory as copies; they are the host's.
-        let counters = self.plane().counters;
-        let flushed = self.duplicates().flushed;
-        Counters {
-            host_pages: counters.host_pages + flushed,
-            copied_pages: counters.copied_pages - flushed,
-            ..counters
-        }
-    }
-
-    fn map_traffic(&self) -> Option<MapTraffic> {
-        None
     }
 
     fn flush(&mut self) {
@@ -203,40 +212,12 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         }
     }
 
-    fn packing(&self) -> Option<Packing> {
-        self.store.packing()
-    }
-
-    fn merges(&self) -> Option<Merges> {
-        None
-    }
-
-    fn duplicates(&self) -> Duplicates {
-        self.sharing.as_ref().map_or(Duplicates::default(), |sharing| sharing.duplicates)
-    }
-
-    fn decisions(&self) -> u64 {
-        self.store.decisions()
-    }
-
     fn locate(&self, page: u32) -> Option<(BlockId, u32)> {
         self.store.locate(page).map(|ppn| self.store.tables.place_of(ppn))
     }
 
-    fn audit(&self) -> Result<(), String> {
-        let plane = self.plane();
-        if !self.frontier.has_pool() && !plane.pool.is_empty() {
-            return Err("a frontier without a pool has blocks in it".to_string());
-        }
-        self.store.audit()
-    }
-
     fn map_bytes(&self) -> u64 {
         4 * u64::from(self.geometry().logical_pages())
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        self.store.bytes
     }
 }
 
@@ -270,17 +251,5 @@ impl<P: VictimPolicy> SharesMemory for PageMap<P> {
 
     fn audit_beside(&mut self, _: &mut dyn Residency) -> Result<(), String> {
         self.audit() // nothing is kept about the memory
-    }
-}
-
-impl<P: VictimPolicy> ReportsCopies for PageMap<P> {
-    fn follow(&mut self) {
-        self.store.copied.get_or_insert_default();
-    }
-
-    fn drain(&mut self, pages: &mut Vec<u32>) {
-        if let Some(copied) = &mut self.store.copied {
-            pages.append(copied);
-        }
     }
 }

@@ -4,11 +4,11 @@ use flashgc_base::residency::Residency;
 
 use super::{PLANE, PageMap};
 use crate::error::FtlError;
+use crate::layer::Layer;
 use crate::placement::Class;
 use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
 use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
-use crate::translation::Translation;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -26,6 +26,7 @@ impl<P: VictimPolicy> PageMap<P> {
             let rest = &pages[done..];
             let (count, full) =
                 if one_by_one { self.append_sorted(rest) } else { self.append(rest) };
+            self.store.note_written(&rest[..count]);
             done += count;
             if let Some(class) = full {
                 if self.plane().counters.collections >= collections {

@@ -11,17 +11,16 @@ mod plane_map;
 
 pub use plane_map::PlaneMap;
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::Fault;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, StreamTotals, ZombieCounts};
+use crate::counters::Counters;
 use crate::error::FtlError;
-use crate::geometry::Geometry;
+use crate::layer::Layer;
 use crate::layout::PlaneId;
-use crate::page_buffer::{Packing, PageBuffer};
+use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
-pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS, Wear};
-use crate::translation::{TakesHints, TakesStreams};
+pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 
 /// The pick of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,38 +42,12 @@ pub struct Room {
     pub folds: bool,
 }
 
-/// A change of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// The user of the map wrote or discarded it.
-    Written(u32),
-    /// A collection moved it.
-    Copied(u32),
-}
-
-impl Value for Change {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Written(page) => (false, page).put(to),
-            Self::Copied(page) => (true, page).put(to),
-        }
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let (copied, page) = Value::take(from)?;
-        Ok(if copied { Self::Copied(page) } else { Self::Written(page) })
-    }
-}
-
 /// A page map that collects step by step, whatever its policy: a virtual call an operation.
 ///
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
 /// `copy` (or `merge`), then `erase`. At most one is under way in a plane. Every other call may come
 /// between any two of these.
-pub trait Stepwise: State + Send {
-    /// The whole drive's shape.
-    fn geometry(&self) -> &Geometry;
-
+pub trait Stepwise: Layer {
     /// Number of planes.
     fn planes(&self) -> u32;
 
@@ -180,38 +153,6 @@ pub trait Stepwise: State + Send {
     /// power.
     fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
-    /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
-    fn packing(&self) -> Option<Packing>;
-
-    /// Returns the map as a taker of streams; `None` where writes name none.
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
-
-    /// The counts of streams; `None` where none are kept.
-    fn stream_totals(&self) -> Option<&StreamTotals>;
-
-    /// Returns the map as a taker of hints; `None` where neither policy nor placement has a use for them.
-    fn hints(&mut self) -> Option<&mut dyn TakesHints>;
-
-    /// Counts of zombies; `None` where they are not kept.
-    fn zombies(&self) -> Option<ZombieCounts>;
-
-    /// The wear of the blocks; `None` where they bear any number of erases.
-    fn wear(&self) -> Option<&Wear>;
-
-    /// The cost of wear levelling so far; the counters include it. `None` without it.
-    fn levelled(&self) -> Option<Levelled>;
-
-    /// Returns `true` if the drive's life is over: it is read-only, with all its data. No write finds room.
-    fn has_ended(&self) -> bool {
-        self.wear().is_some_and(Wear::has_ended)
-    }
-
-    /// Notes every change of where a page lies from now on.
-    fn follow_changes(&mut self);
-
-    /// Puts the changes since the last call behind `changes`, in order.
-    fn drain_changes(&mut self, changes: &mut Vec<Change>);
-
     /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
     /// [`Stepwise::closes_frontier`] says so. `None` if the victim's pages find no room, which ends
     /// the drive's life: it stays as it is.
@@ -221,30 +162,11 @@ pub trait Stepwise: State + Send {
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
-    /// Makes the host write into the SLC regions from now on, if there are any. Pages written before lie in
-    /// normal blocks.
-    fn use_slc(&mut self);
+    /// Returns the SLC regions of the planes; `None` without any.
+    fn slc(&self) -> Option<&dyn FoldsSlc>;
 
-    /// Returns `true` if the page at `ppn` lies in an SLC block.
-    fn is_slc(&self, ppn: u32) -> bool;
-
-    /// Returns `true` if the pool lends the SLC blocks of the region.
-    fn lends_slc(&self) -> bool;
-
-    /// Returns `true` if writes to `plane` wait until a block of its region is folded.
-    fn waits_for_fold(&self, plane: PlaneId) -> bool;
-
-    /// Returns `true` if an SLC block of `plane` is full and waits to be folded.
-    fn has_full_slc(&self, plane: PlaneId) -> bool;
-
-    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
-    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
-    /// for them one other erased block is enough.
-    fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
-
-    /// Begins to fold the oldest SLC block of `plane`, which [`Stepwise::can_fold`]. From here on the
-    /// fold is a collection.
-    fn begin_fold(&mut self, plane: PlaneId) -> Victim;
+    /// Returns the SLC regions of the planes, to be used; `None` without any.
+    fn slc_mut(&mut self) -> Option<&mut dyn FoldsSlc>;
 
     /// The victim that is being collected in `plane`.
     fn victim(&self, plane: PlaneId) -> Option<BlockId>;
@@ -296,27 +218,12 @@ pub trait Stepwise: State + Send {
     /// The counts of `plane`.
     fn plane_counters(&self, plane: PlaneId) -> Counters;
 
-    /// The counts of all planes.
-    fn counters(&self) -> Counters;
-
     /// The block table of `plane`, whose blocks are numbered from 0.
     fn blocks(&self, plane: PlaneId) -> &BlockTable;
-
-    /// A digest of every decision so far; with one plane that of the counting drive.
-    fn decisions(&self) -> u64;
 
     /// The digest of every decision of several maps, each of some planes of one drive: `before` is that
     /// of the maps before this one, `None` for the first.
     fn decisions_behind(&self, before: Option<u64>) -> Option<u64>;
-
-    /// Checks every invariant; the text says which does not hold. O(physical pages).
-    ///
-    /// # Errors
-    /// The first invariant that does not hold.
-    fn audit(&self) -> Result<(), String>;
-
-    /// Bytes of memory of the map, the tables and the policies.
-    fn memory_bytes(&self) -> u64;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at
     /// most `low` blocks are erased, collections run to their end until more than `high` are. Returns
@@ -364,4 +271,32 @@ pub trait Stepwise: State + Send {
         }
         Ok(())
     }
+}
+
+/// A layer with an SLC region in every plane: the host writes there first, and full blocks are folded.
+pub trait FoldsSlc {
+    /// Makes the host write into the SLC regions from now on. Pages written before lie in
+    /// normal blocks.
+    fn start(&mut self);
+
+    /// Returns `true` if the page at `ppn` lies in an SLC block.
+    fn holds(&self, ppn: u32) -> bool;
+
+    /// Returns `true` if the pool lends the SLC blocks of the region.
+    fn lends(&self) -> bool;
+
+    /// Returns `true` if writes to `plane` wait until a block of its region is folded.
+    fn waits_for_fold(&self, plane: PlaneId) -> bool;
+
+    /// Returns `true` if an SLC block of `plane` is full and waits to be folded.
+    fn has_full(&self, plane: PlaneId) -> bool;
+
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
+    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
+    /// for them one other erased block is enough.
+    fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
+
+    /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on the
+    /// fold is a collection.
+    fn begin_fold(&mut self, plane: PlaneId) -> Victim;
 }

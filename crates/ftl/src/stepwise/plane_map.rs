@@ -4,19 +4,19 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 
-use super::{Change, Contents, Move, OpenBlock, Room, Stepwise, Victim};
+use super::{Contents, FoldsSlc, Move, OpenBlock, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, StreamTotals, ZombieCounts};
+use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{PlaneId, PlaneLayout};
-use crate::page_buffer::{Packing, PageBuffer};
+use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::store::{
     Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
 use crate::table::prefetch;
-use crate::translation::{TakesHints, TakesStreams};
 use crate::victim::VictimPolicy;
 
 /// The page map over planes with victim policy `P`. See the module's text.
@@ -24,8 +24,6 @@ use crate::victim::VictimPolicy;
 pub struct PlaneMap<P: VictimPolicy> {
     #[snapshot(state)]
     store: PageStore<P>,
-    /// The changes of pages since the last question; `None` while nobody asks.
-    changes: Option<Vec<Change>>,
 }
 
 /// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
@@ -41,7 +39,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         layout: PlaneLayout,
         make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
     ) -> Result<Self, FtlError> {
-        Ok(Self { store: PageStore::new(&layout, make)?, changes: None })
+        Ok(Self { store: PageStore::new(&layout, make)? })
     }
 
     fn plane(&self, plane: PlaneId) -> &Plane<P> {
@@ -89,7 +87,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.wrote(page, from, class);
         self.plane_mut(plane).counters.host_pages += 1;
         self.store.host_ends(plane, class);
-        self.note(Change::Written(page));
+        self.store.note_written(&[page]);
         ppn
     }
 
@@ -107,12 +105,9 @@ impl<P: VictimPolicy> PlaneMap<P> {
         !self.store.sorting.has_rule() && self.plane(plane).room(HOST) == 0
     }
 
-    /// Notes a change, where somebody asks.
-    #[inline]
-    fn note(&mut self, change: Change) {
-        if let Some(changes) = &mut self.changes {
-            changes.push(change);
-        }
+    /// Returns `true` if the planes have SLC regions.
+    fn has_regions(&self) -> bool {
+        self.plane(0).region.is_some()
     }
 
     fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
@@ -121,10 +116,6 @@ impl<P: VictimPolicy> PlaneMap<P> {
 }
 
 impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
-    fn geometry(&self) -> &Geometry {
-        &self.store.tables.geometry
-    }
-
     fn planes(&self) -> u32 {
         self.store.planes.len() as u32
     }
@@ -263,7 +254,6 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if self.store.has_ended() {
             return Err(self.store.read_only());
         }
-        self.note(Change::Written(page));
         Ok(self.store.discard(page))
     }
 
@@ -287,44 +277,6 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.program_copies(plane)
     }
 
-    fn packing(&self) -> Option<Packing> {
-        self.store.packing()
-    }
-
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        self.store.streams()
-    }
-
-    fn stream_totals(&self) -> Option<&StreamTotals> {
-        self.store.stream_totals()
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        self.store.hints()
-    }
-
-    fn zombies(&self) -> Option<ZombieCounts> {
-        self.store.zombies
-    }
-
-    fn wear(&self) -> Option<&Wear> {
-        self.store.wear.as_ref()
-    }
-
-    fn levelled(&self) -> Option<Levelled> {
-        self.store.levelled()
-    }
-
-    fn follow_changes(&mut self) {
-        self.changes.get_or_insert_default();
-    }
-
-    fn drain_changes(&mut self, changes: &mut Vec<Change>) {
-        if let Some(noted) = &mut self.changes {
-            changes.append(noted);
-        }
-    }
-
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError> {
         if self.closes_host(plane) {
             self.plane_mut(plane).close_class(HOST);
@@ -336,36 +288,12 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         Ok(Some(Victim { block, valid: plane_state.blocks.valid(victim).into() }))
     }
 
-    fn use_slc(&mut self) {
-        self.store.use_slc();
+    fn slc(&self) -> Option<&dyn FoldsSlc> {
+        if self.has_regions() { Some(self) } else { None }
     }
 
-    fn is_slc(&self, ppn: u32) -> bool {
-        self.store.is_slc(ppn)
-    }
-
-    fn lends_slc(&self) -> bool {
-        self.plane(0).region.as_ref().is_some_and(Region::lends)
-    }
-
-    fn waits_for_fold(&self, plane: PlaneId) -> bool {
-        self.plane(plane).slc_room() == SlcRoom::Waits
-    }
-
-    fn has_full_slc(&self, plane: PlaneId) -> bool {
-        self.plane(plane).has_full_slc()
-    }
-
-    fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
-        self.plane(plane).can_fold(low)
-    }
-
-    fn begin_fold(&mut self, plane: PlaneId) -> Victim {
-        let block = self.store.begin_fold(plane);
-        let plane_state = self.plane(plane);
-        let number = plane_state.first_block + block;
-        self.store.tables.prefetch_block(number);
-        Victim { block: number, valid: plane_state.blocks.valid(block).into() }
+    fn slc_mut(&mut self) -> Option<&mut dyn FoldsSlc> {
+        if self.has_regions() { Some(self) } else { None }
     }
 
     fn victim(&self, plane: PlaneId) -> Option<BlockId> {
@@ -427,9 +355,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         if !self.store.tables.is_live(from) {
             return Ok(None);
         }
-        let ppn = self.store.copy(plane, page, from)?;
-        self.note(Change::Copied(page));
-        Ok(Some(ppn))
+        self.store.copy(plane, page, from).map(Some)
     }
 
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
@@ -459,12 +385,12 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn copies_on_its_own(&self) -> bool {
-        let PageStore { sorting, gathering, wear, zombies, .. } = &self.store;
+        let PageStore { sorting, gathering, wear, zombies, changes, .. } = &self.store;
         !sorting.follows_writes()
             && gathering.is_none()
             && wear.is_none()
             && zombies.is_none()
-            && self.changes.is_none()
+            && changes.is_none()
     }
 
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError> {
@@ -483,20 +409,46 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.plane(plane).counters
     }
 
+    fn blocks(&self, plane: PlaneId) -> &BlockTable {
+        &self.plane(plane).blocks
+    }
+
+    fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
+        self.store.decisions_behind(before)
+    }
+}
+
+impl<P: VictimPolicy> Layer for PlaneMap<P> {
+    fn geometry(&self) -> &Geometry {
+        &self.store.tables.geometry
+    }
+
     fn counters(&self) -> Counters {
         self.store.counters()
     }
 
-    fn blocks(&self, plane: PlaneId) -> &BlockTable {
-        &self.plane(plane).blocks
+    fn counts(&self) -> LayerCounts {
+        self.store.counts()
+    }
+
+    fn wear(&self) -> Option<&Wear> {
+        self.store.wear.as_ref()
     }
 
     fn decisions(&self) -> u64 {
         self.store.decisions()
     }
 
-    fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
-        self.store.decisions_behind(before)
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        self.store.streams()
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+        self.store.hints()
+    }
+
+    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
+        Some(&mut self.store)
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -516,5 +468,39 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn memory_bytes(&self) -> u64 {
         self.store.bytes
+    }
+}
+
+impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
+    fn start(&mut self) {
+        self.store.use_slc();
+    }
+
+    fn holds(&self, ppn: u32) -> bool {
+        self.store.is_slc(ppn)
+    }
+
+    fn lends(&self) -> bool {
+        self.plane(0).region.as_ref().is_some_and(Region::lends)
+    }
+
+    fn waits_for_fold(&self, plane: PlaneId) -> bool {
+        self.plane(plane).slc_room() == SlcRoom::Waits
+    }
+
+    fn has_full(&self, plane: PlaneId) -> bool {
+        self.plane(plane).has_full_slc()
+    }
+
+    fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
+        self.plane(plane).can_fold(low)
+    }
+
+    fn begin_fold(&mut self, plane: PlaneId) -> Victim {
+        let block = self.store.begin_fold(plane);
+        let plane_state = self.plane(plane);
+        let number = plane_state.first_block + block;
+        self.store.tables.prefetch_block(number);
+        Victim { block: number, valid: plane_state.blocks.valid(block).into() }
     }
 }

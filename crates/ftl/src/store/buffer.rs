@@ -181,7 +181,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// The counts of the page buffer; `None` where a unit is a flash page.
-    pub(crate) fn packing(&self) -> Option<Packing> {
+    pub(super) fn packing(&self) -> Option<Packing> {
         self.gathering.as_ref().map(|gathering| gathering.counts)
     }
 }

@@ -48,6 +48,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
+use crate::layer::{Change, LayerCounts, ReportsMoves};
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
 use crate::page_buffer::PageBuffer;
@@ -76,8 +77,8 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) gathering: Option<Gathering>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
-    /// Logical pages copied since they were last asked for; `None` while nobody asks.
-    pub(crate) copied: Option<Vec<u32>>,
+    /// The changes of where pages lie since they were last asked for; `None` while nobody asks.
+    pub(crate) changes: Option<Vec<Change>>,
     /// Memory that all this takes.
     #[snapshot(skip)]
     pub(crate) bytes: u64,
@@ -190,7 +191,7 @@ impl<P: VictimPolicy> PageStore<P> {
             gathering,
             wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
             zombies: keeps_zombies.then(ZombieCounts::default),
-            copied: None,
+            changes: None,
             bytes,
         };
         store.fill(planes);
@@ -270,6 +271,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The host discards `page`. Returns where its data were.
     pub(crate) fn discard(&mut self, page: u32) -> Option<u32> {
+        self.note_written(&[page]);
         let old = std::mem::replace(&mut self.tables.map[page as usize], UNMAPPED);
         let ppn = self.ppn_of(old);
         if ppn == UNMAPPED {
@@ -357,11 +359,42 @@ impl<P: VictimPolicy> PageStore<P> {
         FtlErrorKind::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }.into()
     }
 
+    /// The counts that a store may keep.
+    pub(crate) fn counts(&self) -> LayerCounts {
+        LayerCounts {
+            packing: self.packing(),
+            levelled: self.levelled(),
+            zombies: self.zombies,
+            streams: self.sorting.streams.as_ref().map(|streams| streams.totals().clone()),
+            ..LayerCounts::default()
+        }
+    }
+
     /// Notes that `pages` were copied, where somebody asks.
     #[inline]
     pub(crate) fn note_copies(&mut self, pages: &[u32]) {
-        if let Some(copied) = &mut self.copied {
-            copied.extend_from_slice(pages);
+        if let Some(changes) = &mut self.changes {
+            changes.extend(pages.iter().map(|&page| Change::Copied(page)));
+        }
+    }
+
+    /// Notes that the user of the store wrote or discarded `pages`, where somebody asks.
+    #[inline]
+    pub(crate) fn note_written(&mut self, pages: &[u32]) {
+        if let Some(changes) = &mut self.changes {
+            changes.extend(pages.iter().map(|&page| Change::Written(page)));
+        }
+    }
+}
+
+impl<P: VictimPolicy> ReportsMoves for PageStore<P> {
+    fn follow(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    fn drain(&mut self, changes: &mut Vec<Change>) {
+        if let Some(noted) = &mut self.changes {
+            changes.append(noted);
         }
     }
 }

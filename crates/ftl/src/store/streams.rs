@@ -8,8 +8,8 @@ use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
 use super::PageStore;
 use crate::counters::{StreamCounts, StreamTotals};
 use crate::error::FtlError;
+use crate::layer::TakesStreams;
 use crate::table::bytes_of;
-use crate::translation::TakesStreams;
 use crate::victim::VictimPolicy;
 
 /// Pages whose streams are noted at once.
@@ -82,11 +82,6 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Returns the store as a taker of streams; `None` where none are kept.
     pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
         if self.sorting.streams.is_some() { Some(self) } else { None }
-    }
-
-    /// The counts of streams; `None` where none are kept.
-    pub(crate) fn stream_totals(&self) -> Option<&StreamTotals> {
-        self.sorting.streams.as_ref().map(Streams::totals)
     }
 }
 

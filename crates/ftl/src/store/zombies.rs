@@ -14,10 +14,10 @@ use crate::blocks::BlockId;
 use crate::counters::ZombieCounts;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
+use crate::layer::TakesHints;
 use crate::table::bytes_of;
 use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
-use crate::translation::TakesHints;
 use crate::victim::VictimPolicy;
 
 /// The mark in the map entry of a zombie.

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use flashgc_base::counts::Counts;
 use flashgc_drive::asked::Asked;
-use flashgc_ftl::{Counters, Packing, Stepwise};
+use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 
 use super::channel::Channel;
 use super::meter::Completed;
@@ -46,12 +46,10 @@ impl Channels {
         sum
     }
 
-    /// Returns the counts of the page buffers, or `None` if pages are flash pages.
-    pub fn packing(&mut self) -> Option<Packing> {
-        let mut sum = None::<Packing>;
-        self.each_map(|map| {
-            sum = sum.plus(&map.packing());
-        });
+    /// Returns the counts of all maps that only some maps keep.
+    pub fn counts(&mut self) -> LayerCounts {
+        let mut sum = LayerCounts::default();
+        self.each_map(|map| sum = sum.plus(&map.counts()));
         sum
     }
 

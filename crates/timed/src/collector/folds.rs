@@ -1,5 +1,7 @@
 //! Folds: collections of the oldest block of a plane's SLC region.
 
+use flashgc_ftl::FoldsSlc;
+
 use super::Collector;
 use super::collection::Collection;
 use crate::measure::Observer;
@@ -28,17 +30,18 @@ impl Collector {
         plane: u32,
         goal: Goal,
     ) -> bool {
-        let Some(counts) = &mut shared.slc else { return false };
-        let map = &mut shared.map;
+        let (Some(counts), Some(slc)) = (&mut shared.slc, shared.map.slc_mut()) else {
+            return false;
+        };
         let serves = match goal {
             Goal::Idle => true,
-            Goal::Write => map.lends_slc() || map.waits_for_fold(plane),
-            Goal::Blocks => map.lends_slc(),
+            Goal::Write => slc.lends() || slc.waits_for_fold(plane),
+            Goal::Blocks => slc.lends(),
         };
-        if !serves || !map.can_fold(plane, self.rules.low) {
+        if !serves || !slc.can_fold(plane, self.rules.low) {
             return false;
         }
-        map.begin_fold(plane);
+        slc.begin_fold(plane);
         counts.folds += 1;
         counts.idle_folds += u64::from(goal == Goal::Idle);
         true
@@ -47,17 +50,18 @@ impl Collector {
     /// Returns `true` if a collection that has ended is followed by another at once, as the die does not
     /// rest.
     pub(super) fn goes_on<O: Observer>(&self, shared: &Shared<O>, ended: &Collection) -> bool {
-        let gives_blocks = !ended.folds || shared.map.lends_slc();
+        let gives_blocks = !ended.folds || shared.map.slc().is_some_and(FoldsSlc::lends);
         gives_blocks && self.is_short(&*shared.map, self.units.of_plane(ended.plane))
     }
 
     /// Returns `true` if an idle die collects or folds in a plane.
     pub(super) fn is_worth_resting<O: Observer>(&self, shared: &Shared<O>, plane: u32) -> bool {
         let map = &*shared.map;
-        let folds = shared.slc.is_some()
-            && map.has_full_slc(plane)
-            && (map.can_fold(plane, self.rules.low)
-                || map.reclaimable_pages(plane) >= u64::from(self.pages_per_block));
+        let folds = map.slc().is_some_and(|slc| {
+            slc.has_full(plane)
+                && (slc.can_fold(plane, self.rules.low)
+                    || map.reclaimable_pages(plane) >= u64::from(self.pages_per_block))
+        });
         folds || self.is_worth_idling(map, self.units.of_plane(plane))
     }
 }

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_ftl::dftl::{LookUp, MapCache, endless, most_in_a_row};
-use flashgc_ftl::stepwise::Change;
 use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
 use flashgc_workload::Op;
 use hashbrown::HashMap;
@@ -56,15 +55,12 @@ pub struct Mapping {
     /// The number of translation pages that were to be written because pages were moved, since an
     /// operation was done.
     in_a_row: u64,
-    /// The changes of pages, while they are looked at.
-    #[snapshot(skip)]
-    changes: Vec<Change>,
 }
 
 impl Mapping {
     /// Returns a mapping with nothing under way. `map` notes the changes of its pages from now on.
     pub fn new(cache: MapCache, map: &mut dyn Stepwise) -> Self {
-        map.follow_changes();
+        map.moves().expect("a page map tells where its pages lie").follow();
         Self {
             cache,
             fetches: HashMap::new(),
@@ -72,7 +68,6 @@ impl Mapping {
             write_backs: HashMap::new(),
             under_way: 0,
             in_a_row: 0,
-            changes: Vec::new(),
         }
     }
 
@@ -191,19 +186,8 @@ impl Mapping {
 
     /// Takes the changes of pages from the map.
     fn hear(&mut self, map: &mut dyn Stepwise) {
-        map.drain_changes(&mut self.changes);
-        for change in self.changes.drain(..) {
-            let pages = self.cache.pages();
-            match change {
-                Change::Written(page) | Change::Copied(page) if page < pages => {
-                    self.cache.change(page);
-                }
-                Change::Written(page) => {
-                    self.cache.written(page - pages, |page| map.locate(page));
-                }
-                Change::Copied(_) => {} // memory has where translation pages are
-            }
-        }
+        self.cache.take_changes(map);
+        self.cache.heed(|page| map.locate(page));
     }
 
     /// Sends operations on `page` to their dies until one misses its entry: that one and the others

@@ -1,0 +1,127 @@
+//! The course of a map on flash without a clock: the translation pages that a command needs are read
+//! and programmed at once. The counting drive knows no other; a drive with a clock takes it for its
+//! warm-up.
+
+use super::cache::{LookUp, MapCache};
+use super::{endless, most_in_a_row};
+use crate::error::FtlError;
+use crate::layer::Layer;
+
+/// The page map below a map on flash. Translation pages are its pages behind those of the host.
+pub trait Below {
+    /// The map as a layer.
+    fn layer(&mut self) -> &mut dyn Layer;
+
+    /// The physical page of `page`; `None` if it has no data.
+    fn place(&self, page: u32) -> Option<u32>;
+
+    /// Writes `page`, with the collections that this needs. Returns `false` at the end of the drive's
+    /// life.
+    ///
+    /// # Errors
+    /// Those of the map.
+    fn write(&mut self, page: u32) -> Result<bool, FtlError>;
+
+    /// Discards `page`.
+    ///
+    /// # Errors
+    /// Those of the map.
+    fn trim(&mut self, page: u32) -> Result<(), FtlError>;
+}
+
+impl MapCache {
+    /// Writes `page`. Returns `false` if it could not, at the end of the drive's life.
+    ///
+    /// # Errors
+    /// Those of the map; translation pages that are written without end.
+    pub fn write_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
+        if !self.look_up_at_once(map, page)? {
+            return Ok(false);
+        }
+        if !map.write(page)? {
+            self.hear(map);
+            return Ok(false);
+        }
+        // The page is written, even if the drive's life ends while its map is brought up to date.
+        self.settle_at_once(map)?;
+        Ok(true)
+    }
+
+    /// Discards `page`. Returns `false` if it could not, at the end of the drive's life.
+    ///
+    /// # Errors
+    /// Those of [`MapCache::write_at_once`].
+    pub fn trim_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
+        if !self.look_up_at_once(map, page)? {
+            return Ok(false);
+        }
+        map.trim(page)?;
+        self.settle_at_once(map)?;
+        Ok(true)
+    }
+
+    /// Reads `page`. At the end of its life a drive reads without its cache.
+    ///
+    /// # Errors
+    /// Those of [`MapCache::write_at_once`].
+    pub fn read_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<(), FtlError> {
+        if self.look_up_at_once(map, page)? {
+            self.settle_at_once(map)?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of the pages that were written and moved.
+    fn hear(&mut self, map: &mut dyn Below) {
+        self.take_changes(map.layer());
+        self.heed(|page| map.place(page));
+    }
+
+    /// Makes the entry of `page` cached. Returns `false` at the end of the drive's life.
+    fn look_up_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
+        if map.layer().has_ended() {
+            return Ok(false);
+        }
+        self.hear(map);
+        let LookUp::Miss { write_back } = self.look_up(page) else { return Ok(true) };
+        if let Some(number) = write_back
+            && !self.write_back_at_once(map, number)?
+        {
+            return Ok(false);
+        }
+        self.read_page_at_once(map, self.number_of(page));
+        self.arrived(page);
+        Ok(true)
+    }
+
+    /// Reads a translation page, if there is one.
+    fn read_page_at_once(&mut self, map: &dyn Below, number: u32) {
+        if map.place(self.page_of(number)).is_some() {
+            self.count_read();
+        }
+    }
+
+    /// Programs a translation page with everything that is known of its pages. Collections come before
+    /// the program, so it knows of the moves that they make. Returns `false` at the end of the drive's
+    /// life.
+    fn write_back_at_once(&mut self, map: &mut dyn Below, number: u32) -> Result<bool, FtlError> {
+        self.read_page_at_once(map, number);
+        let written = map.write(self.page_of(number))?;
+        self.hear(map);
+        Ok(written)
+    }
+
+    /// Brings the map on flash up to date with the pages that collections moved, until the drive's life
+    /// ends.
+    fn settle_at_once(&mut self, map: &mut dyn Below) -> Result<(), FtlError> {
+        let most = most_in_a_row(map.layer().geometry());
+        for _ in 0..most {
+            self.hear(map);
+            let Some(number) = self.first_moved() else { return Ok(()) };
+            if !self.write_back_at_once(map, number)? {
+                return Ok(());
+            }
+        }
+        Err(endless(most))
+    }
+}

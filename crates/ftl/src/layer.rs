@@ -1,0 +1,156 @@
+//! A layer from outside, whoever drives it: its counts, its wear, its digest, and what it may be able
+//! to do.
+//!
+//! Every layer is a [`Layer`]. The counting drive drives one in batches
+//! ([`Translation`](crate::Translation)), a drive with a clock one step at a time
+//! ([`Stepwise`](crate::Stepwise)). A layer may lack a capability, so callers ask for it:
+//! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. Nothing has a default that does nothing.
+
+use flashgc_base::counts::Counts;
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::stream::StreamId;
+
+use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
+use crate::error::{FtlError, FtlErrorKind};
+use crate::geometry::Geometry;
+use crate::page_buffer::Packing;
+use crate::scheme::Duplicates;
+use crate::store::Wear;
+
+/// A translation layer, whatever its mapping and its policies.
+pub trait Layer: State + Send {
+    /// The shape of the whole drive.
+    fn geometry(&self) -> &Geometry;
+
+    /// The counts that every layer keeps.
+    fn counters(&self) -> Counters;
+
+    /// The counts that a layer may keep.
+    fn counts(&self) -> LayerCounts;
+
+    /// The wear of the blocks; `None` where they bear any number of erases.
+    fn wear(&self) -> Option<&Wear>;
+
+    /// Returns `true` if the drive's life is over: it is read-only, with all its data.
+    fn has_ended(&self) -> bool {
+        self.wear().is_some_and(Wear::has_ended)
+    }
+
+    /// The error of a drive that is read-only.
+    fn read_only(&self) -> FtlError {
+        FtlErrorKind::ReadOnly { bad_blocks: self.wear().map_or(0, Wear::bad_blocks) }.into()
+    }
+
+    /// A digest of every decision so far: which block was collected, with how many valid pages.
+    fn decisions(&self) -> u64;
+
+    /// Returns the layer as a taker of streams; `None` where writes name none.
+    fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
+
+    /// Returns the layer as a taker of hints; `None` where neither policy nor placement has a use for
+    /// them.
+    fn hints(&mut self) -> Option<&mut dyn TakesHints>;
+
+    /// Returns the layer as a reporter of the pages that it moves; `None` where it cannot tell them.
+    fn moves(&mut self) -> Option<&mut dyn ReportsMoves>;
+
+    /// Checks every invariant; the text says which does not hold. O(physical pages).
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    fn audit(&self) -> Result<(), String>;
+
+    /// Bytes of memory of the map, the tables and the policies.
+    fn memory_bytes(&self) -> u64;
+}
+
+/// The counts that only some layers keep.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct LayerCounts {
+    /// Those of the page buffer; `None` where pages are flash pages, and none waits.
+    pub packing: Option<Packing>,
+    /// The cost of wear levelling; [`Counters`] include it. `None` without it.
+    pub levelled: Option<Levelled>,
+    /// Those of zombies; `None` where none are kept.
+    pub zombies: Option<ZombieCounts>,
+    /// Those of streams; `None` where none are kept.
+    pub streams: Option<StreamTotals>,
+    /// The traffic of a map on flash; `None` for a mapping whose map is in memory.
+    pub map_traffic: Option<MapTraffic>,
+    /// Merges of log blocks, by kind; `None` for a mapping that has no log blocks.
+    pub merges: Option<Merges>,
+    /// Actions of collections on pages in the host's memory; `None` where they know of none.
+    pub duplicates: Option<Duplicates>,
+}
+
+/// A layer that is told the stream of each write.
+pub trait TakesStreams {
+    /// The next write of each of `pages` belongs to the stream beside it; to none if `streams` is empty.
+    /// Returns of how many pages, from the first on, it has taken note: less than all where a page comes
+    /// twice in different streams. The caller writes so many pages before it names the rest.
+    ///
+    /// A drive with a clock may have two writes of a page under way; the stream named last is then that
+    /// of both.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
+
+    /// Gives a stream to the data that each page has now, on a drive that has lost what it knew.
+    fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
+}
+
+/// A layer that heeds hints: pages whose new version waits in the host's cache are zombies, alive but
+/// not for long. Nothing is lost by a hint that is wrong, late or missing.
+pub trait TakesHints {
+    /// The host will write `pages` soon.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// The host takes back its hints on `pages`.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
+
+    /// Returns `true` if `page`, which the drive has, is hinted: the host has data there and will write
+    /// it soon.
+    fn is_hinted(&self, page: u32) -> bool;
+
+    /// The power fails: the host's cache is gone, and with it all hints.
+    fn power_loss(&mut self);
+}
+
+/// A layer that tells where pages no longer lie.
+pub trait ReportsMoves {
+    /// Notes every change of where a page lies from now on.
+    fn follow(&mut self);
+
+    /// Appends the changes since the last call to `changes`, in order, and forgets them.
+    fn drain(&mut self, changes: &mut Vec<Change>);
+}
+
+/// A change of where a page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The user of the layer wrote or discarded it.
+    Written(u32),
+    /// A collection moved it.
+    Copied(u32),
+}
+
+impl Value for Change {
+    fn put(&self, to: &mut Writer<'_>) {
+        match *self {
+            Self::Written(page) => (false, page).put(to),
+            Self::Copied(page) => (true, page).put(to),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (copied, page) = Value::take(from)?;
+        Ok(if copied { Self::Copied(page) } else { Self::Written(page) })
+    }
+}
