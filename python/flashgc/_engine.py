@@ -39,8 +39,8 @@ Progress = Callable[[Control], None]
 OnResult = Callable[[int, dict[str, Any]], None]
 
 
-#: Seconds after Ctrl-C before it is said that a second one stops at once. The engine gives up a read
-#: that waits after half a second.
+#: Seconds after Ctrl-C before it is said that a second one stops at once. After half a second the
+#: engine gives up a read that waits.
 PATIENCE = 1.0
 IMPATIENT = "stopping at the end of what is being done; Ctrl-C again stops at once\n"
 

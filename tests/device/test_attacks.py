@@ -521,7 +521,7 @@ def test_a_users_drive_is_served_as_that_user_and_gives_nobody_rights(place: Pat
         upping.down(file)
 
 
-@pytest.mark.parametrize("command", ["up", "serve", "down", "exec"])
+@pytest.mark.parametrize("command", ["up", "serve", "down", "exec", "create"])
 def test_what_others_could_exchange_is_refused_in_a_line(place: Path, command: str) -> None:
     home = place / "home"
     home.mkdir()
@@ -532,6 +532,7 @@ def test_what_others_could_exchange_is_refused_in_a_line(place: Path, command: s
         "serve": (file, "--nbd", f"unix:{place}/nbd"),
         "down": (file,),
         "exec": ("--keep", home / "new.flash", "--", "true"),
+        "create": (home / "new.flash", "--capacity", "64MiB"),
     }
     owned(home)  # The file is root's, its folder is not.
     done = run("device", command, *words[command], cwd=place)

@@ -99,7 +99,7 @@ fn load_from(
     }
 }
 
-/// Restores the page store, if the snapshot is of this version.
+/// Restores the page store, if the snapshot has the format of this version.
 ///
 /// # Errors
 /// A snapshot of another version, or of another store; those of reading.

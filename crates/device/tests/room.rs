@@ -1,10 +1,13 @@
 //! Room for collections behind a crash: recovery moves pages where too few blocks are erased.
 
-use crate::common::{new_medium, page_of, settings};
+use crate::common::{new_medium, open, page_of, plain, settings};
 use flashgc_base::rng::Stream;
 use flashgc_device::media::{CrashMedia, MemMedia, Op, State};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
 use flashgc_ftl::{Frontier, Geometry};
+
+/// More crashes than a checkpoint has losses of.
+const CRASHES: u32 = 4100;
 
 /// Returns a drive of 14 blocks of 6 pages, nearly full, that keeps as few erased blocks as it can.
 fn tight() -> Settings {
@@ -92,4 +95,30 @@ fn a_damaged_page_that_recovery_moves_stays_damaged() {
 /// Returns `true` if these are the bytes of a page as [`page_of`] makes them.
 fn is_page(bytes: &[u8]) -> bool {
     bytes[0] == 1 && bytes.chunks(8).all(|word| *word == bytes[..8])
+}
+
+/// A record is taken away where it lies ahead in an open block: no list of losses is without end.
+#[test]
+fn a_record_that_a_crash_lost_stays_lost_whatever_number_of_crashes_follows() {
+    let settings = plain();
+    let media = new_medium(&settings);
+    let mut drive = open(media.clone(), &settings);
+    for page in 0..20 {
+        drive.write(page, &page_of(page), false).unwrap();
+    }
+    drive.flush().unwrap();
+    // The pages are on the medium, once their stripe is whole, and the records that name them are not.
+    let is_there = |number| media.image().chunks(PAGE).any(|bytes| bytes == page_of(number));
+    for page in 0.. {
+        drive.write(page, &page_of(100 + page), false).unwrap();
+        if is_there(100) {
+            break;
+        }
+    }
+    drop(drive);
+    for _ in 0..CRASHES {
+        drop(open(media.clone(), &settings));
+    }
+    let checked = flashgc_device::check::check(&media, &settings).unwrap();
+    assert_eq!((checked.mapped, checked.disagree), (20, vec![]));
 }

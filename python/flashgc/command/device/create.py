@@ -33,7 +33,11 @@ def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> 
     """
     from flashgc._documents import dumps
     from flashgc.command.results import deliver
+    from flashgc.device import trust
 
+    if file.absolute().parent.is_dir():
+        # Root could not serve it from a folder that others can change.
+        trust.check_folder(file.absolute().parent, is_parent=True)
     made = planned(experiment, typed).create(file)
     if as_json:
         deliver(dumps({"file": str(file), **made}), as_json=True, out=None)
