@@ -20,10 +20,10 @@ SPEC.loader.exec_module(structure)
 LARGEST = {
     "base": 0,
     "derive": 0,
-    "device": 7,
+    "device": 6,
     "drive": 0,
     "experiment": 0,
-    "ftl": 19,
+    "ftl": 3,
     "hints": 2,
     "host": 0,
     "model": 0,

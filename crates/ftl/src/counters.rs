@@ -74,6 +74,15 @@ pub struct ZombieCounts {
     pub copied: u64,
 }
 
+/// The cost of gathering mapping units in flash pages since the layer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Packing {
+    /// Units' worth of flash pages that were programmed without data.
+    pub padding: u64,
+    /// Flash pages that collections read.
+    pub pages_read: u64,
+}
+
 /// The cost of wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Levelled {

@@ -10,10 +10,12 @@ use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::stream::StreamId;
 
-use crate::counters::{Counters, Levelled, MapTraffic, Merges, StreamTotals, ZombieCounts};
+use crate::counters::{
+    Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts,
+};
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
-use crate::page_buffer::Packing;
+
 use crate::scheme::Duplicates;
 use crate::store::Wear;
 

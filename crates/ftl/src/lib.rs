@@ -38,7 +38,7 @@ pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
 pub use counters::{
-    Counters, Levelled, MapTraffic, Merges, StreamCounts, StreamTotals, ZombieCounts,
+    Counters, Levelled, MapTraffic, Merges, Packing, StreamCounts, StreamTotals, ZombieCounts,
 };
 pub use endurance::{EndOfLife, Endurance, Lifespan};
 pub use error::{FtlError, FtlErrorKind};
@@ -49,7 +49,7 @@ pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStrea
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
-pub use page_buffer::{Packing, PageBuffer};
+pub use page_buffer::PageBuffer;
 pub use page_map::PageMap;
 pub use placement::{
     Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, placement_policies,

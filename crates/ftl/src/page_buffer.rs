@@ -9,8 +9,6 @@
 //! protected programs a page partly filled when the host asks for it (a flush command), and before a
 //! collection erases the block that it copied from. The rest of such a page is *padding*.
 
-use flashgc_base::counts::Counts;
-use flashgc_base::snapshot::Value;
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
@@ -81,13 +79,4 @@ impl PageBuffer {
             "--frontier pool, or --power-protection yes",
         ))
     }
-}
-
-/// The cost of gathering mapping units in flash pages since the layer was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
-pub struct Packing {
-    /// Units' worth of flash pages that were programmed without data.
-    pub padding: u64,
-    /// Flash pages that collections read.
-    pub pages_read: u64,
 }

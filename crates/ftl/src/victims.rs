@@ -1,5 +1,5 @@
-//! The registry of victim policies: their names and parameters, and the layers made with them. Their
-//! list is beside their files, in [`victim`](crate::victim).
+//! The registry of victim policies: their list, their names and parameters, and the layers made with
+//! them. The policies are in [`victim`](crate::victim).
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
@@ -12,7 +12,30 @@ use crate::page_map::{self, PageMap};
 use crate::stepwise::{PlaneMap, Stepwise};
 use crate::track::Tracker;
 use crate::translation::Translation;
-use crate::victim::{External, MakePick, POLICIES, VictimPolicy};
+use crate::victim::{self, External, MakePick, VictimPolicy};
+
+/// The policies, in the order in which listings show them.
+static POLICIES: &[VictimInfo] = &[
+    VictimInfo::of::<victim::fifo::Fifo>(include_str!("victim/fifo.rs")),
+    VictimInfo::of::<victim::greedy::Greedy>(include_str!("victim/greedy.rs")),
+    VictimInfo::of::<victim::random::Random>(include_str!("victim/random.rs")),
+    VictimInfo::of::<victim::windowed::Windowed>(include_str!("victim/windowed.rs")),
+    VictimInfo::of::<victim::d_choices::DChoices>(include_str!("victim/d_choices.rs")),
+    VictimInfo::of::<victim::two_r_greedy::TwoRGreedy>(include_str!("victim/two_r_greedy.rs")),
+    VictimInfo::of::<victim::two_r_fifo::TwoRFifo>(include_str!("victim/two_r_fifo.rs")),
+    VictimInfo::of::<victim::cost_benefit::CostBenefit>(include_str!("victim/cost_benefit.rs")),
+    VictimInfo::of::<victim::mdc::Mdc>(include_str!("victim/mdc.rs")),
+    VictimInfo::of::<victim::cat::Cat>(include_str!("victim/cat.rs")),
+    VictimInfo::of::<victim::sagc::Sagc>(include_str!("victim/sagc.rs")),
+    VictimInfo::of::<victim::scata::Scata>(include_str!("victim/scata.rs")),
+    VictimInfo::of::<victim::eigc::Eigc>(include_str!("victim/eigc.rs")),
+    VictimInfo::of::<victim::bsgc::Bsgc>(include_str!("victim/bsgc.rs")),
+    VictimInfo::of::<victim::wear_aware::WearAware>(include_str!("victim/wear_aware.rs")),
+    VictimInfo::of::<victim::z_greedy::ZGreedy>(include_str!("victim/z_greedy.rs")),
+    VictimInfo::of::<victim::z_cost_benefit::ZCostBenefit>(include_str!(
+        "victim/z_cost_benefit.rs"
+    )),
+];
 
 /// One registered policy, as listings, help texts and constructors need it.
 pub struct VictimInfo {

@@ -5,8 +5,9 @@ use flashgc_base::snapshot::{State, Value};
 
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
+use crate::counters::Packing;
 use crate::layout::PlaneId;
-use crate::page_buffer::{Packing, PageBuffer};
+use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::table::for_words;
 use crate::victim::VictimPolicy;

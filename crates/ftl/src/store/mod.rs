@@ -43,12 +43,13 @@ use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
+use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
-use crate::layer::{Change, LayerCounts, ReportsMoves};
+use crate::layer::{Change, LayerCounts, ReportsMoves, TakesStreams};
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
 use crate::page_buffer::PageBuffer;
@@ -359,6 +360,11 @@ impl<P: VictimPolicy> PageStore<P> {
         FtlErrorKind::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }.into()
     }
 
+    /// Returns the store as a taker of streams; `None` where none are kept.
+    pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+        if self.sorting.streams.is_some() { Some(self) } else { None }
+    }
+
     /// The counts that a store may keep.
     pub(crate) fn counts(&self) -> LayerCounts {
         LayerCounts {
@@ -383,6 +389,20 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn note_written(&mut self, pages: &[u32]) {
         if let Some(changes) = &mut self.changes {
             changes.extend(pages.iter().map(|&page| Change::Written(page)));
+        }
+    }
+}
+
+impl<P: VictimPolicy> TakesStreams for PageStore<P> {
+    fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError> {
+        self.check_range(pages)?;
+        let kept = self.sorting.streams.as_mut();
+        Ok(kept.map_or(pages.len(), |kept| kept.name(pages, streams)))
+    }
+
+    fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
+        if let Some(kept) = &mut self.sorting.streams {
+            kept.hold(stream_of);
         }
     }
 }

@@ -5,12 +5,8 @@
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
 
-use super::PageStore;
 use crate::counters::{StreamCounts, StreamTotals};
-use crate::error::FtlError;
-use crate::layer::TakesStreams;
 use crate::table::bytes_of;
-use crate::victim::VictimPolicy;
 
 /// Pages whose streams are noted at once.
 const MOST_AT_ONCE: usize = 256;
@@ -76,40 +72,30 @@ impl Streams {
     pub(super) fn totals(&self) -> &StreamTotals {
         &self.totals
     }
-}
 
-impl<P: VictimPolicy> PageStore<P> {
-    /// Returns the store as a taker of streams; `None` where none are kept.
-    pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        if self.sorting.streams.is_some() { Some(self) } else { None }
-    }
-}
-
-impl<P: VictimPolicy> TakesStreams for PageStore<P> {
-    fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError> {
-        self.check_range(pages)?;
-        let Some(kept) = &mut self.sorting.streams else { return Ok(pages.len()) };
+    /// Notes the stream of the next write of each page, as [`TakesStreams::name`](crate::TakesStreams::name)
+    /// says.
+    pub(super) fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> usize {
         if streams.is_empty() {
-            pages.iter().for_each(|&page| kept.next[page as usize] = NO_STREAM);
-            return Ok(pages.len());
+            pages.iter().for_each(|&page| self.next[page as usize] = NO_STREAM);
+            return pages.len();
         }
         // A page that comes twice is looked for among those before it.
         let pages = &pages[..pages.len().min(MOST_AT_ONCE)];
         for (index, (&page, &stream)) in pages.iter().zip(streams).enumerate() {
-            let next = &mut kept.next[page as usize];
+            let next = &mut self.next[page as usize];
             if *next != stream {
                 if pages[..index].contains(&page) {
-                    return Ok(index);
+                    return index;
                 }
                 *next = stream;
             }
         }
-        Ok(pages.len())
+        pages.len()
     }
 
-    fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
-        if let Some(kept) = &mut self.sorting.streams {
-            (0..).zip(&mut kept.of).for_each(|(page, stream)| *stream = stream_of(page));
-        }
+    /// The data that each page has now belong to these streams.
+    pub(super) fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
+        (0..).zip(&mut self.of).for_each(|(page, stream)| *stream = stream_of(page));
     }
 }

@@ -5,10 +5,10 @@ use std::fmt;
 use flashgc_base::snapshot::{State, Value};
 
 use crate::blocks::BlockId;
-use crate::counters::Counters;
+use crate::counters::{Counters, Packing};
 use crate::endurance::{EndOfLife, Lifespan};
 use crate::layout::{PlaneId, PlaneLayout};
-use crate::page_buffer::Packing;
+
 use crate::table::bytes_of;
 
 /// The cause of the end of a drive's life.

@@ -1,6 +1,5 @@
 //! Victim selection: which block the garbage collector empties next. One policy a file; this file
-//! is the interface and the list of policies. The users of the list are in
-//! [`victims`](crate::victims).
+//! is the interface. The list of policies is in [`victims`](crate::victims).
 
 pub mod bsgc;
 #[cfg(test)]
@@ -32,30 +31,8 @@ use flashgc_base::snapshot::State;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::Tracker;
-use crate::victims::VictimInfo;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
-
-/// The policies, in the order in which listings show them.
-pub(crate) static POLICIES: &[VictimInfo] = &[
-    VictimInfo::of::<fifo::Fifo>(include_str!("fifo.rs")),
-    VictimInfo::of::<greedy::Greedy>(include_str!("greedy.rs")),
-    VictimInfo::of::<random::Random>(include_str!("random.rs")),
-    VictimInfo::of::<windowed::Windowed>(include_str!("windowed.rs")),
-    VictimInfo::of::<d_choices::DChoices>(include_str!("d_choices.rs")),
-    VictimInfo::of::<two_r_greedy::TwoRGreedy>(include_str!("two_r_greedy.rs")),
-    VictimInfo::of::<two_r_fifo::TwoRFifo>(include_str!("two_r_fifo.rs")),
-    VictimInfo::of::<cost_benefit::CostBenefit>(include_str!("cost_benefit.rs")),
-    VictimInfo::of::<mdc::Mdc>(include_str!("mdc.rs")),
-    VictimInfo::of::<cat::Cat>(include_str!("cat.rs")),
-    VictimInfo::of::<sagc::Sagc>(include_str!("sagc.rs")),
-    VictimInfo::of::<scata::Scata>(include_str!("scata.rs")),
-    VictimInfo::of::<eigc::Eigc>(include_str!("eigc.rs")),
-    VictimInfo::of::<bsgc::Bsgc>(include_str!("bsgc.rs")),
-    VictimInfo::of::<wear_aware::WearAware>(include_str!("wear_aware.rs")),
-    VictimInfo::of::<z_greedy::ZGreedy>(include_str!("z_greedy.rs")),
-    VictimInfo::of::<z_cost_benefit::ZCostBenefit>(include_str!("z_cost_benefit.rs")),
-];
 
 /// A rule that picks the block to collect.
 ///
