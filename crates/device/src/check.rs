@@ -5,10 +5,10 @@ use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::Horizon;
 use crate::engine::zones_of;
+use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::Media;
 use crate::recover;
-use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::superblock::Copies;
 use crate::verify::{Expected, Pages};

@@ -29,13 +29,13 @@ use flashgc_ftl::Stepwise;
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{BlockInfo, Horizon};
+use crate::error::DeviceError;
 use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::recording::Recording;
-use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Copies;
 use crate::usage::Usage;

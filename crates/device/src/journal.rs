@@ -7,10 +7,10 @@
 use std::io;
 
 use crate::codec::{Get, Put, crc};
+use crate::error::DeviceError;
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
-use crate::served::DeviceError;
 
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;

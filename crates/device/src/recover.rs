@@ -8,13 +8,13 @@ use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, Horizon, Named, Tables};
+use crate::error::DeviceError;
 use crate::journal::{Record, Replay};
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
-use crate::served::DeviceError;
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};

@@ -5,13 +5,13 @@
 use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
+use crate::error::DeviceError;
 use crate::journal::{Block, Journal, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob};
 use crate::recover::Found;
-use crate::served::DeviceError;
 use crate::verify::{Damage, Expected, Pages};
 
 /// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable

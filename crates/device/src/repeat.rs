@@ -8,8 +8,9 @@ use flashgc_workload::Op;
 use flashgc_workload::trace::{DeviceNumbers, ReadOptions, TraceReader};
 
 use crate::engine::Drive;
+use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::served::{DeviceError, Served};
+use crate::served::Served;
 
 /// Repeats the writes, discards, flushes and hints of the recording at `trace` on `drive`. Every page
 /// is written with the bytes that the file `data` has in its place: those that the recorded drive had

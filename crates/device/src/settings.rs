@@ -10,8 +10,8 @@ use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::slot_bytes;
+use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
-use crate::served::DeviceError;
 
 /// The failure that a drive survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use std::io;
 
 use crate::checkpoint::Named;
 use crate::codec::{Get, Put, crc};
+use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
-use crate::served::DeviceError;
 use crate::usage::Usage;
 
 const MAGIC: [u8; 8] = *b"FLASHGC\n";

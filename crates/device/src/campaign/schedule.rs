@@ -9,10 +9,11 @@ use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape}
 use super::oracle::{Contents, Effect, Oracle, Version};
 use super::{Pace, Tally};
 use crate::engine::Drive;
+use crate::error::DeviceError;
 use crate::front::bytes::Bytes;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
-use crate::served::{DeviceError, Served};
+use crate::served::Served;
 use crate::settings::{Durability, Settings};
 
 /// See the module's text.

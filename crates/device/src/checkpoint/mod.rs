@@ -14,11 +14,11 @@ use flashgc_base::snapshot::{FORMAT, Value, Writer};
 use flashgc_ftl::{Counters, Stepwise, UNMAPPED};
 
 use crate::codec::{Get, Put};
+use crate::error::DeviceError;
 use crate::layout::Zones;
 use crate::mapped::{GROUP, Mapped};
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
-use crate::served::DeviceError;
 use chunks::{MAGIC, Sink, Source};
 
 const HEADER: usize = 64;

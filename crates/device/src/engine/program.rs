@@ -8,11 +8,11 @@ use flashgc_ftl::{FtlError, FtlErrorKind};
 use flashgc_workload::StreamRanges;
 
 use super::{Drive, PLANE};
+use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
 use crate::oob::Oob;
-use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 

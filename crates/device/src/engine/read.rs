@@ -1,10 +1,10 @@
 //! Reading pages back: from the stripes that wait, or from the medium, neighbours at once.
 
 use super::Drive;
+use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
-use crate::served::DeviceError;
 use crate::verify::{Damage, Expected, Pages};
 
 /// The most pages that are read at once.

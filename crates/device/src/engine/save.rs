@@ -4,9 +4,9 @@ use std::io;
 
 use super::Drive;
 use crate::checkpoint::{Parts, Slices};
+use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
-use crate::served::DeviceError;
 use crate::superblock::Superblock;
 use crate::usage::Usage;
 use flashgc_base::counts::Counts;

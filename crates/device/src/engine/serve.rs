@@ -6,13 +6,14 @@ use flashgc_base::counts::Counts;
 use flashgc_workload::Op;
 
 use super::Drive;
+use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recording::Recording;
-use crate::served::{DeviceError, Served};
+use crate::served::Served;
 use crate::usage::Usage;
 
 /// The number of pages whose hints are passed on at once.

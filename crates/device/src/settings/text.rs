@@ -13,9 +13,9 @@ use toml_edit::{DocumentMut, Item, value};
 
 use super::{Durability, Settings, invalid};
 use crate::codec::crc;
+use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, Zones};
 use crate::media::Media;
-use crate::served::DeviceError;
 use crate::superblock::Copies;
 
 /// The beginning of the name of a policy that is written outside.

@@ -4,10 +4,10 @@ use super::super::drives::bit_of;
 use super::script::Failing;
 use super::short::{ShortMedia, Shorts};
 use crate::engine::Drive;
+use crate::error::DeviceError;
 use crate::front::bytes::Bytes;
 use crate::layout::Zones;
 use crate::media::{CrashMedia, Fault, FaultMedia, Faults, State};
-use crate::served::DeviceError;
 use crate::settings::Settings;
 
 /// An open drive, its medium and how to make that fail.

@@ -5,8 +5,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::engine::Drive;
+use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::served::{DeviceError, Served};
+use crate::served::Served;
 use crate::usage::Usage;
 
 const WRITE: u64 = 1;

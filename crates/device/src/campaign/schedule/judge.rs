@@ -9,10 +9,10 @@ use super::super::oracle::{Promise, View};
 use super::{Schedule, Work};
 use crate::check::check;
 use crate::checkpoint::{self, Named};
+use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::{CrashMedia, MemMedia, Op, State};
 use crate::oob::{self, Slot};
-use crate::served::DeviceError;
 use crate::settings::Durability;
 use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 
