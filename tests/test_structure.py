@@ -20,9 +20,10 @@ SPEC.loader.exec_module(structure)
 LARGEST = {
     "base": 0,
     "derive": 0,
-    "device": 6,
+    "device": 0,
     "drive": 0,
     "experiment": 0,
+    "front": 4,
     "ftl": 3,
     "hints": 2,
     "host": 0,

@@ -25,6 +25,7 @@ OPENINGS = {
     "crates/device": 0,
     "crates/drive": 0,
     "crates/experiment": 0,
+    "crates/front": 0,
     "crates/ftl": 0,
     "crates/hints": 0,
     "crates/host": 0,

@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::sync::LazyLock;
 
-use flashgc_device::front::control::request::Request;
+use flashgc_front::control::request::Request;
 use flashgc_workload::trace::format::{Format, find};
 use flashgc_workload::trace::{OnBadLine, PagingOptions, ReadOptions, StatBuilder, TraceReader};
 

@@ -13,15 +13,16 @@
 //!
 //! # Not here
 //! No policy, and no decision about pages or blocks. The engine has no thread: it serves one command at a
-//! time. The front ends have threads of their own, and one that owns the engine.
+//! time. The front ends (`flashgc-front`) have threads of their own, and one that owns the engine.
 
+pub mod bytes;
 pub mod campaign;
 pub mod check;
 mod checkpoint;
 mod codec;
 pub mod engine;
 mod error;
-pub mod front;
+pub mod failure;
 mod journal;
 mod layout;
 mod mapped;

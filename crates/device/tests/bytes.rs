@@ -1,9 +1,9 @@
 //! The drive byte by byte, against a vector of bytes.
 
-use flashgc_device::front::bytes::{Bytes, Extent};
-use flashgc_device::front::failure::Failure;
-use flashgc_device::front::ram::Ram;
+use flashgc_device::bytes::{Bytes, Extent};
+use flashgc_device::failure::Failure;
 use flashgc_device::{DeviceError, Served};
+use flashgc_front::ram::Ram;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

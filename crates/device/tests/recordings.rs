@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
-use flashgc_device::front::meter::Kind;
-use flashgc_device::front::queue::{Answer, Command, Engine};
 use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};
+use flashgc_front::meter::Kind;
+use flashgc_front::queue::{Answer, Command, Engine};
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, Request, TraceReader};

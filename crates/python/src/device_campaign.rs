@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use flashgc_device::campaign::replay::{self, Recorder, Replay};
 use flashgc_device::campaign::{self, Broken, Outcome, Pace, fuzz};
-use flashgc_device::front::fuse::Mount;
-use flashgc_device::front::queue::Engine;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Outside, Settings, configuration};
 use flashgc_experiment::simulate::Control as EngineControl;
+use flashgc_front::fuse::Mount;
+use flashgc_front::queue::Engine;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};

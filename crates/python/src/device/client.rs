@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use flashgc_device::front::control::request::Pages;
-use flashgc_device::front::control::{self, ClientError};
+use flashgc_front::control::request::Pages;
+use flashgc_front::control::{self, ClientError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use client::DeviceClient;
-use flashgc_device::front::failure::Failure;
+use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{
     DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Settings, configuration,

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use flashgc_device::front::control::{self, Keeper};
-use flashgc_device::front::failure::Failure;
-use flashgc_device::front::fuse::{Mount, Prepared};
-use flashgc_device::front::limits::Limits;
-use flashgc_device::front::nbd::{Address, Export, Server};
-use flashgc_device::front::pace::Pace;
-use flashgc_device::front::queue::{Answer, Command, Engine};
-use flashgc_device::front::socket::Listener;
+use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
+use flashgc_front::control::{self, Keeper};
+use flashgc_front::fuse::{Mount, Prepared};
+use flashgc_front::limits::Limits;
+use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::pace::Pace;
+use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::socket::Listener;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -51,7 +51,7 @@ struct Open {
     servers: Vec<Server>,
     controls: Vec<control::Server>,
     #[cfg(feature = "vhost-user")]
-    machines: Vec<flashgc_device::front::vhost::Server>,
+    machines: Vec<flashgc_front::vhost::Server>,
 }
 #[pymethods]
 impl StoredDrive {
@@ -277,7 +277,7 @@ impl StoredDrive {
     fn serve_vhost_user(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         #[cfg(feature = "vhost-user")]
         {
-            use flashgc_device::front::vhost::{Disk, Server};
+            use flashgc_front::vhost::{Disk, Server};
             let mut open = self.opened(py)?;
             let queue = self.shown.queue.clone();
             let server = Server::start(queue, &path, Disk::default()).map_err(|error| {

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use flashgc_device::front::meter::{Kind, Latencies};
-use flashgc_device::front::pace::{Paced, Simulated, Work};
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
 use flashgc_experiment::clocked::live;
 use flashgc_experiment::options::RunConfig;
+use flashgc_front::meter::{Kind, Latencies};
+use flashgc_front::pace::{Paced, Simulated, Work};
 use flashgc_ftl::FtlError;
 use flashgc_timed::{Done, Live, Worst, WorstResult};
 use flashgc_workload::Op;

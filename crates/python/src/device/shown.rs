@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use flashgc_device::front::control::Keeper;
-use flashgc_device::front::failure::Failure;
-use flashgc_device::front::meter::{Kind, Latencies, Meter};
-use flashgc_device::front::queue::Queue;
+use flashgc_device::failure::Failure;
 use flashgc_device::{Drive, PAGE, Recording, Report, Served};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
+use flashgc_front::control::Keeper;
+use flashgc_front::meter::{Kind, Latencies, Meter};
+use flashgc_front::queue::Queue;
 use flashgc_ftl::{Handles, PlacementSpec};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

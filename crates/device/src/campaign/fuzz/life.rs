@@ -3,9 +3,9 @@
 use super::super::drives::bit_of;
 use super::script::Failing;
 use super::short::{ShortMedia, Shorts};
+use crate::bytes::Bytes;
 use crate::engine::Drive;
 use crate::error::DeviceError;
-use crate::front::bytes::Bytes;
 use crate::layout::Zones;
 use crate::media::{CrashMedia, Fault, FaultMedia, Faults, State};
 use crate::settings::Settings;

@@ -1,0 +1,247 @@
+//! A drive byte by byte (512e): hosts with smaller sectors than a page, or with none.
+//!
+//! A write that covers a part of a page reads the page, changes it and writes it whole, so a page
+//! stays the atomic unit. Every range is checked here, once for all front ends.
+
+use std::time::Instant;
+
+use crate::failure::Failure;
+use crate::{PAGE, Served, Usage};
+
+const PAGE_BYTES: u64 = PAGE as u64;
+/// The number of pages of zeros that are written at a time.
+const ZEROS: usize = 64;
+
+/// Bytes that follow each other and all have data, or all have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The number of bytes in the extent.
+    pub bytes: u64,
+    /// `true` if pages hold it; without data it reads as zeros.
+    pub data: bool,
+}
+
+/// A drive byte by byte. Nothing is durable before [`Bytes::flush`].
+pub struct Bytes<S> {
+    drive: S,
+}
+
+/// A range of bytes in pages: a part of a page, whole pages, a part of a page.
+struct Split {
+    /// Start and length of the bytes before the first whole page, all in one page.
+    head: (u64, usize),
+    /// The first whole page and the number of whole pages.
+    whole: (u64, u64),
+    /// Start and length of the bytes after the last whole page, all in one page.
+    tail: (u64, usize),
+}
+
+impl Split {
+    fn new(at: u64, bytes: u64) -> Self {
+        let head = (at.next_multiple_of(PAGE_BYTES) - at).min(bytes);
+        let whole = (bytes - head) / PAGE_BYTES;
+        let tail = bytes - head - whole * PAGE_BYTES;
+        Self {
+            head: (at, head as usize),
+            whole: ((at + head) / PAGE_BYTES, whole),
+            tail: (at + bytes - tail, tail as usize),
+        }
+    }
+
+    /// Returns the parts of pages that are not empty.
+    fn parts(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
+        [self.head, self.tail].into_iter().filter(|&(_, bytes)| bytes > 0)
+    }
+}
+
+impl<S: Served> Bytes<S> {
+    /// Returns the bytes of `drive`.
+    pub fn new(drive: S) -> Self {
+        Self { drive }
+    }
+
+    /// Returns the drive, when no front end needs it any more.
+    pub fn into_drive(self) -> S {
+        self.drive
+    }
+
+    /// Returns the drive itself.
+    pub fn drive(&mut self) -> &mut S {
+        &mut self.drive
+    }
+
+    /// Sets the arrival time of the commands that follow; `None` is now.
+    pub fn arrived(&mut self, at: Option<Instant>) {
+        self.drive.arrived(at);
+    }
+
+    /// Adds the hosts' use since the last call to the drive's counts.
+    pub fn account(&mut self, usage: &Usage) {
+        self.drive.account(usage);
+    }
+
+    /// Returns the size of the drive in bytes.
+    pub fn size(&self) -> u64 {
+        self.drive.pages() * PAGE_BYTES
+    }
+
+    /// Reads `bytes` bytes from byte `at` on.
+    pub fn read(&mut self, at: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
+        self.check(at, bytes as u64)?;
+        let mut data = Vec::new();
+        self.append(at, bytes, &mut data)?;
+        Ok(data)
+    }
+
+    /// Reads `bytes` bytes from byte `at` on, but not the holes. Returns the extents, of which two
+    /// neighbours differ, and the data of those that have some, one behind the other.
+    pub fn read_sparse(
+        &mut self,
+        at: u64,
+        bytes: usize,
+    ) -> Result<(Vec<Extent>, Vec<u8>), Failure> {
+        let extents = self.extents(at, bytes as u64, usize::MAX)?;
+        let (mut from, mut data) = (at, Vec::new());
+        for extent in &extents {
+            if extent.data {
+                self.append(from, extent.bytes as usize, &mut data)?;
+            }
+            from += extent.bytes;
+        }
+        Ok((extents, data))
+    }
+
+    /// Writes `data` from byte `at` on. A failure may leave part of it written, page by page.
+    pub fn write(&mut self, at: u64, data: &[u8]) -> Result<(), Failure> {
+        self.check(at, data.len() as u64)?;
+        let split = Split::new(at, data.len() as u64);
+        let (head, rest) = data.split_at(split.head.1);
+        let (whole, tail) = rest.split_at(rest.len() - split.tail.1);
+        self.write_part(split.head.0, head)?;
+        if !whole.is_empty() {
+            self.drive.write(split.whole.0, whole, false)?;
+        }
+        self.write_part(split.tail.0, tail)
+    }
+
+    /// Discards the pages that lie whole in the range. Parts of pages keep their data.
+    pub fn trim(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
+        self.check(at, bytes)?;
+        let (page, count) = Split::new(at, bytes).whole;
+        if count > 0 {
+            self.drive.trim(page, count)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the whole range read as zeros. Whole pages are discarded, or with `keep` written as
+    /// zeros, so that they have data.
+    pub fn zero(&mut self, at: u64, bytes: u64, keep: bool) -> Result<(), Failure> {
+        self.check(at, bytes)?;
+        let split = Split::new(at, bytes);
+        for (at, bytes) in split.parts() {
+            // A page without data is zeros already.
+            if keep || self.drive.extent(at / PAGE_BYTES, 1)?.1 {
+                self.write_part(at, &[0; PAGE][..bytes])?;
+            }
+        }
+        let (page, count) = split.whole;
+        if keep {
+            for done in (0..count).step_by(ZEROS) {
+                let pages = (count - done).min(ZEROS as u64) as usize;
+                self.drive.write(page + done, &[0; ZEROS * PAGE][..pages * PAGE], false)?;
+            }
+        } else if count > 0 {
+            self.drive.trim(page, count)?;
+        }
+        Ok(())
+    }
+
+    /// Makes every command completed before durable.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.drive.flush()?)
+    }
+
+    /// Returns the number of pages that the host has written.
+    pub fn moment(&self) -> u64 {
+        self.drive.moment()
+    }
+
+    /// Notes that the host will write the pages of this range soon, as it knew at `moment`; `None` is
+    /// now. A part of a page counts as the page, since a write of it writes the page. Returns the
+    /// number of pages written since.
+    pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<u64, Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.hint(page, count, moment)?)
+    }
+
+    /// Takes hints on the pages of this range back.
+    pub fn cancel(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
+        let (page, count) = self.touched(at, bytes)?;
+        Ok(self.drive.cancel(page, count)?)
+    }
+
+    /// Returns at most `most` extents from byte `at` on, of which two neighbours differ. They may end
+    /// before the range does.
+    pub fn extents(&mut self, at: u64, bytes: u64, most: usize) -> Result<Vec<Extent>, Failure> {
+        self.check(at, bytes)?;
+        let (mut at, end) = (at, at + bytes);
+        let mut extents: Vec<Extent> = Vec::new();
+        while at < end {
+            let page = at / PAGE_BYTES;
+            let (count, data) = self.drive.extent(page, end.div_ceil(PAGE_BYTES) - page)?;
+            assert!(count > 0, "an extent has at least one page");
+            let until = ((page + count) * PAGE_BYTES).min(end);
+            let full = extents.len() == most;
+            match extents.last_mut() {
+                Some(last) if last.data == data => last.bytes += until - at,
+                _ if full => break,
+                _ => extents.push(Extent { bytes: until - at, data }),
+            }
+            at = until;
+        }
+        Ok(extents)
+    }
+
+    /// Reads a range of the drive to the end of `data`.
+    fn append(&mut self, at: u64, bytes: usize, data: &mut Vec<u8>) -> Result<(), Failure> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (begin, skip) = (data.len(), (at % PAGE_BYTES) as usize);
+        data.resize(begin + (skip + bytes).next_multiple_of(PAGE), 0);
+        self.drive.read(at / PAGE_BYTES, &mut data[begin..])?;
+        data.truncate(begin + skip + bytes);
+        data.drain(begin..begin + skip);
+        Ok(())
+    }
+
+    /// Writes a part of one page.
+    fn write_part(&mut self, at: u64, part: &[u8]) -> Result<(), Failure> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let page = at / PAGE_BYTES;
+        let skip = (at % PAGE_BYTES) as usize;
+        let mut whole = [0; PAGE];
+        self.drive.read(page, &mut whole)?;
+        whole[skip..skip + part.len()].copy_from_slice(part);
+        Ok(self.drive.write(page, &whole, false)?)
+    }
+
+    /// Returns the first page of which the range has a byte, and the number of such pages.
+    fn touched(&self, at: u64, bytes: u64) -> Result<(u64, u64), Failure> {
+        self.check(at, bytes)?;
+        let page = at / PAGE_BYTES;
+        let end = if bytes == 0 { page } else { (at + bytes).div_ceil(PAGE_BYTES) };
+        Ok((page, end - page))
+    }
+
+    fn check(&self, at: u64, bytes: u64) -> Result<(), Failure> {
+        let size = self.size();
+        match at.checked_add(bytes) {
+            Some(end) if end <= size => Ok(()),
+            _ => Err(Failure::OutOfRange { at, bytes, size }),
+        }
+    }
+}

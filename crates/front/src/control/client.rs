@@ -1,0 +1,210 @@
+//! A client of the control socket.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::request::{Pages, Request, Status, number};
+use super::{VERSION, frame};
+use crate::socket::{Socket, connect};
+use flashgc_device::PAGE;
+
+/// The longest wait for an answer: a flush of a slow disk takes time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The largest answer, in bytes.
+const LONGEST: usize = 1 << 30;
+
+/// The reasons why a client has no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody serves a drive there.
+    #[error("no drive is served at {} ({}); hint: flashgc device serve", path.display(), error.kind())]
+    NoServer {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The error of connecting to it.
+        error: io::Error,
+    },
+    /// The server answered with a status other than done.
+    #[error("{text}")]
+    Failed {
+        /// The status of the answer.
+        status: Status,
+        /// The server's line on the failure.
+        text: String,
+    },
+    /// The answer does not belong to this protocol.
+    #[error("the answer to a request is none: {0}; hint: is this the control socket of a drive?")]
+    Garbage(&'static str),
+    /// The connection broke.
+    #[error("the connection to the drive broke: {0}")]
+    Broken(#[from] io::Error),
+}
+
+/// A connection to the control socket of a drive. After an error other than [`ClientError::Failed`]
+/// it cannot be used any more.
+pub struct Client {
+    socket: Socket,
+    pages: u64,
+}
+
+impl Client {
+    /// Connects to the server at `path`.
+    ///
+    /// # Errors
+    /// Fails if no server answers, or if it speaks another protocol or version.
+    pub fn connect(path: &Path) -> Result<Self, ClientError> {
+        let socket =
+            connect(path).map_err(|error| ClientError::NoServer { path: path.into(), error })?;
+        let mut client = Self { socket: Socket::Unix(socket), pages: 0 };
+        let about = client.ask(&Request::Hello { version: VERSION })?;
+        let about = about.split_first_chunk::<8>().and_then(|(head, rest)| {
+            let expected = [VERSION.to_le_bytes(), (PAGE as u32).to_le_bytes()];
+            (head == expected.as_flattened() && rest.len() == 8).then_some(rest)
+        });
+        let pages = about.and_then(number).ok_or(ClientError::Garbage("HELLO"))?;
+        client.pages = pages.0;
+        Ok(client)
+    }
+
+    /// Returns the number of pages of the drive.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Returns the number of pages that the host has written, as the moment of a hint that is given
+    /// later.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn moment(&mut self) -> Result<u64, ClientError> {
+        let answer = self.ask(&Request::Moment)?;
+        one_number(&answer)
+    }
+
+    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is the moment
+    /// when the drive executes the hint. Returns how many of the pages it has written since.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn hint(&mut self, moment: Option<u64>, pages: &[Pages]) -> Result<u64, ClientError> {
+        let mut late = 0;
+        for pages in parts(pages) {
+            let answer = self.ask(&Request::Hint { moment, pages: pages.into() })?;
+            late += one_number(&answer)?;
+        }
+        Ok(late)
+    }
+
+    /// Takes hints on these pages back.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn cancel(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
+        parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
+    }
+
+    /// Returns how many of these pages have data, and how many of those are hinted.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn hinted(&mut self, pages: &[Pages]) -> Result<(u64, u64), ClientError> {
+        let mut sums = (0, 0);
+        for pages in parts(pages) {
+            let answer = self.ask(&Request::Hinted(pages.into()))?;
+            let (held, rest) = number(&answer).ok_or(ClientError::Garbage("HINTED"))?;
+            sums = (sums.0 + held, sums.1 + one_number(rest)?);
+        }
+        Ok(sums)
+    }
+
+    /// Discards pages. They read as zeros.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn trim(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
+        parts(pages).try_for_each(|pages| self.tell(&Request::Trim(pages.into())))
+    }
+
+    /// Makes everything durable that the drive has answered before.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn flush(&mut self) -> Result<(), ClientError> {
+        self.tell(&Request::Flush)
+    }
+
+    /// Returns the drive's state as JSON.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn stat(&mut self) -> Result<String, ClientError> {
+        let answer = self.ask(&Request::Stat)?;
+        text(answer)
+    }
+
+    /// Returns the map of all blocks.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn blocks(&mut self) -> Result<Vec<u8>, ClientError> {
+        self.ask(&Request::Blocks)
+    }
+
+    /// Records the drive's requests into `file`; `None` ends the recording. Returns the server's line
+    /// on it.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn record(&mut self, file: Option<&Path>) -> Result<String, ClientError> {
+        // The server has a working folder of its own.
+        let file = file.map(std::path::absolute).transpose()?;
+        let answer = self.ask(&Request::Record(file))?;
+        text(answer)
+    }
+
+    /// Stops the drive soon after the answer.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn stop(&mut self) -> Result<(), ClientError> {
+        self.tell(&Request::Stop)
+    }
+
+    fn tell(&mut self, request: &Request) -> Result<(), ClientError> {
+        match self.ask(request)?.as_slice() {
+            [] => Ok(()),
+            _ => Err(ClientError::Garbage("it is not empty")),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Vec<u8>, ClientError> {
+        let (kind, body) = request.encode();
+        frame::write(&self.socket, kind, &body, PATIENCE)?;
+        let frame = frame::read(&self.socket, LONGEST, Some(PATIENCE), PATIENCE)?;
+        let (status, body) = frame.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
+        match Status::of(status) {
+            Some(Status::Done) => Ok(body),
+            Some(status) => Err(ClientError::Failed { status, text: text(body)? }),
+            None => Err(ClientError::Garbage("the status is unknown")),
+        }
+    }
+}
+
+/// Cuts the ranges into parts that a request can have.
+fn parts(pages: &[Pages]) -> impl Iterator<Item = &[Pages]> {
+    pages.chunks(2048)
+}
+
+fn one_number(answer: &[u8]) -> Result<u64, ClientError> {
+    match number(answer) {
+        Some((number, [])) => Ok(number),
+        _ => Err(ClientError::Garbage("it is no number")),
+    }
+}
+
+fn text(answer: Vec<u8>) -> Result<String, ClientError> {
+    String::from_utf8(answer).map_err(|_| ClientError::Garbage("it is no text"))
+}

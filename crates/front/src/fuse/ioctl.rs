@@ -1,0 +1,118 @@
+//! Hints by `ioctl` on the mounted file, for a file system or a database that keeps its data in it.
+//!
+//! ```c
+//! #include <stdint.h>
+//! #include <sys/ioctl.h>
+//!
+//! struct flashgc_hint {
+//!     uint32_t magic;   /* 0x48434746, the letters FGCH */
+//!     uint32_t cancel;  /* 0: the pages will be written soon; 1: takes that back */
+//!     uint64_t moment;  /* from which it holds; UINT64_MAX: when the drive gets to it */
+//!     uint64_t first;   /* first byte of the range */
+//!     uint64_t bytes;   /* and how many; parts of pages count as pages */
+//!     uint64_t late;    /* out: pages written since that moment, of which nothing is hinted */
+//! };
+//!
+//! #define FLASHGC_MOMENT _IOR(0xfc, 1, uint64_t)
+//! #define FLASHGC_HINT   _IOWR(0xfc, 2, struct flashgc_hint)
+//! ```
+//!
+//! `FLASHGC_MOMENT` gives the number of pages that the host has written. It is read before the host
+//! looks which pages are dirty; a hint that gives it says nothing of pages written since.
+//!
+//! | error | why |
+//! |---|---|
+//! | `ENOTTY` | another number |
+//! | `EINVAL` | another magic, `cancel` is neither 0 nor 1, a range that is not on the drive, a moment that has not come |
+//! | `ENODEV` | the drive is no longer served |
+//!
+//! A loop device passes no `ioctl` on to its file: who has a file system there sends hints to the
+//! control socket, [`crate::control`].
+
+use fuser::{Errno, ReplyIoctl};
+
+use super::errno;
+use crate::queue::{Answer, Command, Queue};
+
+/// The letters FGCH.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"FGCH");
+/// `FLASHGC_MOMENT`.
+pub const MOMENT: u32 = number(READ, 1, size_of::<u64>());
+/// `FLASHGC_HINT`.
+pub const HINT: u32 = number(READ | WRITE, 2, size_of::<Hint>());
+
+/// `struct flashgc_hint`; see the module's text.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// [`MAGIC`].
+    pub magic: u32,
+    /// 1 takes hints back, 0 gives one.
+    pub cancel: u32,
+    /// The moment from which the hint holds; `u64::MAX` is the moment when the drive executes it.
+    pub moment: u64,
+    /// The first byte of the range.
+    pub first: u64,
+    /// The number of bytes in the range.
+    pub bytes: u64,
+    /// The number of pages written since the moment, as the answer.
+    pub late: u64,
+}
+
+const WRITE: u32 = 1;
+const READ: u32 = 2;
+
+/// Returns the number of an `ioctl`, as `<linux/ioctl.h>` makes it.
+const fn number(direction: u32, index: u32, bytes: usize) -> u32 {
+    direction << 30 | (bytes as u32) << 16 | 0xfc << 8 | index
+}
+
+impl Hint {
+    fn decode(given: &[u8]) -> Option<Self> {
+        let (head, numbers) = given.split_first_chunk::<8>()?;
+        let ([magic, cancel], []) = head.as_chunks::<4>() else { return None };
+        let ([moment, first, bytes, late], []) = numbers.as_chunks::<8>() else { return None };
+        Some(Self {
+            magic: u32::from_ne_bytes(*magic),
+            cancel: u32::from_ne_bytes(*cancel),
+            moment: u64::from_ne_bytes(*moment),
+            first: u64::from_ne_bytes(*first),
+            bytes: u64::from_ne_bytes(*bytes),
+            late: u64::from_ne_bytes(*late),
+        })
+    }
+
+    fn command(&self) -> Option<Command> {
+        let &Self { magic, cancel, moment, first: at, bytes, .. } = self;
+        match cancel {
+            _ if magic != MAGIC => None,
+            0 => {
+                let moment = (moment != u64::MAX).then_some(moment);
+                Some(Command::Hint { at, bytes, moment })
+            }
+            1 => Some(Command::Cancel { at, bytes }),
+            _ => None,
+        }
+    }
+}
+
+/// Answers an `ioctl` on the file.
+pub(super) fn answer(queue: &Queue, number: u32, given: &[u8], reply: ReplyIoctl) {
+    let (command, mut out) = match number {
+        MOMENT => (Some(Command::Moment), vec![]),
+        HINT => (Hint::decode(given).and_then(|hint| hint.command()), given.to_vec()),
+        _ => return reply.error(Errno::ENOTTY),
+    };
+    let Some(command) = command else { return reply.error(Errno::EINVAL) };
+    queue.submit(command, move |outcome| {
+        let pages = match outcome {
+            Ok(Answer::Pages(pages)) => pages,
+            Ok(_) => 0,
+            Err(failure) => return reply.error(errno(&failure)),
+        };
+        // Both structures end with the number.
+        out.truncate(out.len().saturating_sub(size_of::<u64>()));
+        out.extend(pages.to_ne_bytes());
+        reply.ioctl(0, &out);
+    });
+}

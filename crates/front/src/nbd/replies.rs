@@ -1,0 +1,116 @@
+//! The thread of a connection that writes replies.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::Receiver;
+
+use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
+use crate::limits::PIECE;
+use crate::queue::Answer;
+use crate::socket::{Replies, Socket};
+use crate::window::Window;
+use flashgc_device::bytes::Extent;
+
+/// A reply on its way.
+pub struct Reply {
+    /// The client's name for the request.
+    pub cookie: u64,
+    /// The first byte that was asked for.
+    pub at: u64,
+    /// The answer, or the number of an error with a line on it.
+    pub outcome: Result<Answer, (u32, String)>,
+    /// The bytes that go back to the window when the reply is written.
+    pub cost: usize,
+}
+
+/// Writes replies until nobody is left to send one. Once the client is gone, the requests that are
+/// already under way are the only cost.
+pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
+    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
+    let lost = |_: &io::Error| {
+        socket.shutdown();
+        window.close();
+    };
+    let mut sent = Ok(());
+    loop {
+        let reply = match replies.try_recv() {
+            Ok(reply) => reply,
+            Err(_) => {
+                // No reply waits, so the gathered bytes go out.
+                if sent.is_ok() {
+                    sent = out.flush().inspect_err(lost);
+                }
+                let Ok(reply) = replies.recv() else { break };
+                reply
+            }
+        };
+        if sent.is_ok() {
+            sent = encode(&mut out, &reply, structured).inspect_err(lost);
+        }
+        window.free(reply.cost);
+    }
+}
+
+fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {
+    if !structured {
+        let error = reply.outcome.as_ref().map_or_else(|error| error.0, |_| 0);
+        out.write_all(&SIMPLE_REPLY.to_be_bytes())?;
+        out.write_all(&error.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        return match &reply.outcome {
+            Ok(Answer::Data(data)) => out.write_all(data),
+            _ => Ok(()),
+        };
+    }
+    let mut piece = |flags: u16, kind: u16, head: &[u8], data: &[u8]| {
+        out.write_all(&STRUCTURED_REPLY.to_be_bytes())?;
+        out.write_all(&flags.to_be_bytes())?;
+        out.write_all(&kind.to_be_bytes())?;
+        out.write_all(&reply.cookie.to_be_bytes())?;
+        out.write_all(&((head.len() + data.len()) as u32).to_be_bytes())?;
+        out.write_all(head)?;
+        out.write_all(data)
+    };
+    match &reply.outcome {
+        Ok(Answer::Data(data)) if !data.is_empty() => {
+            piece(chunk::DONE, chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
+        }
+        Ok(Answer::Extents(extents)) => piece(
+            chunk::DONE,
+            chunk::BLOCK_STATUS,
+            &allocation::ID.to_be_bytes(),
+            &descriptors(extents),
+        ),
+        Ok(Answer::Sparse(extents, data)) if !extents.is_empty() => {
+            let (mut at, mut rest) = (reply.at, data.as_slice());
+            for (index, extent) in extents.iter().enumerate() {
+                let flags = if index + 1 == extents.len() { chunk::DONE } else { 0 };
+                if extent.data {
+                    let (data, behind) = rest.split_at(extent.bytes as usize);
+                    rest = behind;
+                    piece(flags, chunk::OFFSET_DATA, &at.to_be_bytes(), data)?;
+                } else {
+                    let bytes = (extent.bytes as u32).to_be_bytes();
+                    piece(flags, chunk::OFFSET_HOLE, &at.to_be_bytes(), &bytes)?;
+                }
+                at += extent.bytes;
+            }
+            Ok(())
+        }
+        Ok(_) => piece(chunk::DONE, chunk::NONE, &[], &[]),
+        Err((error, text)) => {
+            let mut head = error.to_be_bytes().to_vec();
+            head.extend((text.len() as u16).to_be_bytes());
+            piece(chunk::DONE, chunk::ERROR, &head, text.as_bytes())
+        }
+    }
+}
+
+fn descriptors(extents: &[Extent]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(extents.len() * 8);
+    for extent in extents {
+        let state = if extent.data { 0 } else { allocation::HOLE | allocation::ZERO };
+        bytes.extend((extent.bytes as u32).to_be_bytes());
+        bytes.extend(state.to_be_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,461 @@
+//! One drive, and the commands of all front ends for it.
+//!
+//! A command that finds the drive idle and nothing queued is executed at once, by the thread that
+//! submits it. All others are queued for the drive's own thread, flushes and durable writes among them.
+//! The commands of one front end are therefore executed in the order in which it submits them.
+//!
+//! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all flushes and durable
+//! writes of a batch are answered after one flush at its end. Each of them therefore covers the commands completed
+//! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
+//! soon as they are executed.
+//!
+//! With a [`Pace`] an answer leaves at the time that a simulated drive gives, and not as soon as it is there.
+//!
+//! Every command is answered exactly once, also when the drive stops or panics.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::meter::{Kind, Meter};
+use super::pace::{Pace, Paced, Ticket};
+use flashgc_device::bytes::{Bytes, Extent};
+use flashgc_device::failure::Failure;
+use flashgc_device::{Drive, Served};
+
+/// The most commands that wait. Whoever submits more waits too.
+const DEPTH: usize = 256;
+
+/// The time that the drive's thread waits for a command before it lets the drive rest. An idle drive has vouched for
+/// its work once twice that time has passed without a change.
+const REST: Duration = Duration::from_millis(400);
+
+/// A command for a drive. Ranges are in bytes.
+#[derive(Debug)]
+pub enum Command {
+    /// Reads the range. The answer holds the data.
+    Read {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Reads the range without its holes. The answer holds the extents and the data.
+    ReadSparse {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Writes `data`.
+    Write {
+        /// The first byte.
+        at: u64,
+        /// The bytes to write.
+        data: Vec<u8>,
+        /// `true` if the write must be durable when it is answered.
+        fua: bool,
+    },
+    /// Discards the pages that lie whole in the range.
+    Trim {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// `true` if the discard must be durable when it is answered.
+        fua: bool,
+    },
+    /// Makes the range read as zeros.
+    Zero {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// `true` if whole pages are written as zeros, and not discarded.
+        keep: bool,
+        /// `true` if the zeros must be durable when they are answered.
+        fua: bool,
+    },
+    /// Makes every command completed before durable.
+    Flush,
+    /// Asks for the number of pages that the host has written.
+    Moment,
+    /// Notes that the host will write the pages of the range soon. The answer holds the number of pages written since.
+    Hint {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The moment from which the hint holds; `None` is now.
+        moment: Option<u64>,
+    },
+    /// Takes hints on the pages of the range back.
+    Cancel {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// Asks which parts of a range have data.
+    Extents {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The most extents in the answer.
+        most: usize,
+    },
+}
+
+impl Command {
+    fn durable(&self) -> bool {
+        match self {
+            Self::Flush => true,
+            Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
+            Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
+            Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
+        }
+    }
+}
+
+/// The answer of a drive to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The command is done.
+    Done,
+    /// The data of a read.
+    Data(Vec<u8>),
+    /// The extents of a range.
+    Extents(Vec<Extent>),
+    /// The extents of a range, and the data of those that have some, one behind the other.
+    Sparse(Vec<Extent>, Vec<u8>),
+    /// A number of pages: those that the host has written, or those of a hint that came too late.
+    Pages(u64),
+}
+
+type Outcome = Result<Answer, Failure>;
+
+/// The caller that waits for an answer, and the time since which it waits. If it is dropped without an
+/// answer, it gets the answer that the drive is no longer served.
+struct Caller {
+    tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
+    since: Instant,
+    kind: Option<Kind>,
+    /// The ticket with which the answer waits for its time, if it has to.
+    ticket: Option<Ticket>,
+}
+
+impl Caller {
+    /// Returns the time at which the command arrived.
+    fn arrived(&self) -> Instant {
+        self.ticket.as_ref().map_or(self.since, |ticket| ticket.arrived)
+    }
+
+    fn tell(mut self, outcome: Outcome, meter: &mut Meter) {
+        if let Some(kind) = self.kind {
+            meter.answered(kind, self.since.elapsed());
+        }
+        self.answer(outcome);
+    }
+
+    fn answer(&mut self, outcome: Outcome) {
+        let Some(tell) = self.tell.take() else { return };
+        match self.ticket.take() {
+            Some(ticket) => ticket.answer(Box::new(move || tell(outcome))),
+            None => tell(outcome),
+        }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.answer(Err(Failure::Stopped));
+    }
+}
+
+/// A call that uses the drive between two commands.
+type Visit = Box<dyn FnOnce(&mut dyn Served, &Meter) + Send>;
+
+enum Entry {
+    Job(Command, Caller),
+    Visit(Visit),
+    Stop,
+}
+
+/// The drive and the latencies of its commands: whoever holds the lock executes.
+struct Shared<S> {
+    /// The drive; `None` once it was given back.
+    drive: Mutex<Option<Metered<S>>>,
+    /// The number of entries that the drive's thread has not done yet.
+    queued: AtomicUsize,
+}
+
+struct Metered<S> {
+    drive: Bytes<S>,
+    meter: Meter,
+}
+
+/// The drive as a queue needs it, whatever its type.
+trait Idle: Send + Sync {
+    fn queued(&self) -> &AtomicUsize;
+
+    /// Executes a command that need not be durable, if the drive is idle. Returns it with its caller if not.
+    fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
+}
+
+impl<S: Served> Idle for Shared<S> {
+    fn queued(&self) -> &AtomicUsize {
+        &self.queued
+    }
+
+    fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)> {
+        if self.queued.load(Ordering::Acquire) > 0 {
+            return Some((command, caller));
+        }
+        let Ok(mut locked) = self.drive.try_lock() else { return Some((command, caller)) };
+        if locked.is_none() {
+            return Some((command, caller));
+        }
+        // A drive that panics ends for everybody, but not the thread of the front end. The lock goes
+        // while the stack unwinds, so it is poisoned.
+        let _ = catch_unwind(AssertUnwindSafe(move || {
+            let Some(Metered { drive, meter }) = locked.as_mut() else { return };
+            let began = caller.since;
+            meter.count(&command);
+            let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+            caller.tell(outcome, meter);
+            meter.worked(began);
+            drive.account(&meter.take_usage());
+        }));
+        None
+    }
+}
+
+/// The queue's end for front ends.
+#[derive(Clone)]
+pub struct Queue {
+    entries: SyncSender<Entry>,
+    size: u64,
+    idle: Arc<dyn Idle>,
+    pace: Option<Arc<Pace>>,
+}
+
+impl Queue {
+    /// Returns the size of the drive in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the figures of the pace so far, or `None` without a pace.
+    pub fn paced(&self) -> Option<Paced> {
+        self.pace.as_ref().map(|pace| pace.paced())
+    }
+
+    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's
+    /// or on that of a pace. So it must not wait for anything, least of all for a lock that this thread holds.
+    pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
+        let (kind, since) = (Kind::of(&command), Instant::now());
+        let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
+        let caller = Caller { tell: Some(Box::new(tell)), since, kind, ticket };
+        let left = match command.durable() {
+            true => Some((command, caller)),
+            false => self.idle.execute(command, caller),
+        };
+        if let Some((command, caller)) = left {
+            self.send(Entry::Job(command, caller));
+        }
+    }
+
+    fn send(&self, entry: Entry) {
+        self.idle.queued().fetch_add(1, Ordering::AcqRel);
+        // A queue without a drive drops the entry, which tells the caller.
+        let _ = self.entries.send(entry);
+    }
+
+    /// Calls `visit` with the drive on its thread, between two commands, and returns what it returns.
+    ///
+    /// # Errors
+    /// The drive is no longer served.
+    pub fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut dyn Served, &Meter) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (answer, answered) = sync_channel(1);
+        let visit = move |drive: &mut dyn Served, meter: &Meter| {
+            let _ = answer.send(visit(drive, meter));
+        };
+        self.send(Entry::Visit(Box::new(visit)));
+        answered.recv().map_err(|_| Failure::Stopped)
+    }
+
+    /// Submits a command and waits for its answer.
+    pub fn call(&self, command: Command) -> Outcome {
+        let (answer, answered) = sync_channel(1);
+        self.submit(command, move |outcome| {
+            let _ = answer.send(outcome);
+        });
+        answered.recv().unwrap_or(Err(Failure::Stopped))
+    }
+}
+
+/// A drive with its thread. Dropped, it stops as [`Engine::stop`] does.
+pub struct Engine<S> {
+    queue: Queue,
+    thread: Option<JoinHandle<Given<S>>>,
+}
+
+/// The drive with the result of its last flush; `None` if it panicked.
+type Given<S> = Option<(S, Result<(), Failure>)>;
+
+impl<S: Served + 'static> Engine<S> {
+    /// Starts the thread of `drive`.
+    pub fn start(drive: S) -> std::io::Result<Self> {
+        Self::start_paced(drive, None)
+    }
+
+    /// Starts the thread of `drive`. With a `pace`, answers leave at the times that it gives.
+    pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
+        let drive = Bytes::new(drive);
+        let (entries, queued) = sync_channel(DEPTH);
+        let size = drive.size();
+        let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
+        let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
+        let idle = Arc::clone(&shared) as _;
+        let queue = Queue { entries, size, idle, pace: pace.map(Arc::new) };
+        let thread = std::thread::Builder::new()
+            .name("drive".into())
+            .spawn(move || run(&shared, &queued))?;
+        Ok(Self { queue, thread: Some(thread) })
+    }
+
+    /// Returns a queue to the drive.
+    pub fn queue(&self) -> Queue {
+        self.queue.clone()
+    }
+
+    /// Executes what is queued, flushes and gives the drive back. Commands that come later fail.
+    ///
+    /// # Errors
+    /// The flush failed, or the drive panicked (then there is no drive either).
+    pub fn stop(mut self) -> (Option<S>, Result<(), Failure>) {
+        match self.end() {
+            Some((drive, flushed)) => (Some(drive), flushed),
+            None => (None, Err(Failure::Io("the drive panicked".into()))),
+        }
+    }
+}
+
+impl<S> Engine<S> {
+    fn end(&mut self) -> Given<S> {
+        let thread = self.thread.take()?;
+        self.queue.send(Entry::Stop);
+        thread.join().ok().flatten()
+    }
+}
+
+impl<S> Drop for Engine<S> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask.
+fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
+    let mut running = true;
+    while running {
+        let first = match queued.recv_timeout(REST) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                let mut locked = shared.drive.lock().ok()?;
+                let drive = &mut locked.as_mut()?.drive;
+                drive.drive().as_drive().into_iter().for_each(Drive::rest);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        let mut locked = shared.drive.lock().ok()?;
+        running = locked.as_mut()?.serve(first, queued, &shared.queued);
+    }
+    let mut drive = shared.drive.lock().ok()?.take()?.drive;
+    let flushed = drive.flush();
+    Some((drive.into_drive(), flushed))
+}
+
+impl<S: Served> Metered<S> {
+    /// Executes a batch. Returns `true` if the drive goes on.
+    fn serve(&mut self, first: Entry, queued: &Receiver<Entry>, left: &AtomicUsize) -> bool {
+        let Self { drive, meter } = self;
+        let (began, mut waiting) = (Instant::now(), vec![]);
+        let (mut running, mut done) = (true, 0);
+        for entry in std::iter::once(first).chain(queued.try_iter()).take(DEPTH) {
+            done += 1;
+            match entry {
+                Entry::Stop => {
+                    running = false;
+                    break;
+                }
+                Entry::Visit(visit) => {
+                    drive.account(&meter.take_usage());
+                    visit(drive.drive(), meter);
+                }
+                Entry::Job(command, caller) => {
+                    let durable = command.durable();
+                    meter.count(&command);
+                    match at(caller.arrived(), drive, |drive| execute(drive, command)) {
+                        Ok(_) if durable => waiting.push(caller),
+                        outcome => caller.tell(outcome, meter),
+                    }
+                }
+            }
+        }
+        if let Some(last) = waiting.last() {
+            let flushed = at(last.arrived(), drive, Bytes::flush);
+            for caller in waiting {
+                caller.tell(flushed.clone().map(|()| Answer::Done), meter);
+            }
+        }
+        meter.worked(began);
+        drive.account(&meter.take_usage());
+        left.fetch_sub(done, Ordering::AcqRel);
+        running
+    }
+}
+
+/// Calls `work` with a drive, for a command that arrived at `arrived`.
+fn at<S: Served, T>(
+    arrived: Instant,
+    drive: &mut Bytes<S>,
+    work: impl FnOnce(&mut Bytes<S>) -> T,
+) -> T {
+    drive.arrived(Some(arrived));
+    let done = work(drive);
+    drive.arrived(None);
+    done
+}
+
+/// Executes a command. Making it durable is the batch's business.
+fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
+    match command {
+        Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),
+        Command::ReadSparse { at, bytes } => {
+            let (extents, data) = drive.read_sparse(at, bytes)?;
+            return Ok(Answer::Sparse(extents, data));
+        }
+        Command::Extents { at, bytes, most } => {
+            return drive.extents(at, bytes, most).map(Answer::Extents);
+        }
+        Command::Write { at, data, .. } => drive.write(at, &data)?,
+        Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
+        Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
+        Command::Moment => return Ok(Answer::Pages(drive.moment())),
+        Command::Hint { at, bytes, moment } => {
+            return drive.hint(at, bytes, moment).map(Answer::Pages);
+        }
+        Command::Cancel { at, bytes } => drive.cancel(at, bytes)?,
+        Command::Flush => {}
+    }
+    Ok(Answer::Done)
+}

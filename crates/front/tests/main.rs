@@ -1,0 +1,19 @@
+//! All tests of the crate as one program: a module for each file, and what they share.
+
+#[path = "../../device/tests/common/mod.rs"]
+mod common;
+
+mod client;
+mod control;
+mod driver;
+mod fuse;
+mod fuse_hints;
+mod killed;
+mod machine;
+mod nbd_commands;
+mod nbd_connections;
+mod nbd_negotiation;
+mod nbd_tools;
+mod pace;
+mod queue;
+mod vhost;

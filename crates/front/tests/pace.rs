@@ -1,0 +1,145 @@
+//! Answers that leave at the times that a simulated drive gives.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use flashgc_device::failure::Failure;
+use flashgc_front::meter::Kind;
+use flashgc_front::pace::{Pace, Simulated, Work};
+use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::ram::Ram;
+use flashgc_workload::Op;
+
+const MS: u64 = 1_000_000;
+
+/// A drive whose requests take 20 ms each, side by side; those at `BROKEN` end it.
+#[derive(Default)]
+struct Steady {
+    due: VecDeque<(u64, u64)>,
+    tickets: u64,
+    reached: u64,
+    asked: Asked,
+}
+
+/// The kind, the first byte and the bytes of each request.
+type Asked = Arc<Mutex<Vec<(Op, u64, u64)>>>;
+
+const BROKEN: u64 = 40 * 4096;
+
+impl Simulated for Steady {
+    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
+        assert!(now_ns > self.reached, "time goes back");
+        if offset == BROKEN {
+            return Err("no block can be erased".into());
+        }
+        self.asked.lock().unwrap().push((op, offset, bytes));
+        self.due.push_back((self.tickets, now_ns + 20 * MS));
+        self.tickets += 1;
+        Ok(())
+    }
+
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
+        self.reached = until_ns;
+        while let Some(&first) = self.due.front().filter(|&&(_, at)| at <= until_ns) {
+            self.due.pop_front();
+            done.push(first);
+        }
+        Ok(())
+    }
+
+    fn next_ns(&mut self) -> Result<u64, String> {
+        Ok(self.due.front().map_or(u64::MAX, |&(_, at)| at))
+    }
+
+    fn work(&mut self) -> Work {
+        Work { host_pages: self.tickets, ..Work::default() }
+    }
+}
+
+fn served(slower: f64) -> (Engine<Ram>, Asked) {
+    let drive = Steady::default();
+    let asked = Arc::clone(&drive.asked);
+    let pace = Pace::start(Box::new(drive), slower).unwrap();
+    (Engine::start_paced(Ram::new(64), Some(pace)).unwrap(), asked)
+}
+
+fn write(page: u64) -> Command {
+    Command::Write { at: page * 4096, data: vec![7; 4096], fua: false }
+}
+
+#[test]
+fn answers_leave_at_their_simulated_times_and_not_before() {
+    for (slower, ms) in [(1.0, 20), (4.0, 80)] {
+        let (engine, _) = served(slower);
+        let queue = engine.queue();
+        let began = Instant::now();
+        let (tell, told) = channel();
+        for page in 0..5 {
+            let tell = tell.clone();
+            queue.submit(write(page), move |outcome| tell.send(outcome).unwrap());
+        }
+        for _ in 0..5 {
+            assert_eq!(told.recv().unwrap(), Ok(Answer::Done));
+        }
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(ms), "they left after {took:?}");
+        assert_eq!(queue.call(Command::Flush), Ok(Answer::Done));
+        // A read gives the data written, long before that write was answered.
+        let read = Command::Read { at: 4096, bytes: 4096 };
+        assert_eq!(queue.call(read), Ok(Answer::Data(vec![7; 4096])));
+        let paced = queue.paced().unwrap();
+        assert_eq!((paced.lateness.answers, paced.work.host_pages, paced.slower), (7, 7, slower));
+        let [simulated, measured] = [paced.simulated, paced.measured];
+        let write = Kind::Write as usize;
+        assert_eq!((simulated[write].count, measured[write].count), (5, 5));
+        assert!((simulated[write].mean / (ms as f64 * 1e3) - 1.0).abs() < 0.01);
+        assert!(measured[write].mean > 0.99 * simulated[write].mean);
+        engine.stop().1.unwrap();
+    }
+}
+
+#[test]
+fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
+    let (engine, asked) = served(1.0);
+    let queue = engine.queue();
+    let began = Instant::now();
+    // Refused at once: beyond the end. The rest is done at once: questions, nothing to do.
+    let read = Command::Read { at: 63 * 4096, bytes: 8192 };
+    assert!(matches!(queue.call(read), Err(Failure::OutOfRange { .. })));
+    assert_eq!(queue.call(Command::Moment), Ok(Answer::Pages(0)));
+    assert_eq!(queue.call(Command::Trim { at: 0, bytes: 0, fua: false }), Ok(Answer::Done));
+    assert!(asked.lock().unwrap().is_empty(), "after {:?}", began.elapsed());
+    queue.call(Command::Zero { at: 4096, bytes: 8192, keep: true, fua: true }).unwrap();
+    queue.call(Command::Zero { at: 8192, bytes: 4096, keep: false, fua: false }).unwrap();
+    queue.call(Command::Flush).unwrap();
+    let expected = [(Op::Write, 4096, 8192), (Op::Trim, 8192, 4096), (Op::Flush, 0, 0)];
+    assert_eq!(*asked.lock().unwrap(), expected);
+    engine.stop().1.unwrap();
+}
+
+#[test]
+fn a_simulated_drive_that_ends_holds_nobody_up_and_makes_the_run_invalid() {
+    let (engine, _) = served(1.0);
+    let queue = engine.queue();
+    assert_eq!(queue.call(write(40)), Ok(Answer::Done));
+    for page in 0..100 {
+        assert_eq!(queue.call(write(page % 8)), Ok(Answer::Done));
+    }
+    let paced = queue.paced().unwrap();
+    assert_eq!(paced.failed.as_deref(), Some("no block can be erased"));
+    assert!(!paced.is_valid);
+    engine.stop().1.unwrap();
+}
+
+#[test]
+fn who_waits_when_the_clock_stops_is_answered() {
+    let drive = Steady::default();
+    let pace = Pace::start(Box::new(drive), 1000.0).unwrap();
+    let engine = Engine::start_paced(Ram::new(64), Some(pace)).unwrap();
+    let (tell, told) = channel();
+    engine.queue().submit(write(1), move |outcome| tell.send(outcome).unwrap());
+    engine.stop().1.unwrap();
+    assert_eq!(told.recv_timeout(Duration::from_secs(10)).unwrap(), Ok(Answer::Done));
+}
