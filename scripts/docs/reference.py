@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 import flashgc
+import refusals
 from flashgc.command.options import BRIEF
 from flashgc.model import models
 from flashgc.options import (
@@ -55,6 +56,7 @@ def pages() -> dict[str, str]:
         "command.md": command_page(),
         "api.md": api_page(),
         "experiment-file.md": experiment_page(),
+        "refusals.md": refusals.page(),
     }
 
 
