@@ -128,10 +128,6 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
             "workload that names none",
         ),
         (
-            [*FLAGS, *SLC, "--endurance", "3000"],
-            "slc does not go together with an endurance; hint: leave --endurance out",
-        ),
-        (
             [*FLAGS, *SLC, "--page-size", "16KiB", "--mapping-unit", "4KiB"],
             "slc does not go together with mapping units below a flash page; hint: leave "
             "--mapping-unit out",

@@ -98,9 +98,6 @@ impl SlcRegion {
         if layout.levelling.is_some() {
             return fault("static wear levelling", "leave --levelling out");
         }
-        if layout.lifespan.is_some() {
-            return fault("an endurance", "leave --endurance out");
-        }
         if layout.buffer.units_per_page > 1 {
             return fault("mapping units below a flash page", "leave --mapping-unit out");
         }

@@ -239,7 +239,7 @@ pub trait Stepwise: State + Send {
 
     /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
     /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
-    /// for them one other erased block is enough.
+    /// for them one erased block is enough.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
     /// Begins to fold the oldest SLC block of `plane`, which [`Stepwise::can_fold`]. From here on the

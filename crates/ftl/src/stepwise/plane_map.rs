@@ -61,6 +61,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
+    /// Returns the room that a host write finds in the SLC region of `plane`: none on a drive that is
+    /// read-only.
+    #[inline]
+    fn slc_room(&self, plane: PlaneId) -> SlcRoom {
+        if self.store.has_ended() { SlcRoom::Direct } else { self.plane(plane).slc_room() }
+    }
+
     /// Returns `true` if the host finds room for a page of `class` in `plane`.
     #[inline]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
@@ -182,7 +189,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
-        match self.plane(plane).slc_room() {
+        match self.slc_room(plane) {
             SlcRoom::Direct => {}
             SlcRoom::Pages(pages) => return Room { pages, is_open: true, folds: false },
             SlcRoom::Waits => return Room { pages: 0, is_open: false, folds: true },
@@ -239,7 +246,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.store.check_range(&[page])?;
-        match self.plane(plane).slc_room() {
+        match self.slc_room(plane) {
             SlcRoom::Direct => {}
             SlcRoom::Pages(_) => return Ok(Some(self.write_slc(page, plane))),
             SlcRoom::Waits => return Ok(None),
@@ -349,7 +356,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn waits_for_fold(&self, plane: PlaneId) -> bool {
-        self.plane(plane).slc_room() == SlcRoom::Waits
+        self.slc_room(plane) == SlcRoom::Waits
     }
 
     fn has_full_slc(&self, plane: PlaneId) -> bool {

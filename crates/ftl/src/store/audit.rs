@@ -69,7 +69,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if bad != wear.bad_blocks() {
             return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
         }
-        wear.audit(self.tables.blocks_per_plane)
+        wear.audit()
     }
 }
 

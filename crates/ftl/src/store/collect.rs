@@ -232,16 +232,14 @@ impl<P: VictimPolicy> PageStore<P> {
         if let Some(leveller) = &mut plane_state.leveller {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
         }
-        if ended.folds {
-            plane_state.give_back(block);
-            return block;
-        }
         let number = plane_state.first_block + block;
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
             let (counters, packing) = (self.counters(), self.packing());
             if let Some(wear) = &mut self.wear {
                 wear.retire(plane, number, counters, packing);
             }
+        } else if ended.folds {
+            plane_state.give_back(block);
         } else {
             plane_state.pool.put(block, erases);
         }

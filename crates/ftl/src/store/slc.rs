@@ -135,8 +135,8 @@ impl<P: VictimPolicy> Plane<P> {
     pub(crate) fn can_fold(&self, low: u32) -> bool {
         let Some(region) = &self.region else { return false };
         let Some(&oldest) = region.full.front() else { return false };
-        // The erase of a lent block gives the pool one back.
-        let kept = if region.lends() { 1 } else { low };
+        // The erase of a lent block gives the pool one back, unless the block is worn out.
+        let kept = if region.lends() { 0 } else { low };
         u32::from(self.blocks.valid(oldest)) <= self.room(FOLDED)
             || self.pool.len() as u64 > u64::from(kept)
     }
@@ -169,7 +169,7 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// A folded block, erased, goes back to where it came from.
+    /// A folded block, erased and not worn out, goes back to where it came from.
     pub(super) fn give_back(&mut self, block: BlockId) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         if region.lends() {
