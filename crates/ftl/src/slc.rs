@@ -95,9 +95,6 @@ impl SlcRegion {
         if layout.streams {
             return fault("streams", "leave --streams out, or use a workload that names none");
         }
-        if layout.levelling.is_some() {
-            return fault("static wear levelling", "leave --levelling out");
-        }
         if layout.buffer.units_per_page > 1 {
             return fault("mapping units below a flash page", "leave --mapping-unit out");
         }

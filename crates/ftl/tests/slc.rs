@@ -3,8 +3,8 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Cause, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlaneLayout,
-    SlcBlocks, SlcRegion, Stepwise, VictimSpec,
+    Cause, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
+    PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
 };
 
 /// A map of one plane with this region, which the host uses. Of the layout the pool keeps two erased blocks.
@@ -104,6 +104,41 @@ fn a_worn_lent_block_leaves_the_pool() {
     // The lent blocks are bad, and others are lent.
     write_slc(&mut *map, 6..8);
     assert_eq!(map.free_blocks(0), 15);
+}
+
+/// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never. Blocks
+/// set aside are not compared with those, and lent ones are, since they are normal again.
+#[test]
+fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
+    for (blocks, is_levelled) in
+        [(SlcBlocks::Static(2), false), (SlcBlocks::Dynamic { keep: 2, most: 2 }, true)]
+    {
+        let region = SlcRegion { blocks, bits_per_cell: 3, waits: true };
+        let layout = Layout {
+            levelling: Some(Levelling { threshold: 2, interval: 1 }),
+            ..Layout::new(Geometry::new(20, 6, 24).unwrap())
+        };
+        let mut map = with_region(region, "greedy", layout);
+        write_slc(&mut *map, 0..1);
+        write_slc(&mut *map, 0..1);
+        for _ in 0..90 {
+            write_slc(&mut *map, 0..1);
+            write_slc(&mut *map, 0..1);
+            fold(&mut *map);
+            map.audit().unwrap();
+        }
+        let most = *map.blocks(0).erase_counts().iter().max().unwrap();
+        assert!(most > 4 && map.counters().copied_pages == 0, "{most} erases");
+        for _ in 0..4 {
+            map.collect_at_once(0).unwrap();
+            map.audit().unwrap();
+        }
+        let levelled = map.levelled().unwrap();
+        assert_eq!(
+            (levelled.collections > 0, levelled.copied_pages > 0),
+            (is_levelled, is_levelled)
+        );
+    }
 }
 
 /// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more than

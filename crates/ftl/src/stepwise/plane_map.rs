@@ -13,7 +13,7 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::{Packing, PageBuffer};
 use crate::placement::Class;
 use crate::store::{
-    Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear, room_for_a_block,
+    Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
 use crate::table::prefetch;
 use crate::translation::{TakesHints, TakesStreams};
@@ -102,8 +102,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     /// Programs `page`, written by the host, in the SLC region, which has room.
     fn write_slc(&mut self, page: u32, plane: PlaneId) -> u32 {
-        self.store.ready_slc(plane);
-        let ppn = self.program_host_page(plane, SLC, page);
+        let class = self.store.ready_slc(plane);
+        let ppn = self.program_host_page(plane, class, page);
         self.store.slc_written(plane);
         ppn
     }
@@ -441,10 +441,14 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
         let plane_state = self.plane(plane);
-        let Some(UnderWay { block, levels, .. }) = plane_state.under_way else { return Ok(()) };
+        let Some(UnderWay { block, levels, folds, .. }) = plane_state.under_way else {
+            return Ok(());
+        };
         let class = self.store.sorting.of_copies(levels);
         let Some(class) = class.filter(|_| {
-            self.copies_on_its_own() && u32::from(plane_state.blocks.valid(block)) == count
+            !folds
+                && self.copies_on_its_own()
+                && u32::from(plane_state.blocks.valid(block)) == count
         }) else {
             for _ in 0..count {
                 self.next_move(plane);

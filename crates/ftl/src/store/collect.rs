@@ -1,9 +1,9 @@
 //! The transitions of a collection: it begins with a victim, its valid pages leave, all at once or
 //! one by one, and it ends with the erase.
 
-use super::plane::{Steps, UnderWay};
+use super::plane::{Plane, Steps, UnderWay};
 use super::zombies::{Fate, is_marked};
-use super::{FOLDED, MAP_AHEAD, PageStore, ZOMBIE};
+use super::{MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
@@ -206,9 +206,12 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The class of a copy of `page` from `ppn`, in the victim of `plane`.
     #[inline]
     pub(crate) fn class_of_copy(&self, plane: PlaneId, page: u32, ppn: u32, zombie: bool) -> Class {
-        let victim = self.planes[plane as usize].under_way.as_ref();
-        if victim.is_some_and(|victim| victim.folds) {
-            return FOLDED;
+        let Plane { under_way, region, .. } = &self.planes[plane as usize];
+        let victim = under_way.as_ref();
+        if let Some(region) = region
+            && victim.is_some_and(|victim| victim.folds)
+        {
+            return region.classes.folded;
         }
         match self.sorting.of_copies(victim.is_some_and(|victim| victim.levels)) {
             Some(class) => class,
@@ -229,7 +232,9 @@ impl<P: VictimPolicy> PageStore<P> {
         );
         plane_state.erase(ended.block);
         let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
-        if let Some(leveller) = &mut plane_state.leveller {
+        // A block that is always in SLC mode is no block to level.
+        let is_apart = ended.folds && !plane_state.lends();
+        if let Some(leveller) = plane_state.leveller.as_mut().filter(|_| !is_apart) {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
         }
         let number = plane_state.first_block + block;

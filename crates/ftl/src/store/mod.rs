@@ -31,7 +31,7 @@ pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
 pub(crate) use plane::{Plane, UnderWay};
-pub(crate) use slc::{FOLDED, Region, SLC, SlcRoom};
+pub(crate) use slc::{Region, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use streams::Streams;
@@ -170,9 +170,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 open: vec![Active::none(geometry.pages_per_block()); sorting.classes()].into(),
                 wanted: None,
                 under_way: None,
-                region: layout
-                    .slc
-                    .map(|rule| Region::new(rule, blocks_per_plane, geometry.pages_per_block())),
+                region: layout.slc.zip(sorting.region).map(|(rule, classes)| {
+                    Region::new(rule, classes, blocks_per_plane, geometry.pages_per_block())
+                }),
                 counters: Counters::default(),
                 valid_pages: 0,
                 decisions: 0,

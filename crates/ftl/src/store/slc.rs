@@ -15,10 +15,22 @@ use crate::slc::{SlcBlocks, SlcRegion};
 use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
 
-/// The class of folded pages, behind those of host writes and copies.
-pub(crate) const FOLDED: Class = 2;
-/// The class of host writes into the region.
-pub(crate) const SLC: Class = 3;
+/// The classes of a region, behind those of host writes and copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlcClasses {
+    /// The class of folded pages.
+    pub(crate) folded: Class,
+    /// The class of host writes into the region.
+    pub(crate) slc: Class,
+}
+
+impl SlcClasses {
+    /// The classes behind so many others.
+    pub(super) fn behind(others: usize) -> Self {
+        let folded = others as Class;
+        Self { folded, slc: folded + 1 }
+    }
+}
 
 /// See the module's text.
 #[derive(State)]
@@ -26,6 +38,8 @@ pub(crate) const SLC: Class = 3;
 pub(crate) struct Region {
     #[snapshot(skip)]
     rule: SlcRegion,
+    #[snapshot(skip)]
+    pub(crate) classes: SlcClasses,
     /// Pages of an SLC block.
     #[snapshot(skip)]
     pages: u32,
@@ -54,10 +68,16 @@ pub(crate) enum SlcRoom {
 
 impl Region {
     /// The region of a plane of `blocks` blocks.
-    pub(super) fn new(rule: SlcRegion, blocks: u32, pages_per_block: u32) -> Self {
+    pub(super) fn new(
+        rule: SlcRegion,
+        classes: SlcClasses,
+        blocks: u32,
+        pages_per_block: u32,
+    ) -> Self {
         let first = blocks - rule.set_aside();
         Self {
             rule,
+            classes,
             pages: rule.pages(pages_per_block),
             is_used: false,
             in_slc: (0..blocks).map(|block| block >= first).collect(),
@@ -74,6 +94,11 @@ impl Region {
     /// Returns `true` if the pool lends its blocks to the region.
     pub(crate) fn lends(&self) -> bool {
         matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
+    }
+
+    /// Blocks at the end of the plane that are never in normal mode.
+    pub(super) fn set_aside(&self) -> u32 {
+        self.rule.set_aside()
     }
 
     /// Returns `true` if `block` waits in the region, full or erased.
@@ -95,7 +120,7 @@ impl<P: VictimPolicy> Plane<P> {
     #[inline]
     pub(crate) fn slc_room(&self) -> SlcRoom {
         let Some(region) = &self.region else { return SlcRoom::Direct };
-        let open = self.open[usize::from(SLC)];
+        let open = self.open[usize::from(region.classes.slc)];
         if !region.is_used {
             SlcRoom::Direct
         } else if open.is_some() {
@@ -120,6 +145,11 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
+    /// Returns `true` if the pool lends its blocks to an SLC region.
+    pub(super) fn lends(&self) -> bool {
+        self.region.as_ref().is_some_and(Region::lends)
+    }
+
     /// Returns `true` if a fold is under way.
     pub(crate) fn folds(&self) -> bool {
         self.under_way.as_ref().is_some_and(|under_way| under_way.folds)
@@ -137,7 +167,7 @@ impl<P: VictimPolicy> Plane<P> {
         let Some(&oldest) = region.full.front() else { return false };
         // The erase of a lent block gives the pool one back, unless the block is worn out.
         let kept = if region.lends() { 0 } else { low };
-        u32::from(self.blocks.valid(oldest)) <= self.room(FOLDED)
+        u32::from(self.blocks.valid(oldest)) <= self.room(region.classes.folded)
             || self.pool.len() as u64 > u64::from(kept)
     }
 
@@ -156,13 +186,13 @@ impl<P: VictimPolicy> Plane<P> {
         };
         let block = block.expect("the region has room");
         region.in_slc[block as usize] = true;
-        self.open[usize::from(SLC)] = Active::erased(block);
+        self.open[usize::from(region.classes.slc)] = Active::erased(block);
     }
 
     /// A page was programmed in the region: its block may be full.
     fn close_slc(&mut self) {
-        let open = &mut self.open[usize::from(SLC)];
         let region = self.region.as_mut().expect("a plane with an SLC region");
+        let open = &mut self.open[usize::from(region.classes.slc)];
         if open.next == region.pages {
             region.full.push_back(open.block);
             *open = Active::none(self.blocks.pages_per_block());
@@ -195,12 +225,15 @@ impl<P: VictimPolicy> PageStore<P> {
         plane.region.as_ref().is_some_and(|region| region.in_slc[block])
     }
 
-    /// Makes the open SLC block of `plane` ready for a page of the host.
-    pub(crate) fn ready_slc(&mut self, plane: PlaneId) {
+    /// Makes the open SLC block of `plane` ready for a page of the host. Returns its class.
+    pub(crate) fn ready_slc(&mut self, plane: PlaneId) -> Class {
         let plane_state = &mut self.planes[plane as usize];
-        if !plane_state.open[usize::from(SLC)].is_some() {
+        let region = plane_state.region.as_ref().expect("a plane with an SLC region");
+        let class = region.classes.slc;
+        if !plane_state.open[usize::from(class)].is_some() {
             plane_state.open_slc();
         }
+        class
     }
 
     /// A page of the host was programmed in the region of `plane`.

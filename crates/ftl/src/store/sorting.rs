@@ -4,7 +4,7 @@ use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
 
 use super::plane::Plane;
-use super::slc::SLC;
+use super::slc::SlcClasses;
 use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
@@ -36,12 +36,12 @@ pub(crate) struct Sorting {
     /// The class of copies, without a rule.
     #[snapshot(skip)]
     copies: Class,
-    /// `true` with an SLC region: folded pages and those in the region have the classes behind that.
-    #[snapshot(skip)]
-    has_slc: bool,
-    /// The class of copies that are made to level wear; beyond all others.
+    /// The class of copies that are made to level wear; beyond those of other copies.
     #[snapshot(skip)]
     levelled: Option<Class>,
+    /// The classes of an SLC region, beyond all others; `None` without one.
+    #[snapshot(skip)]
+    pub(super) region: Option<SlcClasses>,
     /// The time at which each block was opened for its class; empty without a rule.
     #[snapshot(table)]
     opened: Vec<Now>,
@@ -62,12 +62,14 @@ impl Sorting {
         };
         let levelled = layout.levelling.map(|_| copies + 1);
         let classified = classified as usize;
+        let others = usize::from(levelled.unwrap_or(copies)) + 1;
+        let others = rule.as_ref().map_or(others, |rule| rule.classes());
         Ok(Self {
             rule,
             class_of: vec![HOST; classified],
             copies,
-            has_slc: layout.slc.is_some(),
             levelled,
+            region: layout.slc.map(|_| SlcClasses::behind(others)),
             opened: vec![Now::default(); classified],
             now: Now::default(),
             streams: layout.streams.then(|| Streams::new(layout.geometry.logical_pages())),
@@ -123,8 +125,8 @@ impl Sorting {
 
     /// Open blocks of a plane.
     pub(crate) fn classes(&self) -> usize {
-        if self.has_slc {
-            return usize::from(SLC) + 1;
+        if let Some(region) = self.region {
+            return usize::from(region.slc) + 1;
         }
         let without_rule = usize::from(self.levelled.unwrap_or(self.copies)) + 1;
         self.rule.as_ref().map_or(without_rule, |rule| rule.classes())
@@ -132,7 +134,7 @@ impl Sorting {
 
     /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
     pub(crate) fn reserved(&self) -> u32 {
-        let without_rule = if self.has_slc { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
+        let without_rule = if self.region.is_some() { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
         self.rule.as_ref().map_or(without_rule, |rule| rule.copy_classes() as u32)
     }
 
