@@ -119,15 +119,6 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
             "slc does not go together with mapping dftl; hint: --mapping page",
         ),
         (
-            [*FLAGS, *SLC, "--placement", "sepbit"],
-            "slc does not go together with a placement; hint: leave --placement out",
-        ),
-        (
-            [*FLAGS, *SLC, "--workload", "uniform:stream=1"],
-            "slc does not go together with streams; hint: leave --streams out, or use a "
-            "workload that names none",
-        ),
-        (
             [*FLAGS, *SLC, "--page-size", "16KiB", "--mapping-unit", "4KiB"],
             "slc does not go together with mapping units below a flash page; hint: leave "
             "--mapping-unit out",

@@ -8,6 +8,7 @@ use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
 use crate::layout::Layout;
+use crate::placement::PlacementSpec;
 
 /// The region of every plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +55,23 @@ impl SlcRegion {
     }
 
     /// Blocks of a plane beyond those of a drive without a region that never hold host data in normal
-    /// mode: those set aside, the open block of folded pages, and of lent blocks the open one.
-    pub fn blocks_kept(&self) -> u32 {
-        match self.blocks {
-            SlcBlocks::Static(blocks) => blocks.saturating_add(1),
-            SlcBlocks::Dynamic { .. } => 2,
-        }
+    /// mode: those set aside, of lent blocks the open one, and those for folded pages. These are an open block
+    /// or, with a placement, [`SlcRegion::kept_for_folds`].
+    pub fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
+        let own = match self.blocks {
+            SlcBlocks::Static(blocks) => blocks,
+            SlcBlocks::Dynamic { .. } => 1,
+        };
+        let folded = if placement.is_none() { 1 } else { Self::kept_for_folds(placement) };
+        own.saturating_add(folded)
+    }
+
+    /// Erased blocks that the collector keeps beside those for the copies of `placement`: one for each class
+    /// that takes no copies, as a fold may open a block for every class.
+    pub fn kept_for_folds(placement: &PlacementSpec) -> u32 {
+        // Those kept are one a class and one for every class of copies but the first.
+        let for_copies = placement.kept_for_copies();
+        placement.blocks_kept().map_or(0, |kept| kept - for_copies - (for_copies + 1))
     }
 
     /// Checks that the region goes together with the other parts of a layout.
@@ -86,14 +98,13 @@ impl SlcRegion {
         let fault = |what: &str, hint: &str| {
             Err(SpecError::new(format!("slc does not go together with {what}"), hint))
         };
-        if !matches!(layout.frontier, Frontier::Pool { low } if low >= RESERVED_WITH_SLC) {
-            return fault("fewer than 2 erased blocks a plane", "--gc-low 2");
-        }
-        if !layout.placement.is_none() {
-            return fault("a placement", "leave --placement out");
-        }
-        if layout.streams {
-            return fault("streams", "leave --streams out, or use a workload that names none");
+        // A placement adds a block for each of its classes but one.
+        let least = if layout.placement.is_none() { RESERVED_WITH_SLC } else { 1 };
+        if !matches!(layout.frontier, Frontier::Pool { low } if low >= least) {
+            return fault(
+                &format!("fewer than {least} erased blocks a plane"),
+                &format!("--gc-low {least}"),
+            );
         }
         if layout.buffer.units_per_page > 1 {
             return fault("mapping units below a flash page", "leave --mapping-unit out");

@@ -1,10 +1,15 @@
 //! The SLC region of a page map over planes: worn, levelled and sorted blocks, units, and the words that policies
 //! and placements get, each worked out by hand.
 
+use std::sync::{Arc, Mutex};
+
 use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::placement::{Class, Now, Placement};
 use flashgc_ftl::{
-    Cause, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Levelling, Lifespan,
-    PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
+    Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout, Levelling,
+    Lifespan, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
 };
 
 /// A map of one plane with this region, which the host uses. Of the layout the pool keeps two erased blocks.
@@ -139,6 +144,120 @@ fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
             (is_levelled, is_levelled)
         );
     }
+}
+
+/// Pages of two handles lie side by side in the region. A fold sorts them as their writes said, though the
+/// stream of the next write of each is another by then.
+#[test]
+fn folded_pages_go_to_the_class_of_their_write() {
+    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
+    let layout = Layout {
+        placement: PlacementSpec::parse("fdp:handles=2").unwrap(),
+        streams: true,
+        fill: Fill::Empty,
+        ..Layout::new(Geometry::new(30, 12, 48).unwrap())
+    };
+    let mut map = with_region(region, "greedy", layout);
+    let name = |map: &mut dyn Stepwise, page: u32, stream| {
+        map.streams().unwrap().name(&[page], &[stream]).unwrap();
+    };
+    for page in 0..8 {
+        name(&mut *map, page, (page % 2) as _);
+        write_slc(&mut *map, page..page + 1);
+        name(&mut *map, page, ((page + 1) % 2) as _);
+    }
+    map.trim(4).unwrap();
+    (0..2).for_each(|_| fold(&mut *map));
+    map.audit().unwrap();
+    let block = |map: &dyn Stepwise, page| map.locate(page).unwrap() >> 4;
+    let open = |map: &dyn Stepwise, class| map.open_block(0, class).unwrap();
+    assert_eq!([0, 2, 6].map(|page| block(&*map, page)), [open(&*map, 0).block; 3]);
+    assert_eq!([1, 3, 5, 7].map(|page| block(&*map, page)), [open(&*map, 1).block; 4]);
+    assert_eq!([0, 1].map(|class| open(&*map, class).next), [3, 4]);
+    let totals = map.stream_totals().unwrap();
+    let counts = [0, 1].map(|stream| totals.streams[stream]);
+    assert_eq!(counts.map(|it| (it.host_pages, it.copied_pages)), [(4, 3), (4, 4)]);
+    assert_eq!(totals.moved_blocks, 0);
+    // Two handles and their copies: a fold may open a block for each. The region has one more.
+    assert_eq!((map.reserved_blocks(), map.open_blocks()), (3, 4));
+}
+
+/// A placement that writes down each message, and alternates between two classes.
+#[derive(Debug, Default, State)]
+#[snapshot(refused = "a test does not save it")]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Placement for Told {
+    fn classes(&self) -> usize {
+        3
+    }
+
+    fn takes_copies(&self, class: Class) -> bool {
+        class == 2
+    }
+
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
+        ((u64::from(page) + now.host + u64::from(old.unwrap_or(0))) % 2) as Class
+    }
+
+    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+        2
+    }
+
+    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+        self.0.lock().unwrap().push(format!("{page} {from:?} {to} {}", now.host));
+    }
+
+    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+        self.0.lock().unwrap().push(format!("{page} {from} trimmed {}", now.host));
+    }
+
+    fn copied(&mut self, page: u32, from: Class, to: Class, _: Now) {
+        self.0.lock().unwrap().push(format!("{page} copied {from} {to}"));
+    }
+}
+
+/// As long as nothing is collected, a placement gets the messages that it gets on a drive without a region.
+#[test]
+fn a_placement_hears_nothing_of_the_region() {
+    let told = [false, true].map(|has_region| {
+        let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = notes.clone();
+        let placement = PlacementSpec::from_outside(ExternalPlacement {
+            name: "told".into(),
+            takes_copies: vec![false, false, true],
+            asks_for_zombies: false,
+            make: Arc::new(move |_, _| Ok(Box::new(Told(kept.clone())))),
+        });
+        let region = SlcRegion { blocks: SlcBlocks::Static(3), bits_per_cell: 3, waits: true };
+        let layout = Layout {
+            frontier: Frontier::Pool { low: 2 },
+            placement,
+            slc: has_region.then_some(region),
+            ..Layout::new(Geometry::new(200, 24, 240).unwrap())
+        };
+        let victim = VictimSpec::parse("greedy").unwrap();
+        let mut map = victim.build_stepwise(PlaneLayout::one(layout)).unwrap();
+        map.use_slc();
+        let mut stream = Stream::new(8, "told");
+        for _ in 0..1500 {
+            let page = stream.below(240);
+            if stream.below(9) == 0 {
+                map.trim(page).unwrap();
+                continue;
+            }
+            while map.waits_for_fold(0) {
+                fold(&mut *map);
+            }
+            map.write(page, 0).unwrap().expect("there is room");
+        }
+        map.audit().unwrap();
+        assert_eq!(map.counters().copied_pages > 500, has_region);
+        drop(map);
+        notes.lock().unwrap().clone()
+    });
+    assert!(told[0].len() > 1400);
+    assert_eq!(told[0], told[1]);
 }
 
 /// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more than

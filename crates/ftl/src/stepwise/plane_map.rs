@@ -88,12 +88,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
-    /// Programs `page`, written by the host, at the open block of `class`.
+    /// Programs `page`, written by the host, at the open block of `class`. A placement takes it for one of
+    /// the class `sorted`.
     #[inline(always)]
-    fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
+    fn program_host_page(&mut self, plane: PlaneId, class: Class, sorted: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page, from, class);
+        self.store.sorting.wrote(page, from, sorted);
         self.plane_mut(plane).counters.host_pages += 1;
         self.store.host_ends(plane, class);
         self.note(Change::Written(page));
@@ -101,11 +102,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
     }
 
     /// Programs `page`, written by the host, in the SLC region, which has room.
-    fn write_slc(&mut self, page: u32, plane: PlaneId) -> u32 {
+    fn write_slc(&mut self, page: u32, plane: PlaneId) -> Result<u32, FtlError> {
+        let sorted = self.class_of_write(page);
+        self.store.sorting.goes_on()?;
         let class = self.store.ready_slc(plane);
-        let ppn = self.program_host_page(plane, class, page);
-        self.store.slc_written(plane);
-        ppn
+        let ppn = self.program_host_page(plane, class, sorted, page);
+        self.store.slc_written(plane, page, sorted);
+        Ok(ppn)
     }
 
     /// Returns `true` if a collection of `plane` begins by closing the host frontier, which is
@@ -204,6 +207,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn close_full(&mut self, page: u32, plane: PlaneId) {
+        if self.slc_room(plane) != SlcRoom::Direct {
+            return; // it waits for a fold, and needs no block
+        }
         let class = self.class_of_write(page);
         let sorts = self.store.sorting.has_rule();
         let plane_state = self.plane_mut(plane);
@@ -248,7 +254,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.check_range(&[page])?;
         match self.slc_room(plane) {
             SlcRoom::Direct => {}
-            SlcRoom::Pages(_) => return Ok(Some(self.write_slc(page, plane))),
+            SlcRoom::Pages(_) => return self.write_slc(page, plane).map(Some),
             SlcRoom::Waits => return Ok(None),
         }
         let class = self.class_of_write(page);
@@ -261,7 +267,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             plane_state.wanted = Some(class);
             self.open_closed(plane);
         }
-        let ppn = self.program_host_page(plane, class, page);
+        let ppn = self.program_host_page(plane, class, class, page);
         Ok(Some(ppn))
     }
 
@@ -483,7 +489,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let class = self.store.class_of_copy(plane, page, from, false);
         self.store.sorting.goes_on()?;
         let class = self.store.room_for_copy(class, plane)?;
-        Ok(self.program_host_page(plane, class, page))
+        Ok(self.program_host_page(plane, class, class, page))
     }
 
     fn erase(&mut self, plane: PlaneId) -> BlockId {

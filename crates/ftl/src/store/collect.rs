@@ -211,7 +211,8 @@ impl<P: VictimPolicy> PageStore<P> {
         if let Some(region) = region
             && victim.is_some_and(|victim| victim.folds)
         {
-            return region.classes.folded;
+            let class_at = || self.sorting.class_at(page, self.tables.place_of(ppn).0);
+            return region.classes.folded.unwrap_or_else(class_at);
         }
         match self.sorting.of_copies(victim.is_some_and(|victim| victim.levels)) {
             Some(class) => class,

@@ -18,17 +18,22 @@ use crate::victim::VictimPolicy;
 /// The classes of a region, behind those of host writes and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlcClasses {
-    /// The class of folded pages.
-    pub(crate) folded: Class,
+    /// The class of folded pages; `None` where a placement sorts them.
+    pub(crate) folded: Option<Class>,
     /// The class of host writes into the region.
     pub(crate) slc: Class,
 }
 
 impl SlcClasses {
-    /// The classes behind so many others.
+    /// The classes behind so many others, without a placement.
     pub(super) fn behind(others: usize) -> Self {
         let folded = others as Class;
-        Self { folded, slc: folded + 1 }
+        Self { folded: Some(folded), slc: folded + 1 }
+    }
+
+    /// The class behind the `others` of a placement.
+    pub(super) fn sorted(others: usize) -> Self {
+        Self { folded: None, slc: others as Class }
     }
 }
 
@@ -161,14 +166,33 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// Returns `true` if a fold can begin: a block waits for it, and its pages find room, if need be in
-    /// an erased block beyond `low`.
+    /// erased blocks beyond `low`.
+    ///
+    /// The pages of a fold may belong to each of the N classes of a placement. As [`Sorting::leaves_room`] says,
+    /// they find room where the pool and the open blocks have (N - 1) b pages more than they are. More than
+    /// `low` erased blocks are more than enough, and leave room for the next victim.
+    ///
+    /// [`Sorting::leaves_room`]: super::Sorting::leaves_room
     pub(crate) fn can_fold(&self, low: u32) -> bool {
         let Some(region) = &self.region else { return false };
         let Some(&oldest) = region.full.front() else { return false };
-        // The erase of a lent block gives the pool one back, unless the block is worn out.
-        let kept = if region.lends() { 0 } else { low };
-        u32::from(self.blocks.valid(oldest)) <= self.room(region.classes.folded)
-            || self.pool.len() as u64 > u64::from(kept)
+        let valid = u32::from(self.blocks.valid(oldest));
+        let erased = self.pool.len() as u64;
+        match region.classes.folded {
+            // The erase of a lent block gives the pool one back, unless the block is worn out.
+            Some(folded) => {
+                let kept = if region.lends() { 0 } else { low };
+                valid <= self.room(folded) || erased > u64::from(kept)
+            }
+            None if region.lends() => {
+                let b = u64::from(self.blocks.pages_per_block());
+                let classes = u64::from(region.classes.slc);
+                let in_open: u64 =
+                    (0..region.classes.slc).map(|class| u64::from(self.room(class))).sum();
+                erased * b + in_open >= (classes - 1) * b + u64::from(valid)
+            }
+            None => valid == 0 || erased > u64::from(low),
+        }
     }
 
     /// Pages with current data in full SLC blocks.
@@ -177,8 +201,8 @@ impl<P: VictimPolicy> Plane<P> {
         full.map(|&block| u64::from(self.blocks.valid(block))).sum()
     }
 
-    /// Opens an erased block in SLC mode.
-    fn open_slc(&mut self) {
+    /// Opens an erased block in SLC mode. Returns it.
+    fn open_slc(&mut self) -> BlockId {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let block = match region.rule.blocks {
             SlcBlocks::Static(_) => region.erased.pop_front(),
@@ -187,6 +211,7 @@ impl<P: VictimPolicy> Plane<P> {
         let block = block.expect("the region has room");
         region.in_slc[block as usize] = true;
         self.open[usize::from(region.classes.slc)] = Active::erased(block);
+        block
     }
 
     /// A page was programmed in the region: its block may be full.
@@ -231,13 +256,15 @@ impl<P: VictimPolicy> PageStore<P> {
         let region = plane_state.region.as_ref().expect("a plane with an SLC region");
         let class = region.classes.slc;
         if !plane_state.open[usize::from(class)].is_some() {
-            plane_state.open_slc();
+            let block = plane_state.open_slc();
+            self.sorting.opened_slc(plane_state.first_block + block);
         }
         class
     }
 
-    /// A page of the host was programmed in the region of `plane`.
-    pub(crate) fn slc_written(&mut self, plane: PlaneId) {
+    /// The host's `page` was programmed in the region of `plane`. A placement takes it for one of `class`.
+    pub(crate) fn slc_written(&mut self, plane: PlaneId, page: u32, class: Class) {
+        self.sorting.lies_in_slc(page, class);
         let plane_state = &mut self.planes[plane as usize];
         plane_state.close_slc();
         plane_state.fruitless = 0;
