@@ -119,11 +119,6 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
             "slc does not go together with mapping dftl; hint: --mapping page",
         ),
         (
-            [*FLAGS, *SLC, "--page-size", "16KiB", "--mapping-unit", "4KiB"],
-            "slc does not go together with mapping units below a flash page; hint: leave "
-            "--mapping-unit out",
-        ),
-        (
             [*FLAGS, *SLC, "--gc-low", "1"],
             "slc does not go together with fewer than 2 erased blocks a plane; hint: --gc-low 2",
         ),

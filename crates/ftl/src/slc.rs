@@ -15,8 +15,8 @@ use crate::placement::PlacementSpec;
 pub struct SlcRegion {
     /// The blocks that are in SLC mode.
     pub blocks: SlcBlocks,
-    /// Bits of a cell in normal mode: an SLC block has the pages of a block divided by this, rounded
-    /// down.
+    /// Bits of a cell in normal mode: an SLC block has the flash pages of a block divided by this,
+    /// rounded down.
     pub bits_per_cell: u32,
     /// While the region is full, writes wait for folds; else they go to normal blocks directly.
     pub waits: bool,
@@ -41,9 +41,10 @@ pub enum SlcBlocks {
 pub(crate) const RESERVED_WITH_SLC: u32 = 2;
 
 impl SlcRegion {
-    /// Pages of an SLC block, of a drive with `pages_per_block`.
-    pub fn pages(&self, pages_per_block: u32) -> u32 {
-        pages_per_block / self.bits_per_cell
+    /// Pages of an SLC block, of a drive with so many pages a block and `units_per_page` of them in a flash page. Of
+    /// the flash pages of a block one in `bits_per_cell` is left, each with all its units.
+    pub fn pages(&self, pages_per_block: u32, units_per_page: u32) -> u32 {
+        pages_per_block / units_per_page / self.bits_per_cell * units_per_page
     }
 
     /// Blocks of a plane that are never in normal mode.
@@ -79,12 +80,14 @@ impl SlcRegion {
     /// # Errors
     /// The first that it does not go together with.
     pub(crate) fn check(&self, layout: &Layout) -> Result<(), SpecError> {
+        let units = layout.buffer.units_per_page;
         let pages = layout.geometry.pages_per_block();
-        if self.bits_per_cell < 2 || self.pages(pages) == 0 {
+        if self.bits_per_cell < 2 || self.pages(pages, units) == 0 {
             return Err(SpecError::new(
                 format!(
-                    "bits per cell: found {}, expected 2 to the {pages} pages of a block",
-                    self.bits_per_cell
+                    "bits per cell: found {}, expected 2 to the {} pages of a block",
+                    self.bits_per_cell,
+                    pages / units
                 ),
                 "3 for TLC, 4 for QLC",
             ));
@@ -95,19 +98,13 @@ impl SlcRegion {
                 "more blocks, or leave --slc out",
             ));
         }
-        let fault = |what: &str, hint: &str| {
-            Err(SpecError::new(format!("slc does not go together with {what}"), hint))
-        };
         // A placement adds a block for each of its classes but one.
         let least = if layout.placement.is_none() { RESERVED_WITH_SLC } else { 1 };
         if !matches!(layout.frontier, Frontier::Pool { low } if low >= least) {
-            return fault(
-                &format!("fewer than {least} erased blocks a plane"),
-                &format!("--gc-low {least}"),
-            );
-        }
-        if layout.buffer.units_per_page > 1 {
-            return fault("mapping units below a flash page", "leave --mapping-unit out");
+            return Err(SpecError::new(
+                format!("slc does not go together with fewer than {least} erased blocks a plane"),
+                format!("--gc-low {least}"),
+            ));
         }
         Ok(())
     }

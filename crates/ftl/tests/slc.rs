@@ -9,7 +9,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Now, Placement};
 use flashgc_ftl::{
     Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout, Levelling,
-    Lifespan, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
+    Lifespan, PageBuffer, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
 };
 
 /// A map of one plane with this region, which the host uses. Of the layout the pool keeps two erased blocks.
@@ -28,6 +28,7 @@ fn fold(map: &mut dyn Stepwise) {
     while map.next_move(0).is_some() {
         map.copy(0).unwrap();
     }
+    while !map.buffer().is_protected && map.program_copies(0).is_some() {}
     map.erase(0);
 }
 
@@ -258,6 +259,46 @@ fn a_placement_hears_nothing_of_the_region() {
     });
     assert!(told[0].len() > 1400);
     assert_eq!(told[0], told[1]);
+}
+
+/// A block of five flash pages of four units has one page of one bit per cell, so four units.
+#[test]
+fn an_slc_block_has_whole_flash_pages() {
+    let geometry = Geometry::new(30, 20, 120).unwrap();
+    for is_protected in [true, false] {
+        let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
+        let layout = Layout {
+            buffer: PageBuffer { units_per_page: 4, is_protected },
+            fill: Fill::Empty,
+            ..Layout::new(geometry)
+        };
+        let mut map = with_region(region, "greedy", layout);
+        write_slc(&mut *map, 0..3);
+        let first = map.locate(0).unwrap();
+        assert!((0..3).all(|page| map.is_buffered(map.locate(page).unwrap())));
+        assert_eq!(map.host_room(3, 0).pages, 1);
+        write_slc(&mut *map, 3..4);
+        assert!(map.has_full_slc(0) && !map.is_buffered(first));
+        // The second block gets one unit, and is full when that is flushed.
+        write_slc(&mut *map, 4..5);
+        let fifth = map.locate(4).unwrap();
+        assert_eq!((map.program_host_data(0), map.program_host_data(0)), (Some(fifth), None));
+        assert_eq!(map.packing().unwrap().padding, 3);
+        map.audit().unwrap();
+        let direct = map.write(5, 0).unwrap().unwrap();
+        assert!(!map.is_slc(direct), "the region is full");
+        (0..2).for_each(|_| fold(&mut *map));
+        map.audit().unwrap();
+        // The folds read two flash pages. Four units fill a page, and the fifth waits or is padded.
+        let packing = map.packing().unwrap();
+        assert_eq!((packing.pages_read, packing.padding), (2, if is_protected { 3 } else { 6 }));
+        let folded = map.locate(4).unwrap();
+        assert_eq!((map.is_buffered(folded), map.unit_in_page(folded)), (is_protected, 0));
+        assert_eq!(map.counters().copied_pages, 5);
+        write_slc(&mut *map, 6..14);
+        let direct = map.write(14, 0).unwrap().unwrap();
+        assert!(!map.is_slc(direct));
+    }
 }
 
 /// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more than

@@ -171,7 +171,8 @@ impl<P: VictimPolicy> PageStore<P> {
                 wanted: None,
                 under_way: None,
                 region: layout.slc.zip(sorting.region).map(|(rule, classes)| {
-                    Region::new(rule, classes, blocks_per_plane, geometry.pages_per_block())
+                    let (b, units) = (geometry.pages_per_block(), layout.buffer.units_per_page);
+                    Region::new(rule, classes, blocks_per_plane, rule.pages(b, units))
                 }),
                 counters: Counters::default(),
                 valid_pages: 0,

@@ -72,18 +72,13 @@ pub(crate) enum SlcRoom {
 }
 
 impl Region {
-    /// The region of a plane of `blocks` blocks.
-    pub(super) fn new(
-        rule: SlcRegion,
-        classes: SlcClasses,
-        blocks: u32,
-        pages_per_block: u32,
-    ) -> Self {
+    /// The region of a plane of `blocks` blocks. An SLC block has so many `pages`.
+    pub(super) fn new(rule: SlcRegion, classes: SlcClasses, blocks: u32, pages: u32) -> Self {
         let first = blocks - rule.set_aside();
         Self {
             rule,
             classes,
-            pages: rule.pages(pages_per_block),
+            pages,
             is_used: false,
             in_slc: (0..blocks).map(|block| block >= first).collect(),
             full: VecDeque::new(),
@@ -215,7 +210,7 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// A page was programmed in the region: its block may be full.
-    fn close_slc(&mut self) {
+    pub(super) fn close_slc(&mut self) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let open = &mut self.open[usize::from(region.classes.slc)];
         if open.next == region.pages {
@@ -258,6 +253,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if !plane_state.open[usize::from(class)].is_some() {
             let block = plane_state.open_slc();
             self.sorting.opened_slc(plane_state.first_block + block);
+            self.nothing_waits(plane, class);
         }
         class
     }
