@@ -123,11 +123,6 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
             "slc does not go together with fewer than 2 erased blocks a plane; hint: --gc-low 2",
         ),
         (
-            [*FLAGS, *SLC, "--victim", "mdc"],
-            "slc does not go together with a victim policy that follows single pages; "
-            "hint: --victim greedy",
-        ),
-        (
             [*FLAGS, *SLC[2:], "--slc", "static:blocks=90"],
             "drive: plane 0 has 256 blocks of 24 pages for 4608 logical pages, expected 95 more "
             "blocks than these pages fill, for open blocks and the pool; hint: more spare space, "

@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Now, Placement};
+use flashgc_ftl::track::{Origin, Tracker};
 use flashgc_ftl::{
-    Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout, Levelling,
-    Lifespan, PageBuffer, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, VictimSpec,
+    BlockTable, Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
+    Levelling, Lifespan, PageBuffer, PlacementSpec, PlaneLayout, PlaneMap, SlcBlocks, SlcRegion,
+    Stepwise, UNMAPPED, VictimPolicy, VictimSpec,
 };
 
 /// A map of one plane with this region, which the host uses. Of the layout the pool keeps two erased blocks.
@@ -298,6 +301,124 @@ fn an_slc_block_has_whole_flash_pages() {
         write_slc(&mut *map, 6..14);
         let direct = map.write(14, 0).unwrap().unwrap();
         assert!(!map.is_slc(direct));
+    }
+}
+
+/// A message to a tracker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Note {
+    Programmed(u32),
+    Died(u32),
+    /// The place, the place of the page before it, and the way.
+    Inherited(u32, Option<u64>, Origin),
+    Folded(u32),
+    Closed(u32),
+}
+
+/// A policy that picks the lowest candidate, and notes the messages to its tracker. A page leaves its ppn.
+#[derive(Clone, Default, State)]
+#[snapshot(refused = "a test does not save it")]
+struct Noting(Arc<Mutex<Vec<Note>>>);
+
+impl Tracker for Noting {
+    const FOLLOWS_DEATHS: bool = true;
+    const FOLLOWS_PROGRAMS: bool = true;
+    const FOLLOWS_ORIGINS: bool = true;
+
+    fn pages_died(&mut self, _: &BlockTable, old: &[u32], _: u64) {
+        let dead = old.iter().filter(|&&ppn| ppn != UNMAPPED);
+        self.0.lock().unwrap().extend(dead.map(|&ppn| Note::Died(ppn)));
+    }
+
+    fn pages_programmed(&mut self, _: &BlockTable, first: u32, count: u32) {
+        self.0.lock().unwrap().extend((first..first + count).map(Note::Programmed));
+    }
+
+    fn heritage(&self, ppn: u32, _: bool, _: u64) -> u64 {
+        ppn.into()
+    }
+
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, _: u64) {
+        self.0.lock().unwrap().push(Note::Inherited(ppn, heritage, origin));
+    }
+
+    fn folded(&mut self, block: u32) {
+        self.0.lock().unwrap().push(Note::Folded(block));
+    }
+
+    fn closed(&mut self, _: &BlockTable, block: u32) {
+        self.0.lock().unwrap().push(Note::Closed(block));
+    }
+}
+
+impl VictimPolicy for Noting {
+    type Tracker = Self;
+    const NAME: &'static str = "noting";
+    const PARAMS: &'static [Param] = &[];
+    const DRAWS: bool = false;
+
+    fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
+        Ok(Self::default())
+    }
+
+    fn bytes(&self, _: &Geometry) -> u64 {
+        0
+    }
+
+    fn tracker(&self, _: &BlockTable) -> Self {
+        self.clone()
+    }
+
+    fn pick(&mut self, blocks: &BlockTable, _: &Self, _: &mut Stream) -> Option<u32> {
+        (0..blocks.len()).find(|&block| blocks.is_candidate(block))
+    }
+}
+
+/// A tracker hears from SLC blocks what pages inherit, and which block is folded, and nothing else.
+#[test]
+fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
+    for (blocks, slc) in
+        [(SlcBlocks::Static(2), [10, 11]), (SlcBlocks::Dynamic { keep: 3, most: 2 }, [0, 1])]
+    {
+        let layout = Layout {
+            frontier: Frontier::Pool { low: 2 },
+            slc: Some(SlcRegion { blocks, bits_per_cell: 3, waits: false }),
+            fill: Fill::Empty,
+            ..Layout::new(Geometry::new(12, 6, 12).unwrap())
+        };
+        let policy = Noting::default();
+        let notes = policy.0.clone();
+        let take = || std::mem::take(&mut *notes.lock().unwrap());
+        let mut map =
+            PlaneMap::with_policy(PlaneLayout::one(layout), |_, _| Ok(policy.clone())).unwrap();
+        map.use_slc();
+        let at = |block: usize, offset| slc[block] << 3 | offset;
+        write_slc(&mut map, 0..2);
+        write_slc(&mut map, 0..2);
+        let host = |to, from: Option<u32>| Note::Inherited(to, from.map(u64::from), Origin::Host);
+        let [first, second] = [0, 1].map(|block| at(block, 0));
+        assert_eq!(
+            take(),
+            [
+                host(first, None),
+                host(first + 1, None),
+                host(second, Some(first)),
+                host(second + 1, Some(first + 1)),
+            ]
+        );
+        // The next write finds the region full, and goes to a normal block.
+        let direct = map.write(1, 0).unwrap().unwrap();
+        assert_eq!(take(), [Note::Programmed(direct), host(direct, Some(second + 1))]);
+        fold(&mut map);
+        assert_eq!(take(), [Note::Folded(slc[0])]);
+        fold(&mut map);
+        let folded = map.locate(0).unwrap();
+        let by_fold = Note::Inherited(folded, Some(second.into()), Origin::Fold);
+        assert_eq!(take(), [Note::Folded(slc[1]), Note::Programmed(folded), by_fold]);
+        // A page that dies in a normal block is told again.
+        map.trim(0).unwrap();
+        assert_eq!(take(), [Note::Died(folded)]);
+        map.audit().unwrap();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::FtlError;
 use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::table::prefetch;
-use crate::track::Tracker;
+use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -134,7 +134,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if P::Tracker::FOLLOWS_ORIGINS {
             let since = plane_state.blocks.clock() - pages.len() as u64 + 1;
             for ((ppn, &page), time) in (first..).zip(pages).zip(since..) {
-                self.inherit(plane, ppn, self.tables.map[page as usize], true, time);
+                self.inherit(plane, ppn, self.tables.map[page as usize], Origin::Copy, time);
             }
         }
         let plane_state = &mut self.planes[plane as usize];

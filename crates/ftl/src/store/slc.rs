@@ -13,6 +13,7 @@ use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
 use crate::table::bytes_of;
+use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 /// The classes of a region, behind those of host writes and copies.
@@ -101,6 +102,12 @@ impl Region {
         self.rule.set_aside()
     }
 
+    /// Returns `true` if `block` is in SLC mode.
+    #[inline]
+    pub(super) fn has(&self, block: BlockId) -> bool {
+        self.in_slc[block as usize]
+    }
+
     /// Returns `true` if `block` waits in the region, full or erased.
     pub(super) fn holds(&self, block: BlockId) -> bool {
         self.full.contains(&block) || self.erased.contains(&block)
@@ -148,6 +155,12 @@ impl<P: VictimPolicy> Plane<P> {
     /// Returns `true` if the pool lends its blocks to an SLC region.
     pub(super) fn lends(&self) -> bool {
         self.region.as_ref().is_some_and(Region::lends)
+    }
+
+    /// Returns `true` if `block` is in SLC mode.
+    #[inline]
+    pub(super) fn is_slc(&self, block: BlockId) -> bool {
+        self.region.as_ref().is_some_and(|region| region.has(block))
     }
 
     /// Returns `true` if a fold is under way.
@@ -241,8 +254,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Returns `true` if the page at `ppn` lies in an SLC block.
     pub(crate) fn is_slc(&self, ppn: u32) -> bool {
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
-        let block = (self.tables.place_of(ppn).0 - plane.first_block) as usize;
-        plane.region.as_ref().is_some_and(|region| region.in_slc[block])
+        plane.is_slc(self.tables.place_of(ppn).0 - plane.first_block)
     }
 
     /// Makes the open SLC block of `plane` ready for a page of the host. Returns its class.
@@ -280,6 +292,9 @@ impl<P: VictimPolicy> PageStore<P> {
             steps: Steps::default(),
         });
         plane_state.counters.collections += 1;
+        if P::Tracker::FOLLOWS_ORIGINS {
+            plane_state.tracker.folded(block);
+        }
         let valid = plane_state.blocks.valid(block);
         plane_state.decisions =
             digest(plane_state.decisions, (u64::from(block) << 16) | u64::from(valid));
