@@ -115,8 +115,9 @@ def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
             "hint: the same after= in --idle and --slc",
         ),
         (
-            [*FLAGS, *SLC, "--mapping", "dftl:entries=1000"],
-            "slc does not go together with mapping dftl; hint: --mapping page",
+            [*FLAGS, *SLC, "--mapping", "bast"],
+            "mapping bast only applies to --drive counting, found --drive timed; hint: choose "
+            "mapping page or dftl, or the other drive",
         ),
         (
             [*FLAGS, *SLC, "--gc-low", "1"],

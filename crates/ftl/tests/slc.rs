@@ -20,7 +20,7 @@ fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepw
     let layout = Layout { frontier: Frontier::Pool { low: 2 }, slc: Some(region), ..layout };
     let victim = VictimSpec::parse(policy).unwrap();
     let mut map = victim.build_stepwise(PlaneLayout::one(layout)).unwrap();
-    map.use_slc();
+    map.use_slc(u32::MAX);
     map
 }
 
@@ -242,7 +242,7 @@ fn a_placement_hears_nothing_of_the_region() {
         };
         let victim = VictimSpec::parse("greedy").unwrap();
         let mut map = victim.build_stepwise(PlaneLayout::one(layout)).unwrap();
-        map.use_slc();
+        map.use_slc(u32::MAX);
         let mut stream = Stream::new(8, "told");
         for _ in 0..1500 {
             let page = stream.below(240);
@@ -391,7 +391,7 @@ fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
         let take = || std::mem::take(&mut *notes.lock().unwrap());
         let mut map =
             PlaneMap::with_policy(PlaneLayout::one(layout), |_, _| Ok(policy.clone())).unwrap();
-        map.use_slc();
+        map.use_slc(u32::MAX);
         let at = |block: usize, offset| slc[block] << 3 | offset;
         write_slc(&mut map, 0..2);
         write_slc(&mut map, 0..2);

@@ -195,7 +195,9 @@ impl<O: Observer> TimedDrive<O> {
             return Ok(Stop::WornOut); // before the clock started, perhaps
         }
         if self.shared.slc.is_some() {
-            self.shared.map.use_slc();
+            let all = self.shared.map.geometry().logical_pages();
+            let of_host = self.front.mapping().map_or(all, Mapping::pages);
+            self.shared.map.use_slc(of_host);
         }
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         loop {

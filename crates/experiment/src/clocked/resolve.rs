@@ -186,10 +186,6 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
         let what = format!("mapping {}", mapping.info().name);
         return refuse(&what, "choose mapping page or dftl, or the other drive");
     }
-    if mapping.info().name != "page" && config.timed.as_ref().is_some_and(|it| it.slc.is_some()) {
-        let message = format!("slc does not go together with mapping {}", mapping.info().name);
-        return Err(SpecError::new(message, "--mapping page"));
-    }
     if config.swap.is_some() {
         return refuse("a VM page cache", "leave it out, or choose the other drive");
     }

@@ -221,9 +221,9 @@ pub trait Stepwise: State + Send {
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
-    /// Makes the host write into the SLC regions from now on, if there are any. Pages written before lie in
-    /// normal blocks.
-    fn use_slc(&mut self);
+    /// Makes the host, whose pages are the first `pages`, write into the SLC regions from now on, if there are
+    /// any. Pages written before lie in normal blocks, and those of a map on flash always do.
+    fn use_slc(&mut self, pages: u32);
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
     fn is_slc(&self, ppn: u32) -> bool;

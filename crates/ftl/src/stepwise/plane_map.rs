@@ -61,11 +61,15 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
-    /// Returns the room that a host write finds in the SLC region of `plane`: none on a drive that is
-    /// read-only.
+    /// Returns the room that a write of `page` finds in the SLC region of `plane`: none on a drive that is
+    /// read-only, and none for a page of a map on flash.
     #[inline]
-    fn slc_room(&self, plane: PlaneId) -> SlcRoom {
-        if self.store.has_ended() { SlcRoom::Direct } else { self.plane(plane).slc_room() }
+    fn slc_room(&self, page: u32, plane: PlaneId) -> SlcRoom {
+        let plane_state = self.plane(plane);
+        match plane_state.takes_in_slc(page) && !self.store.has_ended() {
+            true => plane_state.slc_room(),
+            false => SlcRoom::Direct,
+        }
     }
 
     /// Returns `true` if the host finds room for a page of `class` in `plane`.
@@ -192,7 +196,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
-        match self.slc_room(plane) {
+        match self.slc_room(page, plane) {
             SlcRoom::Direct => {}
             SlcRoom::Pages(pages) => return Room { pages, is_open: true, folds: false },
             SlcRoom::Waits => return Room { pages: 0, is_open: false, folds: true },
@@ -207,7 +211,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn close_full(&mut self, page: u32, plane: PlaneId) {
-        if self.slc_room(plane) != SlcRoom::Direct {
+        if self.slc_room(page, plane) != SlcRoom::Direct {
             return; // it waits for a fold, and needs no block
         }
         let class = self.class_of_write(page);
@@ -252,7 +256,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.store.check_range(&[page])?;
-        match self.slc_room(plane) {
+        match self.slc_room(page, plane) {
             SlcRoom::Direct => {}
             SlcRoom::Pages(_) => return self.write_slc(page, plane).map(Some),
             SlcRoom::Waits => return Ok(None),
@@ -349,8 +353,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         Ok(Some(Victim { block, valid: plane_state.blocks.valid(victim).into() }))
     }
 
-    fn use_slc(&mut self) {
-        self.store.use_slc();
+    fn use_slc(&mut self, pages: u32) {
+        self.store.use_slc(pages);
     }
 
     fn is_slc(&self, ppn: u32) -> bool {
@@ -362,7 +366,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn waits_for_fold(&self, plane: PlaneId) -> bool {
-        self.slc_room(plane) == SlcRoom::Waits
+        !self.store.has_ended() && self.plane(plane).slc_room() == SlcRoom::Waits
     }
 
     fn has_full_slc(&self, plane: PlaneId) -> bool {

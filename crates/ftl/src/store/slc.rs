@@ -52,6 +52,9 @@ pub(crate) struct Region {
     /// The clock has started. What is written before it goes to normal blocks: the region starts
     /// empty.
     is_used: bool,
+    /// Pages from here on are those of a map on flash, and go to normal blocks.
+    #[snapshot(skip)]
+    host_pages: u32,
     /// For each block of the plane, `true` if it is in SLC mode.
     #[snapshot(table)]
     in_slc: Vec<bool>,
@@ -81,6 +84,7 @@ impl Region {
             classes,
             pages,
             is_used: false,
+            host_pages: u32::MAX,
             in_slc: (0..blocks).map(|block| block >= first).collect(),
             full: VecDeque::new(),
             erased: (first..blocks).collect(),
@@ -123,7 +127,13 @@ impl Region {
 }
 
 impl<P: VictimPolicy> Plane<P> {
-    /// Returns the room that a host write finds in the region.
+    /// Returns `true` if a write of `page` goes to the region, where that has room.
+    #[inline]
+    pub(crate) fn takes_in_slc(&self, page: u32) -> bool {
+        self.region.as_ref().is_some_and(|region| page < region.host_pages)
+    }
+
+    /// Returns the room that a write of the host finds in the region.
     #[inline]
     pub(crate) fn slc_room(&self) -> SlcRoom {
         let Some(region) = &self.region else { return SlcRoom::Direct };
@@ -245,10 +255,12 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Makes the host write into the SLC regions from now on, if there are any.
-    pub(crate) fn use_slc(&mut self) {
-        let regions = self.planes.iter_mut().filter_map(|plane| plane.region.as_mut());
-        regions.for_each(|region| region.is_used = true);
+    /// Makes the host, whose pages are the first `pages`, write into the SLC regions from now on, if there
+    /// are any.
+    pub(crate) fn use_slc(&mut self, pages: u32) {
+        for region in self.planes.iter_mut().filter_map(|plane| plane.region.as_mut()) {
+            (region.is_used, region.host_pages) = (true, pages);
+        }
     }
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
