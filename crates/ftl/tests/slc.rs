@@ -115,6 +115,122 @@ fn a_worn_lent_block_leaves_the_pool() {
     assert_eq!(map.free_blocks(0), 15);
 }
 
+/// The first worn block ends this drive: its other SLC block is erased, and takes nothing any more.
+#[test]
+fn a_drive_that_has_ended_takes_no_page_into_its_region() {
+    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };
+    let lifespan = bears(1, EndOfLife::FirstFailure);
+    let layout = Layout { lifespan, ..Layout::new(Geometry::new(20, 6, 24).unwrap()) };
+    let mut map = with_region(region, "greedy", layout);
+    write_slc(&mut *map, 0..2);
+    assert!(map.can_write(2, 0));
+    fold(&mut *map);
+    assert!(map.has_ended() && !map.can_write(2, 0) && !map.waits_for_fold(0));
+    assert_eq!(map.write(2, 0).unwrap(), None);
+    map.audit().unwrap();
+}
+
+/// Blocks bear few erases, so many victims in a row wear out. A fold begins only where its pages find room: no
+/// drive fails before its life is over, and it ends with its data.
+#[test]
+fn worn_drives_with_a_lent_region_end_with_their_data() {
+    for seed in 0..400 {
+        let mut stream = Stream::new(seed, "worn");
+        let placements = ["fdp:handles=2", "sepbit", "dac:regions=2", "none"];
+        let placement = placements[stream.below(4) as usize];
+        let placement = PlacementSpec::parse(placement).unwrap();
+        let blocks = SlcBlocks::Dynamic { keep: 8, most: 1 + stream.below(6) };
+        let region = SlcRegion { blocks, bits_per_cell: 2, waits: stream.below(2) == 0 };
+        let endurance = Endurance::Normal { mean: 2, cv: 0.5 };
+        let layout = Layout {
+            lifespan: Some(Lifespan { endurance, ends_at: EndOfLife::SystemFailure }),
+            streams: true,
+            placement,
+            seed,
+            ..Layout::new(Geometry::new(40, 4, 60).unwrap())
+        };
+        let mut map = with_region(region, "greedy", layout);
+        let low = 1 + map.reserved_blocks();
+        while !map.has_ended() {
+            let page = stream.below(60);
+            map.streams().unwrap().name(&[page], &[stream.below(2) as _]).unwrap();
+            while !map.has_ended()
+                && (!map.can_write(page, 0)
+                    || map.free_blocks(0) <= low
+                    || map.has_full_slc(0) && stream.below(9) == 0)
+            {
+                map.close_full(page, 0);
+                match map.can_fold(0, low) {
+                    true => fold(&mut *map),
+                    false => map.collect_at_once(0).unwrap_or_else(|why| panic!("{seed}: {why}")),
+                }
+                map.open_closed(0);
+            }
+            let written = map.write(page, 0).unwrap();
+            assert_eq!(written.is_some(), !map.has_ended());
+        }
+        map.audit().unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert!((0..60).all(|page| map.locate(page).is_some()), "{seed}: a page is lost");
+    }
+}
+
+/// Lent blocks bear one erase. When one erased block is left, a fold that needs it begins: it would give it back,
+/// were its block not worn out.
+#[test]
+fn a_lent_block_is_folded_into_the_last_erased_block() {
+    for (placement, folds, cause) in
+        [("none", 9, Cause::Pool), ("fdp:handles=2", 8, Cause::Reserve)]
+    {
+        let blocks = SlcBlocks::Dynamic { keep: 2, most: u32::MAX };
+        let region = SlcRegion { blocks, bits_per_cell: 3, waits: false };
+        let layout = Layout {
+            placement: PlacementSpec::parse(placement).unwrap(),
+            lifespan: bears(1, EndOfLife::SystemFailure),
+            fill: Fill::Empty,
+            ..Layout::new(Geometry::new(20, 6, 30).unwrap())
+        };
+        let mut map = with_region(region, "greedy", layout);
+        // 18 blocks of two pages. Those of the first three are dead, and three blocks fill a normal one.
+        write_slc(&mut *map, 0..30);
+        write_slc(&mut *map, 0..6);
+        (0..6).for_each(|_| fold(&mut *map));
+        assert_eq!((map.free_blocks(0), map.wear().unwrap().bad_blocks()), (1, 6));
+        fold(&mut *map);
+        assert_eq!((map.free_blocks(0), map.has_ended()), (0, false));
+        (7..folds).for_each(|_| fold(&mut *map));
+        if !map.has_ended() {
+            // The pages of the next find no room, and those of a normal block neither.
+            assert!(!map.can_fold(0, 2));
+            assert_eq!(map.begin_collection(0).unwrap(), None);
+        }
+        assert_eq!(map.wear().unwrap().system_failure().unwrap().1, cause, "{placement}");
+        assert!((0..30).all(|page| map.locate(page).is_some()));
+        map.audit().unwrap();
+    }
+}
+
+/// A write that waits for the region needs no block: the full one of its class stays open.
+#[test]
+fn a_write_that_waits_for_a_fold_closes_no_block() {
+    let region = SlcRegion { blocks: SlcBlocks::Static(1), bits_per_cell: 3, waits: true };
+    let layout = Layout {
+        placement: PlacementSpec::parse("fdp:handles=2").unwrap(),
+        streams: true,
+        fill: Fill::Empty,
+        ..Layout::new(Geometry::new(30, 12, 48).unwrap())
+    };
+    let mut map = with_region(region, "greedy", layout);
+    for first in [0, 4, 8] {
+        write_slc(&mut *map, first..first + 4);
+        fold(&mut *map);
+    }
+    write_slc(&mut *map, 12..16);
+    assert!(map.waits_for_fold(0));
+    map.close_full(16, 0);
+    assert_eq!(map.open_block(0, 0).map(|open| open.next), Some(12));
+    assert_eq!(map.blocks_for_host(0), map.free_blocks(0));
+}
+
 /// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never. Blocks
 /// set aside are not compared with those, and lent ones are, since they are normal again.
 #[test]
@@ -147,6 +263,53 @@ fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
             (levelled.collections > 0, levelled.copied_pages > 0),
             (is_levelled, is_levelled)
         );
+    }
+}
+
+/// Whatever the host writes between two steps of a fold or a collection, the pages of the next victim find room
+/// in the pool and in the open blocks: as many pages as all classes have, a block each.
+#[test]
+fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
+    for placement in ["fdp:handles=3", "sepbit", "dac:regions=3,threshold=100"] {
+        let placement = PlacementSpec::parse(placement).unwrap();
+        let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 2, waits: false };
+        let geometry = Geometry::new(60, 24, 480).unwrap();
+        let layout = Layout { streams: true, placement, ..Layout::new(geometry) };
+        let mut map = with_region(region, "greedy", layout);
+        let classes = map.open_blocks() - 1;
+        let low = map.reserved_blocks();
+        assert_eq!(low, classes);
+        let mut stream = Stream::new(6, "pages");
+        let (mut folds, mut between) = (0, 0);
+        for _ in 0..60_000 {
+            let page = stream.below(480);
+            map.streams().unwrap().name(&[page], &[stream.below(3) as _]).unwrap();
+            let is_under_way = map.victim(0).is_some();
+            let was_open = stream.below(4) > 0 && map.can_write(page, 0);
+            if was_open {
+                let ppn = map.write(page, 0).unwrap().expect("there is room");
+                between += u32::from(is_under_way && !map.is_slc(ppn));
+            } else if !is_under_way {
+                map.close_full(page, 0);
+                if map.can_fold(0, low) {
+                    map.begin_fold(0);
+                    folds += 1;
+                } else if map.free_blocks(0) <= low + 1 {
+                    map.begin_collection(0).unwrap().unwrap();
+                }
+            } else if map.next_move(0).is_some() {
+                map.copy(0).unwrap();
+            } else {
+                map.erase(0);
+                map.open_closed(0);
+                let room = |class| map.open_block(0, class).map_or(0, |open| 24 - open.next);
+                let open: u32 = (0..classes as Class).map(room).sum();
+                let all = map.free_blocks(0) * 24 + open;
+                assert!(all >= classes * 24, "room for {all} pages");
+            }
+        }
+        map.audit().unwrap();
+        assert!(folds > 300 && between > 1000, "{folds} folds, {between} pages between steps");
     }
 }
 

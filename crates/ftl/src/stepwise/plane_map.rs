@@ -374,7 +374,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
-        self.plane(plane).can_fold(low)
+        self.store.can_fold(plane, low)
     }
 
     fn begin_fold(&mut self, plane: PlaneId) -> Victim {

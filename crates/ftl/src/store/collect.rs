@@ -64,7 +64,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
-    fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
+    pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let plane_state = &self.planes[plane as usize];
         if plane_state.pool.len() >= self.sorting.reserved() as usize {
             return 0;
@@ -75,6 +75,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 u32::from(plane_state.blocks.valid(block)) > plane_state.room(class),
             );
         }
+        let is_slc = plane_state.is_slc(block);
         let mut room: Vec<u32> = plane_state.open.iter().map(|active| b - active.next).collect();
         let mut needed = 0;
         let block = plane_state.first_block + block;
@@ -83,7 +84,10 @@ impl<P: VictimPolicy> PageStore<P> {
             if !self.tables.is_live(ppn) {
                 continue;
             }
-            let to = usize::from(self.sorting.of_copy(page, block, self.is_zombie(page)));
+            let to = usize::from(match is_slc {
+                true => self.sorting.class_at(page, block),
+                false => self.sorting.of_copy(page, block, self.is_zombie(page)),
+            });
             if room[to] == 0 {
                 needed += 1;
                 room[to] = b;

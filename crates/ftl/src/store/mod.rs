@@ -298,7 +298,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// That is `class`, but for one case. On a drive that wears out, a collection may begin with too few erased
     /// blocks for the worst victim, because this one's pages find room ([`PageStore::begin`]). A placement by age
     /// may think of them again while they are copied. Where the pool is then empty, the lowest class with
-    /// room takes the copy: there is as much room as there are pages. Folded pages may go to every class.
+    /// room takes the copy: there is as much room as there are pages.
     ///
     /// # Errors
     /// No open block has room, and no erased block is left.
@@ -312,10 +312,8 @@ impl<P: VictimPolicy> PageStore<P> {
             return Ok(class);
         }
         if self.wear.is_some() && plane_state.pool.is_empty() {
-            let folds = plane_state.folds();
-            let has_room = |&other: &Class| {
-                self.sorting.takes_copies(other, folds) && plane_state.room(other) > 0
-            };
+            let has_room =
+                |&other: &Class| self.sorting.takes_copies(other) && plane_state.room(other) > 0;
             if let Some(other) = (0..self.sorting.sorted_classes() as Class).find(has_room) {
                 return Ok(other);
             }

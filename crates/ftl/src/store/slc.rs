@@ -183,36 +183,6 @@ impl<P: VictimPolicy> Plane<P> {
         self.region.as_ref().is_some_and(|region| !region.full.is_empty())
     }
 
-    /// Returns `true` if a fold can begin: a block waits for it, and its pages find room, if need be in
-    /// erased blocks beyond `low`.
-    ///
-    /// The pages of a fold may belong to each of the N classes of a placement. As [`Sorting::leaves_room`] says,
-    /// they find room where the pool and the open blocks have (N - 1) b pages more than they are. More than
-    /// `low` erased blocks are more than enough, and leave room for the next victim.
-    ///
-    /// [`Sorting::leaves_room`]: super::Sorting::leaves_room
-    pub(crate) fn can_fold(&self, low: u32) -> bool {
-        let Some(region) = &self.region else { return false };
-        let Some(&oldest) = region.full.front() else { return false };
-        let valid = u32::from(self.blocks.valid(oldest));
-        let erased = self.pool.len() as u64;
-        match region.classes.folded {
-            // The erase of a lent block gives the pool one back, unless the block is worn out.
-            Some(folded) => {
-                let kept = if region.lends() { 0 } else { low };
-                valid <= self.room(folded) || erased > u64::from(kept)
-            }
-            None if region.lends() => {
-                let b = u64::from(self.blocks.pages_per_block());
-                let classes = u64::from(region.classes.slc);
-                let in_open: u64 =
-                    (0..region.classes.slc).map(|class| u64::from(self.room(class))).sum();
-                erased * b + in_open >= (classes - 1) * b + u64::from(valid)
-            }
-            None => valid == 0 || erased > u64::from(low),
-        }
-    }
-
     /// Pages with current data in full SLC blocks.
     pub(crate) fn valid_in_full_slc(&self) -> u64 {
         let full = self.region.iter().flat_map(|region| &region.full);
@@ -277,7 +247,6 @@ impl<P: VictimPolicy> PageStore<P> {
         if !plane_state.open[usize::from(class)].is_some() {
             let block = plane_state.open_slc();
             self.sorting.opened_slc(plane_state.first_block + block);
-            self.nothing_waits(plane, class);
         }
         class
     }
@@ -288,6 +257,26 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &mut self.planes[plane as usize];
         plane_state.close_slc();
         plane_state.fruitless = 0;
+    }
+
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
+    /// in erased blocks beyond `low`.
+    ///
+    /// The pages of a fold may belong to each of the N classes of a placement. More than `low` erased blocks are
+    /// N at least, and one for the next victim.
+    pub(crate) fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
+        let plane_state = &self.planes[plane as usize];
+        let Some(region) = &plane_state.region else { return false };
+        let Some(&oldest) = region.full.front() else { return false };
+        let valid = u32::from(plane_state.blocks.valid(oldest));
+        let erased = plane_state.pool.len();
+        // The erase of a lent block gives the pool one back, unless the block is worn out.
+        match region.classes.folded {
+            Some(folded) if valid <= plane_state.room(folded) => true,
+            Some(_) if region.lends() => erased > 0,
+            None if region.lends() => erased >= self.blocks_needed(plane, oldest, false),
+            _ => valid == 0 || erased > low as usize,
+        }
     }
 
     /// Begins to fold the oldest full SLC block of `plane`. Returns it.

@@ -163,10 +163,9 @@ impl Sorting {
         if self.region.is_some() { rule.classes() } else { rule.copy_classes() }
     }
 
-    /// Returns `true` if a placement may send copies to `class`, folded pages if it `folds`.
-    pub(crate) fn takes_copies(&self, class: Class, folds: bool) -> bool {
-        let sorts = |rule: &dyn Placement| usize::from(class) < rule.classes();
-        self.rule.as_deref().is_some_and(|rule| sorts(rule) && (folds || rule.takes_copies(class)))
+    /// Returns `true` if a placement may send copies to `class`, which is one of its classes.
+    pub(crate) fn takes_copies(&self, class: Class) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.takes_copies(class))
     }
 
     /// The class of data of `page`, which lie on `block`. In an SLC block that is the one that it has had since the
@@ -337,16 +336,14 @@ impl Sorting {
     pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {
         let Some(rule) = &self.rule else { return true };
         let reserved = self.copy_classes(&**rule);
-        let has_region = self.region.is_some();
+        let takes_copies = |class| self.region.is_some() || rule.takes_copies(class);
         let gives_none = plane.folds() && !plane.lends();
-        if plane.pool.len() >= reserved + usize::from(gives_none)
-            || !self.takes_copies(class, has_region)
-        {
+        if plane.pool.len() >= reserved + usize::from(gives_none) || !takes_copies(class) {
             return true;
         }
         let b = u64::from(plane.blocks.pages_per_block());
         let open = (0..).zip(&plane.open[..rule.classes()]);
-        let open = open.filter(|&(class, _)| self.takes_copies(class, has_region));
+        let open = open.filter(|&(class, _)| takes_copies(class));
         let in_open: u64 = open.map(|(_, active)| b - u64::from(active.next)).sum();
         let needed = match &plane.under_way {
             Some(victim) => {
