@@ -266,8 +266,8 @@ fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
     }
 }
 
-/// Whatever the host writes between two steps of a fold or a collection, the pages of the next victim find room
-/// in the pool and in the open blocks: as many pages as all classes have, a block each.
+/// The pages of the next victim find room in the pool and in the open blocks, as many as a block for each class,
+/// after all that the host writes between two steps of a fold or a collection.
 #[test]
 fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
     for placement in ["fdp:handles=3", "sepbit", "dac:regions=3,threshold=100"] {
