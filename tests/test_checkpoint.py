@@ -35,6 +35,12 @@ RUNS = {
     "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
     "--arrivals poisson:rate=300 --requests 70_000",
+    "slc with all": "--drive timed --blocks 1024 --page-size 16KiB --pages-per-block 24 "
+    "--spare 40% --times read=60us,program=700us,erase=3.5ms,transfer=10us "
+    "--mapping dftl:entries=500 --mapping-unit 4KiB --placement sepbit --victim mdc "
+    "--endurance normal:mean=400,cv=0.2 --workload zipf:theta=1,read=0.3 "
+    "--slc static:blocks=16,after=2ms --slc-times read=25us,program=200us,erase=2ms "
+    "--arrivals poisson:rate=900 --requests 70_000",
     "overwrites": "--drive timed --blocks 1024 --device slc --workload zipf:theta=1,read=0.3 "
     "--striping dynamic --write-cache 64 --serial-overwrites yes --queue-depth 32 "
     "--arrivals closed:threads=64 --requests 100_000",

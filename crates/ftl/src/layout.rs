@@ -117,7 +117,7 @@ impl Layout {
             Frontier::Single => 1,
             Frontier::Double | Frontier::Compact => 2,
             Frontier::Pool { low } => {
-                let for_slc = self.slc.map_or(0, |slc| slc.blocks_kept());
+                let for_slc = self.slc.map_or(0, |slc| slc.blocks_kept(&self.placement));
                 low.saturating_add(self.placement.blocks_kept().unwrap_or(2) + levelled)
                     .saturating_add(for_slc)
             }

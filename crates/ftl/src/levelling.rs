@@ -174,7 +174,7 @@ impl Leveller {
     }
 
     /// A victim of the policy, or of its own where `levelled` says how many valid pages it had, has
-    /// been erased `erases` times with this one.
+    /// been erased `erases` times with this one. A folded block that the pool lent is one of the policy's.
     pub(crate) fn erased(&mut self, erases: u32, levelled: Option<usize>) {
         self.most_erases = self.most_erases.max(erases);
         match levelled {
@@ -199,9 +199,11 @@ impl Leveller {
         due.then_some(block)
     }
 
-    /// Checks that the kept data agree with the table; the text names a difference.
-    pub(crate) fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
-        let most = blocks.erase_counts().iter().copied().max().unwrap_or_default();
+    /// Checks that the kept data agree with the table, whose first `levelled` blocks it levels; the text
+    /// names a difference.
+    pub(crate) fn audit(&self, blocks: &BlockTable, levelled: u32) -> Result<(), String> {
+        let erases = &blocks.erase_counts()[..levelled as usize];
+        let most = erases.iter().copied().max().unwrap_or_default();
         if most != self.most_erases {
             return Err(format!("the most erases are {most}, kept as {}", self.most_erases));
         }
@@ -319,7 +321,7 @@ mod tests {
         leveller.erased(1, Some(64));
         assert_eq!(leveller.levelled, Levelled { collections: 1, copied_pages: 64 });
         assert_eq!(leveller.left, 3);
-        leveller.audit(&blocks).unwrap();
+        leveller.audit(&blocks, blocks.len()).unwrap();
         // Six erases of block 0: a threshold of 6 is not exceeded.
         leveller.levelling.threshold = 6;
         leveller.left = 0;

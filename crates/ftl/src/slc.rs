@@ -8,14 +8,15 @@ use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
 use crate::layout::Layout;
+use crate::placement::PlacementSpec;
 
 /// The region of every plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlcRegion {
     /// The blocks that are in SLC mode.
     pub blocks: SlcBlocks,
-    /// Bits of a cell in normal mode: an SLC block has the pages of a block divided by this, rounded
-    /// down.
+    /// Bits of a cell in normal mode: an SLC block has the flash pages of a block divided by this,
+    /// rounded down.
     pub bits_per_cell: u32,
     /// While the region is full, writes wait for folds; else they go to normal blocks directly.
     pub waits: bool,
@@ -40,9 +41,10 @@ pub enum SlcBlocks {
 pub(crate) const RESERVED_WITH_SLC: u32 = 2;
 
 impl SlcRegion {
-    /// Pages of an SLC block, of a drive with `pages_per_block`.
-    pub fn pages(&self, pages_per_block: u32) -> u32 {
-        pages_per_block / self.bits_per_cell
+    /// Pages of an SLC block, of a drive with so many pages a block and `units_per_page` of them in a flash page. Of
+    /// the flash pages of a block one in `bits_per_cell` is left, each with all its units.
+    pub fn pages(&self, pages_per_block: u32, units_per_page: u32) -> u32 {
+        pages_per_block / units_per_page / self.bits_per_cell * units_per_page
     }
 
     /// Blocks of a plane that are never in normal mode.
@@ -54,12 +56,23 @@ impl SlcRegion {
     }
 
     /// Blocks of a plane beyond those of a drive without a region that never hold host data in normal
-    /// mode: those set aside, the open block of folded pages, and of lent blocks the open one.
-    pub fn blocks_kept(&self) -> u32 {
-        match self.blocks {
-            SlcBlocks::Static(blocks) => blocks.saturating_add(1),
-            SlcBlocks::Dynamic { .. } => 2,
-        }
+    /// mode: those set aside, of lent blocks the open one, and those for folded pages. These are an open block
+    /// or, with a placement, [`SlcRegion::kept_for_folds`].
+    pub fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
+        let own = match self.blocks {
+            SlcBlocks::Static(blocks) => blocks,
+            SlcBlocks::Dynamic { .. } => 1,
+        };
+        let folded = if placement.is_none() { 1 } else { Self::kept_for_folds(placement) };
+        own.saturating_add(folded)
+    }
+
+    /// Erased blocks that the collector keeps beside those for the copies of `placement`: one for each class
+    /// that takes no copies, as a fold may open a block for every class.
+    pub fn kept_for_folds(placement: &PlacementSpec) -> u32 {
+        // Those kept are one a class and one for every class of copies but the first.
+        let for_copies = placement.kept_for_copies();
+        placement.blocks_kept().map_or(0, |kept| kept - for_copies - (for_copies + 1))
     }
 
     /// Checks that the region goes together with the other parts of a layout.
@@ -67,12 +80,14 @@ impl SlcRegion {
     /// # Errors
     /// The first that it does not go together with.
     pub(crate) fn check(&self, layout: &Layout) -> Result<(), SpecError> {
+        let units = layout.buffer.units_per_page;
         let pages = layout.geometry.pages_per_block();
-        if self.bits_per_cell < 2 || self.pages(pages) == 0 {
+        if self.bits_per_cell < 2 || self.pages(pages, units) == 0 {
             return Err(SpecError::new(
                 format!(
-                    "bits per cell: found {}, expected 2 to the {pages} pages of a block",
-                    self.bits_per_cell
+                    "bits per cell: found {}, expected 2 to the {} pages of a block",
+                    self.bits_per_cell,
+                    pages / units
                 ),
                 "3 for TLC, 4 for QLC",
             ));
@@ -83,26 +98,13 @@ impl SlcRegion {
                 "more blocks, or leave --slc out",
             ));
         }
-        let fault = |what: &str, hint: &str| {
-            Err(SpecError::new(format!("slc does not go together with {what}"), hint))
-        };
-        if !matches!(layout.frontier, Frontier::Pool { low } if low >= RESERVED_WITH_SLC) {
-            return fault("fewer than 2 erased blocks a plane", "--gc-low 2");
-        }
-        if !layout.placement.is_none() {
-            return fault("a placement", "leave --placement out");
-        }
-        if layout.streams {
-            return fault("streams", "leave --streams out, or use a workload that names none");
-        }
-        if layout.levelling.is_some() {
-            return fault("static wear levelling", "leave --levelling out");
-        }
-        if layout.lifespan.is_some() {
-            return fault("an endurance", "leave --endurance out");
-        }
-        if layout.buffer.units_per_page > 1 {
-            return fault("mapping units below a flash page", "leave --mapping-unit out");
+        // A placement adds a block for each of its classes but one.
+        let least = if layout.placement.is_none() { RESERVED_WITH_SLC } else { 1 };
+        if !matches!(layout.frontier, Frontier::Pool { low } if low >= least) {
+            return Err(SpecError::new(
+                format!("slc does not go together with fewer than {least} erased blocks a plane"),
+                format!("--gc-low {least}"),
+            ));
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_ftl::{
     BlockTable, EndOfLife, Endurance, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan,
-    Mapping, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim, VictimSpec, mappings,
-    placement_policies, victim_policies,
+    Mapping, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, Translation, Victim,
+    VictimSpec, mappings, placement_policies, victim_policies,
 };
 
 const PLANES: u32 = 2;
@@ -136,6 +136,31 @@ fn drive_in_batches(
     Ok(())
 }
 
+/// Folds in `plane` where a write waits for it, where the pool has lent too much, or in idle time.
+fn make_room(map: &mut dyn Stepwise, plane: u32, low: u32, is_idle: bool) -> Result<(), FtlError> {
+    while !map.has_ended() {
+        let Some(slc) = map.slc() else { break };
+        let (waits, has_full) = (slc.waits_for_fold(plane), slc.has_full(plane));
+        let is_short = slc.lends() && map.free_blocks(plane) <= low && has_full;
+        if !(waits || is_short || is_idle && has_full) {
+            break;
+        }
+        if !map.slc().unwrap().can_fold(plane, low) {
+            map.collect_at_once(plane)?;
+            continue;
+        }
+        map.slc_mut().unwrap().begin_fold(plane);
+        while let Some(next) = map.next_move(plane) {
+            assert!(map.slc().unwrap().holds(next.from));
+            let ppn = map.copy(plane)?.expect("a page that is alive");
+            assert!(!map.slc().unwrap().holds(ppn));
+        }
+        while !map.buffer().is_protected && map.program_copies(plane).is_some() {}
+        map.erase(plane);
+    }
+    Ok(())
+}
+
 fn drive_in_steps(
     map: &mut dyn Stepwise,
     commands: impl Iterator<Item = Command>,
@@ -145,8 +170,9 @@ fn drive_in_steps(
         match command {
             _ if map.has_ended() => break,
             Command::Write(page) => {
-                let low = 2 + map.reserved_blocks();
-                if map.write_at_once(page, page % PLANES, low, low)?.is_some() {
+                let (low, plane) = (2 + map.reserved_blocks(), page % PLANES);
+                make_room(map, plane, low, page % 7 == 0)?;
+                if map.write_at_once(page, plane, low, low)?.is_some() {
                     written.insert(page);
                 }
             }
@@ -260,6 +286,61 @@ fn every_accepted_combination_on_planes_keeps_its_books() {
             }
         }
     }
+    assert_eq!(accepted, victims().len() * (2 * placements().len() + 1));
+    assert_eq!(saves, accepted - (2 * placements().len() + 1));
+}
+
+/// Regions that wait and others, set aside and lent.
+const REGIONS: [(SlcBlocks, bool); 4] = [
+    (SlcBlocks::Static(3), true),
+    (SlcBlocks::Dynamic { keep: 20, most: 9 }, false),
+    (SlcBlocks::Static(2), false),
+    (SlcBlocks::Dynamic { keep: 20, most: 5 }, true),
+];
+
+/// Layouts with an SLC region, each with and without limited endurance, and one with wear levelling.
+fn layouts_with_region(placement: &PlacementSpec, number: usize) -> Vec<Layout> {
+    let (blocks, waits) = REGIONS[number % REGIONS.len()];
+    let geometry = Geometry::with_spare(168, 16, 0.6).unwrap();
+    let region = SlcRegion { blocks, bits_per_cell: 3, waits };
+    let lifespan = Lifespan {
+        endurance: Endurance::parse("normal:mean=7,cv=0.3").unwrap(),
+        ends_at: EndOfLife::SystemFailure,
+    };
+    let layouts = layouts(placement).into_iter().map(|layout| Layout {
+        geometry,
+        slc: Some(region),
+        lifespan: layout.lifespan.map(|_| lifespan),
+        ..layout
+    });
+    layouts.collect()
+}
+
+#[test]
+fn every_accepted_combination_with_an_slc_region_keeps_its_books() {
+    let (mut accepted, mut saves, mut number) = (0, 0, 0);
+    let (mut collections, mut worn, mut ended) = (0, 0, 0);
+    for victim in victims() {
+        for placement in placements() {
+            for layout in layouts_with_region(&placement, number) {
+                let context = format!("{victim} {layout:?}");
+                let layout =
+                    PlaneLayout { layout, planes: PLANES, first: 0, home: &|page| page % PLANES };
+                let Ok(mut map) = victim.build_stepwise(layout.clone()) else { continue };
+                let mut other = victim.build_stepwise(layout).unwrap();
+                map.slc_mut().unwrap().start(u32::MAX);
+                other.slc_mut().unwrap().start(u32::MAX);
+                accepted += 1;
+                saves += usize::from(in_steps(&context, &mut *map, &mut *other));
+                collections += map.counters().collections;
+                ended += u64::from(map.has_ended());
+                worn += map.wear().map_or(0, |wear| u64::from(wear.bad_blocks()));
+            }
+            number += 1;
+        }
+    }
+    assert!(collections > 300_000, "{collections} collections");
+    assert!(worn > 1000 && ended > 20, "{worn} blocks worn out, {ended} drives ended");
     assert_eq!(accepted, victims().len() * (2 * placements().len() + 1));
     assert_eq!(saves, accepted - (2 * placements().len() + 1));
 }

@@ -17,6 +17,7 @@ mod page_cache;
 mod page_maps_beside_memory;
 mod placement;
 mod reference;
+mod slc;
 mod stepwise;
 mod told;
 mod zombies;

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion,
-    Stepwise, Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
+    Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
+    Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
 };
 
 const LOW: u32 = 3;
@@ -401,44 +401,4 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     let mut fine = stepwise("greedy", "none", geometry, 4, "fifo", Fill::Sequential);
     let pages = geometry.logical_pages();
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());
-}
-
-/// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more than
-/// 12000 collections makes room for folds, and the host writes into the region alone.
-#[test]
-fn writes_into_the_slc_region_show_that_collections_get_somewhere() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };
-    let layout = PlaneLayout {
-        layout: Layout {
-            frontier: Frontier::Pool { low: 2 },
-            slc: Some(region),
-            fill: Fill::Sequential,
-            ..Layout::new(Geometry::new(12, 6, 24).unwrap())
-        },
-        planes: 1,
-        first: 0,
-        home: &|_| 0,
-    };
-    let mut map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();
-    map.slc_mut().unwrap().start();
-    let (mut folds, mut written) = (0, 0);
-    while map.counters().collections - folds <= 13_000 {
-        while map.slc().unwrap().waits_for_fold(0) {
-            if map.slc().unwrap().can_fold(0, 2) {
-                map.slc_mut().unwrap().begin_fold(0);
-                while map.next_move(0).is_some() {
-                    map.copy(0).unwrap();
-                }
-                map.erase(0);
-                folds += 1;
-            } else {
-                map.collect_at_once(0).unwrap();
-            }
-        }
-        let ppn = map.write(written % 24, 0).unwrap().expect("the region has room");
-        assert!(map.slc().unwrap().holds(ppn));
-        written += 1;
-        assert!(written < 1_000_000, "{} collections", map.counters().collections);
-    }
-    map.audit().unwrap();
 }

@@ -195,8 +195,10 @@ impl<O: Observer> TimedDrive<O> {
             return Ok(Stop::WornOut); // before the clock started, perhaps
         }
         if self.shared.slc.is_some() {
+            let all = self.shared.map.geometry().logical_pages();
+            let of_host = self.front.mapping().map_or(all, Mapping::pages);
             if let Some(slc) = self.shared.map.slc_mut() {
-                slc.start();
+                slc.start(of_host);
             }
         }
         self.front.start(&mut self.shared, &mut self.scheduler)?;

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::clock::Clock;
 use super::measure::{Observer, SlcCounts, Source};
-use super::ops::{Kind, NONE, Ops, PageOp};
+use super::ops::{Kind, MAP, NONE, Ops, PageOp};
 
 /// The time, the map, the page operations under way, and the observer.
 ///
@@ -165,10 +165,13 @@ impl<O: Observer> Shared<O> {
         counts.reads += u64::from(in_slc && kind == Kind::Read);
     }
 
-    /// Notes if `op`, a write, has its place in an SLC block.
+    /// Notes if `op`, a write, has its place in an SLC block. Pages of a map on flash never do, and are not
+    /// those of the host.
     #[inline]
     pub fn notes_write(&mut self, op: u32, ppn: u32) {
-        let Some(counts) = &mut self.slc else { return };
+        let Some(counts) = self.slc.as_mut().filter(|_| self.ops[op].request != MAP) else {
+            return;
+        };
         let in_slc = in_slc(&*self.map, ppn);
         self.ops[op].in_slc = in_slc;
         counts.host_pages += u64::from(in_slc);

@@ -3,11 +3,12 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, MapTraffic, Mapping, Stepwise, Translation, VictimSpec,
+    Fill, Frontier, Geometry, Layout, MapTraffic, Mapping, SlcBlocks, SlcRegion, Stepwise,
+    Translation, VictimSpec,
 };
 use flashgc_timed::{
     Cause, Completion, Hardware, Loop, Observer, Order, Place, Placement, Preemption, Scheduling,
-    Settings, Source, Span, Stop, Suspend, TimedDrive, Unit, Until, Work,
+    Settings, Slc, Source, Span, Stop, Suspend, TimedDrive, Unit, Until, Work,
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -311,5 +312,54 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
             }
             assert!(traffic.misses > 1000 && traffic.writes > 300 && counters.erases > 300);
         }
+    }
+}
+
+/// Pages of the map stay out of the region, whose folds change the map: a fold of a page whose entry is not
+/// cached writes its translation page anew.
+#[test]
+fn the_map_lies_in_normal_blocks_and_hears_of_folds() {
+    let hardware = Hardware { dies: 2, planes: 2, transfer_ns: 7 * US, ..paper_hardware() };
+    let geometry = Geometry::with_spare(4 * 50, 24, 0.4).unwrap();
+    let pages = geometry.logical_pages();
+    let commands = mixed(15_000, pages);
+    let lent = SlcBlocks::Dynamic { keep: 2, most: 9 };
+    for (blocks, waits) in [(SlcBlocks::Static(5), true), (lent, false)] {
+        let slc = Slc {
+            region: SlcRegion { blocks, bits_per_cell: 3, waits },
+            read_ns: 10 * US,
+            program_ns: 70 * US,
+            erase_ns: 900 * US,
+            after_ns: 300 * US,
+        };
+        let mut settings = Settings {
+            host: Loop::Closed { threads: 7, think_ns: 100 * US },
+            slc: Some(slc),
+            ..settings(hardware)
+        };
+        settings.collecting.preemption = Preemption::Semi { merge: true, pipeline: false };
+        let requests = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
+        let of = (geometry, "greedy", Fill::Random);
+        let mut drive = drive(&settings, "dftl:entries=40,per_page=32", of, requests, Checker::new);
+        for completed in (500..=commands.len() as u64).step_by(500) {
+            drive.run(Until { completed, ..Until::END }).unwrap();
+            drive.audit().unwrap();
+            let layer = drive.layer();
+            let mut of_map =
+                (pages..layer.geometry().logical_pages()).filter_map(|page| layer.locate(page));
+            assert!(
+                of_map.all(|ppn| !layer.slc().unwrap().holds(ppn)),
+                "a page of the map is in the region"
+            );
+        }
+        assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+        drive.audit().unwrap();
+        drive.observer().check_end(drive.layer(), commands.len());
+        let (traffic, counters) = (drive.counts().map_traffic.unwrap(), drive.counters());
+        let slc = drive.totals().slc.unwrap();
+        assert_eq!(slc.host_pages + slc.direct_pages, counters.host_pages);
+        assert_eq!(counters.host_pages + traffic.writes, drive.layer().counters().host_pages);
+        assert_eq!(counters.programs(), drive.layer().counters().programs());
+        assert!(slc.folds > 300 && slc.reads > 50 && traffic.writes > 1000, "{slc:?} {traffic:?}");
     }
 }

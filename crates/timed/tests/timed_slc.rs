@@ -7,9 +7,11 @@ use flashgc_timed::{
     Hardware, Idle, Loop, Preemption, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Until,
 };
 use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::{
-    Checker, Listed, Recorder, US, layer, paper_hardware, recorded, request, settings,
+    Checker, Listed, PAGE, Recorder, US, layer, paper_hardware, recorded, request, settings,
+    unit_layer,
 };
 
 /// The pages of a block: an SLC block of TLC flash has 8.
@@ -212,6 +214,39 @@ fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
     let ends = |die| drive.observer().collections.iter().filter(move |it| it.1 == die && !it.2);
     let last = ends(1).map(|it| it.0 / US).max().unwrap();
     assert_eq!(last, 12_800 + 10_000 + 4 * SLC_ERASE + 4 * FOLD);
+}
+
+/// Two blocks of 8 units have two flash pages each. A unit waits for the three others of its page without
+/// taking time, and the last of them takes the time of the cells.
+#[test]
+fn a_flash_page_of_the_region_is_programmed_as_one() {
+    let mut settings = tlc(SlcBlocks::Static(2), false);
+    settings.host = Loop::Closed { threads: 1, think_ns: 0 };
+    settings.hardware =
+        Hardware { dies: 1, units_per_page: 4, page_bytes: 4 * PAGE, ..settings.hardware };
+    let geometry = Geometry::new(64, B, 600).unwrap();
+    let writes = |count| (0..count).map(|page| request(0, Op::Write, page)).collect::<Vec<_>>();
+    let layer = |is_protected| {
+        unit_layer(&settings, geometry, ("greedy", "none"), Fill::Empty, 2, is_protected)
+    };
+    let mut drive = recorded(&settings, layer(true), writes(24));
+    let until = Until { completed: 24, ..Until::END };
+    assert_eq!(drive.run(until).unwrap(), Stop::Reached);
+    let page = |number: u64| number.min(4) * SLC_PROGRAM + number.saturating_sub(4) * PROGRAM;
+    let expected: Vec<u64> = (1..=24).map(|unit| page(unit / 4)).collect();
+    assert_eq!(drive.observer().completed_us(), expected);
+    let expected = SlcCounts { host_pages: 16, direct_pages: 8, ..SlcCounts::default() };
+    assert_eq!(counts(&mut drive), expected);
+    // A flush takes the time of the cells in which the units wait: one page in the region, one behind it.
+    for (count, cells) in [(1, SLC_PROGRAM), (17, PROGRAM)] {
+        let mut requests = writes(count);
+        requests.push(TimedRequest { bytes: 0, ..request(0, Op::Flush, 0) });
+        let mut drive = recorded(&settings, layer(false), requests);
+        assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+        let last = drive.observer().requests.iter().map(|it| it.completed_ns / US).max().unwrap();
+        assert_eq!(last, page(u64::from(count) / 4) + cells, "{count} units");
+        drive.audit().unwrap();
+    }
 }
 
 /// Makes random reads, writes and TRIMs on a drive that is nearly full, in bursts with pauses.

@@ -2,14 +2,18 @@
 //! version that was current when it was dispatched, under random preemption, merging, pipelining
 //! and suspension.
 
+use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_ftl::{Fill, Geometry, PageBuffer, PlacementSpec};
+use flashgc_ftl::{
+    EndOfLife, Endurance, Fill, Geometry, Layout, Levelling, Lifespan, PageBuffer, PlacementSpec,
+    SlcBlocks, SlcRegion,
+};
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
 use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Stop, Suspend, TimedDrive, Unit, Until,
+    Scheduling, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -173,19 +177,106 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
 /// Runs case number `case`. Returns the reads that were checked, the zombies that were overwritten, and the
 /// totals.
 fn run(case: u64, count: usize) -> (u64, u64, flashgc_timed::Totals) {
-    run_units(case, count, PageBuffer::default())
+    run_units(case, count, PageBuffer::default(), None)
+}
+
+/// An SLC region for a random drive, and the collector and the wear of that.
+struct WithRegion {
+    collector: (&'static str, &'static str),
+    slc: Slc,
+    levelling: Option<Levelling>,
+    lifespan: Option<Lifespan>,
+}
+
+/// Placements that name classes for copies, and others for the host's writes alone.
+const SORTED: [&str; 6] =
+    ["none", "dac", "dac:regions=2,zombie-block=yes", "sepbit", "multilog", "sfs"];
+const VICTIMS: [&str; 9] = [
+    "greedy",
+    "d-choices:d=3",
+    "fifo",
+    "cost-benefit",
+    "z-greedy",
+    "z-cost-benefit",
+    "mdc",
+    "scata",
+    "2r-greedy",
+];
+
+impl WithRegion {
+    /// The region number `case`.
+    fn draw(case: u64, is_protected: bool) -> Self {
+        let draw = &mut Draw(Stream::new(case, "region"));
+        let placement = if is_protected { draw.of(&SORTED) } else { "none" };
+        let plain = placement == "none";
+        let blocks = draw.from(1, 3) as u32;
+        // As many stay erased as collections leave.
+        let lent = SlcBlocks::Dynamic { keep: 0, most: blocks + 1 };
+        let region = SlcRegion {
+            blocks: draw.of(&[SlcBlocks::Static(blocks), lent]),
+            bits_per_cell: draw.of(&[2, 3, 4]),
+            waits: draw.maybe(),
+        };
+        let slc = Slc {
+            region,
+            read_ns: 10 * US,
+            program_ns: 70 * US,
+            erase_ns: 900 * US,
+            after_ns: 100 * US,
+        };
+        let levelling = Levelling { threshold: 2, interval: 3 };
+        let endurance = Endurance::Normal { mean: draw.of(&[5, 400]), cv: 0.3 };
+        let lifespan = Lifespan { endurance, ends_at: EndOfLife::SystemFailure };
+        Self {
+            collector: (draw.of(&VICTIMS), placement),
+            slc,
+            levelling: draw.of(&[None, Some(levelling)]).filter(|_| plain),
+            lifespan: draw.of(&[None, Some(lifespan)]),
+        }
+    }
+
+    /// Blocks of a plane that it keeps beside those of the placement.
+    fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
+        self.slc.region.blocks_kept(placement) + u32::from(self.levelling.is_some())
+    }
 }
 
 /// Runs case number `case` with several mapping units in a flash page; without protection the host
-/// flushes.
-fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_timed::Totals) {
+/// flushes. With an SLC region the drive has its collector too, and may wear out.
+fn run_units(
+    case: u64,
+    count: usize,
+    buffer: PageBuffer,
+    region: Option<&WithRegion>,
+) -> (u64, u64, flashgc_timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
     // Padding would take the room that a placement keeps for its copies.
     let collector = if buffer.is_protected { collector } else { (collector.0, "none") };
+    let collector = region.map_or(collector, |region| region.collector);
     let placement = PlacementSpec::parse(collector.1).unwrap();
-    let (mut settings, kept) = settings(&mut draw, placement.kept_for_copies());
+    let for_folds = region.map_or(0, |_| SlcRegion::kept_for_folds(&placement));
+    let for_copies = placement.kept_for_copies() + for_folds;
+    let (mut settings, mut kept) = settings(&mut draw, for_copies);
+    if let Some(region) = region {
+        kept = kept.max(if placement.is_none() { 2 } else { 1 });
+        let low = kept + for_copies;
+        let Collecting { hard, idle, .. } = settings.collecting;
+        settings.collecting = Collecting {
+            unit: Unit::Plane,
+            low,
+            high: low + 1,
+            hard: hard.min(1),
+            idle: idle.map(|idle| Idle { below: low + 2, ..idle }),
+            ..settings.collecting
+        };
+        let mut slc = region.slc;
+        if let SlcBlocks::Dynamic { keep, .. } = &mut slc.region.blocks {
+            *keep = settings.collecting.high;
+        }
+        settings.slc = Some(slc);
+    }
     if buffer.gathers() {
         settings.hardware.units_per_page = buffer.units_per_page;
         settings.hardware.page_bytes = buffer.units_per_page * PAGE;
@@ -209,13 +300,24 @@ fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_
     let planes = settings.hardware.all_planes();
     // Some blocks a plane beyond what it keeps and its open blocks.
     // Padding takes its part of a block: in a block of few flash pages all that a collection gains.
-    let b = if buffer.is_protected { B } else { 32 * buffer.units_per_page };
-    let pages = planes
-        * (BLOCKS - kept - placement.blocks_kept().unwrap_or(2) - draw.from(2, 5) as u32)
-        * b;
-    let geometry = Geometry::new(BLOCKS * planes, b, pages.into()).unwrap();
+    let b = match (buffer.is_protected, region) {
+        (false, _) => 32 * buffer.units_per_page,
+        (true, Some(_)) => B * buffer.units_per_page,
+        (true, None) => B,
+    };
+    let open = placement.blocks_kept().unwrap_or(2);
+    // With a region these come on top, with what it keeps, and a few that it may borrow.
+    let more = region.map_or(0, |region| open + region.blocks_kept(&placement) + 3);
+    let pages =
+        planes * (BLOCKS - kept - if more == 0 { open } else { 2 } - draw.from(2, 5) as u32) * b;
+    let geometry = Geometry::new((BLOCKS + more) * planes, b, pages.into()).unwrap();
     let fill = draw.of(&[Fill::Sequential, Fill::Random, Fill::Empty]);
-    let layer = unit_layer(&settings, geometry, collector, fill, kept, buffer.is_protected);
+    let layout = Layout {
+        levelling: region.and_then(|region| region.levelling),
+        lifespan: region.and_then(|region| region.lifespan),
+        ..layout_of(&settings, geometry, collector.1, fill, kept, buffer.is_protected)
+    };
+    let layer = map_of(&settings, collector.0, layout);
     let mut requests = requests(&mut draw, count, pages);
     let mut flushes = 0;
     if !buffer.is_protected {
@@ -240,8 +342,12 @@ fn run_units(case: u64, count: usize, buffer: PageBuffer) -> (u64, u64, flashgc_
     }
     let stop =
         drive.run(Until::END).unwrap_or_else(|why| panic!("case {case}: {why} {settings:?}"));
-    assert_eq!(stop, Stop::Ended);
     drive.layer().audit().unwrap_or_else(|why| panic!("case {case}: {why}"));
+    if let (Stop::WornOut, Some(_)) = (stop, region.and_then(|region| region.lifespan)) {
+        let told = drive.layer().counts().zombies.map_or(0, |zombies| zombies.overwritten);
+        return (drive.observer().reads_checked, told, drive.totals().clone());
+    }
+    assert_eq!(stop, Stop::Ended);
     drive.observer().check_end(drive.layer(), count);
     assert_eq!(drive.observer().flushes, flushes, "case {case}");
     // Little's law is exact if the drive starts and ends empty.
@@ -301,11 +407,44 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
     for case in 0..300 {
         let units_per_page = [2, 4, 8][case as usize % 3];
         let is_protected = case % 4 < 2;
-        let (reads, _, totals) = run_units(case, 1500, PageBuffer { units_per_page, is_protected });
+        let (reads, _, totals) =
+            run_units(case, 1500, PageBuffer { units_per_page, is_protected }, None);
         checked += reads;
         padding += totals.collections.started;
     }
     assert!(checked > 200_000 && padding > 1000, "{checked} {padding}");
+}
+
+#[test]
+fn every_read_is_current_on_drives_with_an_slc_region() {
+    let (mut checked, mut worn) = (0, 0);
+    let mut sum = SlcCounts::default();
+    for case in 0..300 {
+        let region = WithRegion::draw(case, true);
+        let (reads, _, totals) = run_units(case, 2500, PageBuffer::default(), Some(&region));
+        checked += reads;
+        worn += u64::from(totals.completed < totals.arrived);
+        sum = sum.plus(&totals.slc.unwrap());
+    }
+    assert!(checked > 200_000 && worn > 20, "{checked} reads, {worn} drives are worn out");
+    let SlcCounts { host_pages, direct_pages, folded_pages, folds, idle_folds, reads } = sum;
+    let often = [host_pages, direct_pages, folded_pages, folds, idle_folds, reads];
+    assert!(often.iter().all(|&count| count > 5000), "{sum:?}");
+}
+
+#[test]
+fn every_read_is_current_where_flash_pages_of_an_slc_region_hold_several_units() {
+    let (mut checked, mut sum) = (0, SlcCounts::default());
+    for case in 0..300 {
+        let units_per_page = [2, 4, 8][case as usize % 3];
+        let is_protected = case % 4 < 2;
+        let region = WithRegion::draw(case, is_protected);
+        let buffer = PageBuffer { units_per_page, is_protected };
+        let (reads, _, totals) = run_units(case, 1500, buffer, Some(&region));
+        checked += reads;
+        sum = sum.plus(&totals.slc.unwrap());
+    }
+    assert!(checked > 100_000 && sum.folds > 3000 && sum.folded_pages > 3000, "{checked} {sum:?}");
 }
 
 #[test]

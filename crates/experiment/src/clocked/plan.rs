@@ -1,7 +1,7 @@
 //! The way from the options of a timed drive to its [`Settings`].
 
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec};
+use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{
     parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
@@ -170,7 +170,8 @@ impl TimedPlan {
                  reserve",
             ));
         }
-        let for_copies = placement.kept_for_copies() * in_unit;
+        let for_folds = self.slc.map_or(0, |_| SlcRegion::kept_for_folds(placement));
+        let for_copies = (placement.kept_for_copies() + for_folds) * in_unit;
         low += for_copies;
         let high = (high + for_copies).max(low);
         // At best, the data lie densely: only the rest can be erased by collections.
@@ -212,10 +213,10 @@ impl TimedPlan {
         Ok(settings)
     }
 
-    /// Returns the blocks that each plane has for its SLC region alone, on a drive whose planes have `blocks`
-    /// blocks.
-    pub(super) fn blocks_for_slc(&self, blocks: u32) -> u32 {
-        self.slc.map_or(0, |slc| slc.blocks_kept(blocks))
+    /// Returns the blocks that each plane has for its SLC region alone, on a drive with `placement` whose planes
+    /// have `blocks` blocks.
+    pub(super) fn blocks_for_slc(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
+        self.slc.map_or(0, |slc| slc.blocks_kept(blocks, placement))
     }
 
     /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.

@@ -186,10 +186,6 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
         let what = format!("mapping {}", mapping.info().name);
         return refuse(&what, "choose mapping page or dftl, or the other drive");
     }
-    if mapping.info().name != "page" && config.timed.as_ref().is_some_and(|it| it.slc.is_some()) {
-        let message = format!("slc does not go together with mapping {}", mapping.info().name);
-        return Err(SpecError::new(message, "--mapping page"));
-    }
     if config.swap.is_some() {
         return refuse("a VM page cache", "leave it out, or choose the other drive");
     }
@@ -215,9 +211,7 @@ pub(crate) fn geometry(
         return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
     };
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
-    // Each plane needs its open blocks too.
-    let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
-    let enough = || whole_planes(&wanted, plan, mapping, open);
+    let enough = || whole_planes(&wanted, plan, mapping, placement, levels);
     let Some(blocks) = blocks else {
         return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
     };
@@ -237,14 +231,16 @@ pub(crate) fn geometry(
 }
 
 /// Returns the blocks of the smallest drive for the pages of `wanted`: an equal number on each
-/// plane, with room for its share of the pages and of the map on flash, its `open` blocks, and
-/// those that its pool keeps.
+/// plane, with room for its share of the pages and of the map on flash, its open blocks, and
+/// those that its pool and an SLC region keep.
 fn whole_planes(
     wanted: &Geometry,
     plan: &TimedPlan,
     mapping: &Mapping,
-    open: u32,
+    placement: &PlacementSpec,
+    levels: bool,
 ) -> Result<u32, SpecError> {
+    let open = placement.blocks_kept().unwrap_or(2) + u32::from(levels);
     let planes = u64::from(plan.hardware.all_planes());
     let pages = wanted.logical_pages();
     let held = u64::from(pages) + u64::from(mapping.pages_on_flash(pages));
@@ -254,8 +250,10 @@ fn whole_planes(
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
     // A plane that must keep nearly all its blocks has no room at any size; the map reports it.
-    let in_slc =
-        |blocks: u64| u64::from(plan.blocks_for_slc(u32::try_from(blocks).unwrap_or(u32::MAX)));
+    let in_slc = |blocks: u64| {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        u64::from(plan.blocks_for_slc(blocks, placement))
+    };
     while each < full + kept(each) + in_slc(each) + u64::from(open) && each < 100 * (full + 10) {
         each += 1;
     }

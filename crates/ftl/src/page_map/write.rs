@@ -8,7 +8,7 @@ use crate::layer::Layer;
 use crate::placement::Class;
 use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
 use crate::table::{UNMAPPED, prefetch};
-use crate::track::Tracker;
+use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageMap<P> {
@@ -68,7 +68,7 @@ impl<P: VictimPolicy> PageMap<P> {
         if P::Tracker::FOLLOWS_ORIGINS {
             let since = self.store.planes[PLANE as usize].blocks.clock() - count as u64 + 1;
             for ((ppn, &old), time) in (first..).zip(&*old).zip(since..) {
-                self.store.inherit(PLANE, ppn, old, false, time);
+                self.store.inherit(PLANE, ppn, old, Origin::Host, time);
             }
         }
         self.store.kill_all(PLANE, old, Fate::Overwritten);
@@ -107,7 +107,7 @@ impl<P: VictimPolicy> PageMap<P> {
             store.tables.map[page as usize] = ppn;
             if P::Tracker::FOLLOWS_ORIGINS {
                 let time = plane_state.blocks.clock();
-                store.inherit(PLANE, ppn, entry, false, time);
+                store.inherit(PLANE, ppn, entry, Origin::Host, time);
             }
             store.host_ends(PLANE, class);
             store.sorting.tick(1);

@@ -275,9 +275,9 @@ pub trait Stepwise: Layer {
 
 /// A layer with an SLC region in every plane: the host writes there first, and full blocks are folded.
 pub trait FoldsSlc {
-    /// Makes the host write into the SLC regions from now on. Pages written before lie in
-    /// normal blocks.
-    fn start(&mut self);
+    /// Makes the host, whose pages are the first `pages`, write into the regions from now on. Pages written
+    /// before lie in normal blocks, and those of a map on flash always do.
+    fn start(&mut self, pages: u32);
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
     fn holds(&self, ppn: u32) -> bool;
@@ -293,7 +293,7 @@ pub trait FoldsSlc {
 
     /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
     /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
-    /// for them one other erased block is enough.
+    /// for them one erased block is enough.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
     /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on the

@@ -14,7 +14,7 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::store::{
-    Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear, room_for_a_block,
+    Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
 use crate::table::prefetch;
 use crate::victim::VictimPolicy;
@@ -59,6 +59,17 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
+    /// Returns the room that a write of `page` finds in the SLC region of `plane`: none on a drive that is
+    /// read-only, and none for a page of a map on flash.
+    #[inline]
+    fn slc_room(&self, page: u32, plane: PlaneId) -> SlcRoom {
+        let plane_state = self.plane(plane);
+        match plane_state.takes_in_slc(page) && !self.store.has_ended() {
+            true => plane_state.slc_room(),
+            false => SlcRoom::Direct,
+        }
+    }
+
     /// Returns `true` if the host finds room for a page of `class` in `plane`.
     #[inline]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
@@ -79,12 +90,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
-    /// Programs `page`, written by the host, at the open block of `class`.
+    /// Programs `page`, written by the host, at the open block of `class`. A placement takes it for one of
+    /// the class `sorted`.
     #[inline(always)]
-    fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
+    fn program_host_page(&mut self, plane: PlaneId, class: Class, sorted: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page, from, class);
+        self.store.sorting.wrote(page, from, sorted);
         self.plane_mut(plane).counters.host_pages += 1;
         self.store.host_ends(plane, class);
         self.store.note_written(&[page]);
@@ -92,11 +104,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
     }
 
     /// Programs `page`, written by the host, in the SLC region, which has room.
-    fn write_slc(&mut self, page: u32, plane: PlaneId) -> u32 {
-        self.store.ready_slc(plane);
-        let ppn = self.program_host_page(plane, SLC, page);
-        self.store.slc_written(plane);
-        ppn
+    fn write_slc(&mut self, page: u32, plane: PlaneId) -> Result<u32, FtlError> {
+        let sorted = self.class_of_write(page);
+        self.store.sorting.goes_on()?;
+        let class = self.store.ready_slc(plane);
+        let ppn = self.program_host_page(plane, class, sorted, page);
+        self.store.slc_written(plane, page, sorted);
+        Ok(ppn)
     }
 
     /// Returns `true` if a collection of `plane` begins by closing the host frontier, which is
@@ -173,7 +187,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
-        match self.plane(plane).slc_room() {
+        match self.slc_room(page, plane) {
             SlcRoom::Direct => {}
             SlcRoom::Pages(pages) => return Room { pages, is_open: true, folds: false },
             SlcRoom::Waits => return Room { pages: 0, is_open: false, folds: true },
@@ -188,6 +202,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn close_full(&mut self, page: u32, plane: PlaneId) {
+        if self.slc_room(page, plane) != SlcRoom::Direct {
+            return; // it waits for a fold, and needs no block
+        }
         let class = self.class_of_write(page);
         let sorts = self.store.sorting.has_rule();
         let plane_state = self.plane_mut(plane);
@@ -230,9 +247,9 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError> {
         self.store.check_range(&[page])?;
-        match self.plane(plane).slc_room() {
+        match self.slc_room(page, plane) {
             SlcRoom::Direct => {}
-            SlcRoom::Pages(_) => return Ok(Some(self.write_slc(page, plane))),
+            SlcRoom::Pages(_) => return self.write_slc(page, plane).map(Some),
             SlcRoom::Waits => return Ok(None),
         }
         let class = self.class_of_write(page);
@@ -245,7 +262,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             plane_state.wanted = Some(class);
             self.open_closed(plane);
         }
-        let ppn = self.program_host_page(plane, class, page);
+        let ppn = self.program_host_page(plane, class, class, page);
         Ok(Some(ppn))
     }
 
@@ -360,10 +377,14 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
         let plane_state = self.plane(plane);
-        let Some(UnderWay { block, levels, .. }) = plane_state.under_way else { return Ok(()) };
+        let Some(UnderWay { block, levels, folds, .. }) = plane_state.under_way else {
+            return Ok(());
+        };
         let class = self.store.sorting.of_copies(levels);
         let Some(class) = class.filter(|_| {
-            self.copies_on_its_own() && u32::from(plane_state.blocks.valid(block)) == count
+            !folds
+                && self.copies_on_its_own()
+                && u32::from(plane_state.blocks.valid(block)) == count
         }) else {
             for _ in 0..count {
                 self.next_move(plane);
@@ -398,7 +419,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let class = self.store.class_of_copy(plane, page, from, false);
         self.store.sorting.goes_on()?;
         let class = self.store.room_for_copy(class, plane)?;
-        Ok(self.program_host_page(plane, class, page))
+        Ok(self.program_host_page(plane, class, class, page))
     }
 
     fn erase(&mut self, plane: PlaneId) -> BlockId {
@@ -472,8 +493,8 @@ impl<P: VictimPolicy> Layer for PlaneMap<P> {
 }
 
 impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
-    fn start(&mut self) {
-        self.store.use_slc();
+    fn start(&mut self, pages: u32) {
+        self.store.use_slc(pages);
     }
 
     fn holds(&self, ppn: u32) -> bool {
@@ -485,7 +506,7 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
     }
 
     fn waits_for_fold(&self, plane: PlaneId) -> bool {
-        self.plane(plane).slc_room() == SlcRoom::Waits
+        !self.store.has_ended() && self.plane(plane).slc_room() == SlcRoom::Waits
     }
 
     fn has_full(&self, plane: PlaneId) -> bool {
@@ -493,7 +514,7 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
     }
 
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
-        self.plane(plane).can_fold(low)
+        self.store.can_fold(plane, low)
     }
 
     fn begin_fold(&mut self, plane: PlaneId) -> Victim {

@@ -1,6 +1,6 @@
 //! The audit: every invariant of the store, checked by plain counting.
 
-use super::{Active, PageStore, Plane, Tables, Wear};
+use super::{Active, PageStore, Plane, Region, Tables, Wear};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
@@ -69,7 +69,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if bad != wear.bad_blocks() {
             return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
         }
-        wear.audit(self.tables.blocks_per_plane)
+        wear.audit()
     }
 }
 
@@ -129,7 +129,9 @@ fn audit_plane<P: VictimPolicy>(
     if erases != plane.counters.erases {
         return Err(format!("{erases} erases of blocks, {} counted", plane.counters.erases));
     }
-    plane.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&plane.blocks))?;
+    let apart = plane.region.as_ref().map_or(0, Region::set_aside);
+    let levelled = plane.blocks.len() - apart;
+    plane.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&plane.blocks, levelled))?;
     plane.tracker.audit(&plane.blocks)
 }
 

@@ -132,6 +132,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let block = its.first_block + active.block;
         let first = self.tables.first_ppn(block) + self.first_buffered(active);
         self.pad(plane, class as Class);
+        let its = &mut self.planes[plane as usize];
+        if its.region.as_ref().is_some_and(|region| usize::from(region.classes.slc) == class) {
+            its.close_slc();
+        }
         Some(first)
     }
 

@@ -1,15 +1,15 @@
 //! The transitions of a collection: it begins with a victim, its valid pages leave, all at once or
 //! one by one, and it ends with the erase.
 
-use super::plane::{Steps, UnderWay};
+use super::plane::{Plane, Steps, UnderWay};
 use super::zombies::{Fate, is_marked};
-use super::{FOLDED, MAP_AHEAD, PageStore, ZOMBIE};
+use super::{MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::table::prefetch;
-use crate::track::Tracker;
+use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -64,7 +64,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
-    fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
+    pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let plane_state = &self.planes[plane as usize];
         if plane_state.pool.len() >= self.sorting.reserved() as usize {
             return 0;
@@ -75,6 +75,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 u32::from(plane_state.blocks.valid(block)) > plane_state.room(class),
             );
         }
+        let is_slc = plane_state.is_slc(block);
         let mut room: Vec<u32> = plane_state.open.iter().map(|active| b - active.next).collect();
         let mut needed = 0;
         let block = plane_state.first_block + block;
@@ -83,7 +84,10 @@ impl<P: VictimPolicy> PageStore<P> {
             if !self.tables.is_live(ppn) {
                 continue;
             }
-            let to = usize::from(self.sorting.of_copy(page, block, self.is_zombie(page)));
+            let to = usize::from(match is_slc {
+                true => self.sorting.class_at(page, block),
+                false => self.sorting.of_copy(page, block, self.is_zombie(page)),
+            });
             if room[to] == 0 {
                 needed += 1;
                 room[to] = b;
@@ -134,7 +138,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if P::Tracker::FOLLOWS_ORIGINS {
             let since = plane_state.blocks.clock() - pages.len() as u64 + 1;
             for ((ppn, &page), time) in (first..).zip(pages).zip(since..) {
-                self.inherit(plane, ppn, self.tables.map[page as usize], true, time);
+                self.inherit(plane, ppn, self.tables.map[page as usize], Origin::Copy, time);
             }
         }
         let plane_state = &mut self.planes[plane as usize];
@@ -206,9 +210,13 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The class of a copy of `page` from `ppn`, in the victim of `plane`.
     #[inline]
     pub(crate) fn class_of_copy(&self, plane: PlaneId, page: u32, ppn: u32, zombie: bool) -> Class {
-        let victim = self.planes[plane as usize].under_way.as_ref();
-        if victim.is_some_and(|victim| victim.folds) {
-            return FOLDED;
+        let Plane { under_way, region, .. } = &self.planes[plane as usize];
+        let victim = under_way.as_ref();
+        if let Some(region) = region
+            && victim.is_some_and(|victim| victim.folds)
+        {
+            let class_at = || self.sorting.class_at(page, self.tables.place_of(ppn).0);
+            return region.classes.folded.unwrap_or_else(class_at);
         }
         match self.sorting.of_copies(victim.is_some_and(|victim| victim.levels)) {
             Some(class) => class,
@@ -229,12 +237,10 @@ impl<P: VictimPolicy> PageStore<P> {
         );
         plane_state.erase(ended.block);
         let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
-        if let Some(leveller) = &mut plane_state.leveller {
+        // A block that is always in SLC mode is no block to level.
+        let is_apart = ended.folds && !plane_state.lends();
+        if let Some(leveller) = plane_state.leveller.as_mut().filter(|_| !is_apart) {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
-        }
-        if ended.folds {
-            plane_state.give_back(block);
-            return block;
         }
         let number = plane_state.first_block + block;
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
@@ -242,6 +248,8 @@ impl<P: VictimPolicy> PageStore<P> {
             if let Some(wear) = &mut self.wear {
                 wear.retire(plane, number, counters, packing);
             }
+        } else if ended.folds {
+            plane_state.give_back(block);
         } else {
             plane_state.pool.put(block, erases);
         }

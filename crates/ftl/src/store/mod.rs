@@ -31,7 +31,7 @@ pub(crate) use open::Active;
 pub(crate) use pick::digest;
 pub use plane::Move;
 pub(crate) use plane::{Plane, UnderWay};
-pub(crate) use slc::{FOLDED, Region, SLC, SlcRoom};
+pub(crate) use slc::{Region, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use streams::Streams;
@@ -42,7 +42,6 @@ pub(crate) use zombies::{Fate, ZOMBIE};
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::SpecError;
 use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
@@ -55,7 +54,7 @@ use crate::levelling::Leveller;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::table::UNMAPPED;
-use crate::track::Tracker;
+use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 
 /// The page store with victim policy `P`. See the module's text.
@@ -110,12 +109,6 @@ pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
         + plane_bytes(layout, geometry.blocks(), geometry.logical_pages())
 }
 
-/// Returns `true` if the tracker of a policy would mistake pages of an SLC block for those of a
-/// candidate to be.
-fn follows_single_pages<P: VictimPolicy>() -> bool {
-    P::Tracker::FOLLOWS_PROGRAMS || P::Tracker::FOLLOWS_ORIGINS || P::Tracker::FOLLOWS_ZOMBIES
-}
-
 impl<P: VictimPolicy> PageStore<P> {
     /// The store that `planes` describes, the policy of each plane made by `make`.
     ///
@@ -131,13 +124,6 @@ impl<P: VictimPolicy> PageStore<P> {
         let blocks_per_plane = planes.blocks_per_plane()?;
         let promised = planes.promised()?;
         layout.check()?;
-        if layout.slc.is_some() && follows_single_pages::<P>() {
-            return Err(SpecError::new(
-                "slc does not go together with a victim policy that follows single pages",
-                "--victim greedy",
-            )
-            .into());
-        }
         let sorting = Sorting::new(layout)?;
         let keeps_zombies = sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES;
         if keeps_zombies {
@@ -172,9 +158,10 @@ impl<P: VictimPolicy> PageStore<P> {
                 open: vec![Active::none(geometry.pages_per_block()); sorting.classes()].into(),
                 wanted: None,
                 under_way: None,
-                region: layout
-                    .slc
-                    .map(|rule| Region::new(rule, blocks_per_plane, geometry.pages_per_block())),
+                region: layout.slc.zip(sorting.region).map(|(rule, classes)| {
+                    let (b, units) = (geometry.pages_per_block(), layout.buffer.units_per_page);
+                    Region::new(rule, classes, blocks_per_plane, rule.pages(b, units))
+                }),
                 counters: Counters::default(),
                 valid_pages: 0,
                 decisions: 0,
@@ -225,8 +212,13 @@ impl<P: VictimPolicy> PageStore<P> {
         self.sorting.tick(1);
         let old = std::mem::replace(&mut self.tables.map[page as usize], ppn);
         if P::Tracker::FOLLOWS_ORIGINS {
-            let time = self.planes[plane as usize].blocks.clock();
-            self.inherit(plane, ppn, old, matches!(fate, Fate::Copied), time);
+            let plane_state = &self.planes[plane as usize];
+            let origin = match fate {
+                Fate::Copied if plane_state.folds() => Origin::Fold,
+                Fate::Copied => Origin::Copy,
+                Fate::Overwritten | Fate::Trimmed => Origin::Host,
+            };
+            self.inherit(plane, ppn, old, origin, plane_state.blocks.clock());
         }
         self.kill(old, fate);
         ppn
@@ -235,18 +227,25 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The page at `ppn` of `plane`, programmed when the clock was `time`, takes the place of the one
     /// at the map entry `old`, if there was any. The tracker of the plane of that says what it hands on.
     #[inline]
-    pub(crate) fn inherit(&mut self, plane: PlaneId, ppn: u32, old: u32, copied: bool, time: u64) {
+    pub(crate) fn inherit(
+        &mut self,
+        plane: PlaneId,
+        ppn: u32,
+        old: u32,
+        origin: Origin,
+        time: u64,
+    ) {
         let from = self.ppn_of(old);
         let heritage = (from != UNMAPPED).then(|| {
             let giver = self.tables.plane_of(from);
             let plane_state = &self.planes[giver as usize];
             let time = if giver == plane { time } else { plane_state.blocks.clock() };
             let local = from - plane_state.first_ppn(&self.tables);
-            plane_state.tracker.heritage(local, copied, time)
+            plane_state.tracker.heritage(local, origin.is_copy(), time)
         });
         let plane_state = &mut self.planes[plane as usize];
         let local = ppn - plane_state.first_ppn(&self.tables);
-        plane_state.tracker.inherited(local, heritage, copied, time);
+        plane_state.tracker.inherited(local, heritage, origin, time);
     }
 
     /// The data at the map entry `old` die, if there are any: the map names them no more.
@@ -318,7 +317,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if self.wear.is_some() && plane_state.pool.is_empty() {
             let has_room =
                 |&other: &Class| self.sorting.takes_copies(other) && plane_state.room(other) > 0;
-            if let Some(other) = (0..plane_state.open.len() as Class).find(has_room) {
+            if let Some(other) = (0..self.sorting.sorted_classes() as Class).find(has_room) {
                 return Ok(other);
             }
         }

@@ -118,7 +118,7 @@ impl<P: VictimPolicy> Plane<P> {
         self.blocks.program(block, pages.len() as u16);
         self.blocks.tick(pages.len() as u64);
         self.valid_pages += pages.len() as u64;
-        if P::Tracker::FOLLOWS_PROGRAMS {
+        if P::Tracker::FOLLOWS_PROGRAMS && !self.is_slc(block) {
             let local = first - self.first_ppn(tables);
             self.tracker.pages_programmed(&self.blocks, local, pages.len() as u32);
         }
@@ -127,7 +127,8 @@ impl<P: VictimPolicy> Plane<P> {
 
     /// Kills the pages at the ppns `old`, all of this plane, leaving out [`UNMAPPED`]; returns how
     /// many that are. The k-th died when the clock was k later than at the first, the last now.
-    /// Trackers hear of them, except of a victim's: that block was taken from them.
+    /// Trackers hear of them, except of a victim's: that block was taken from them. They never hear of
+    /// pages in SLC blocks.
     #[inline(always)]
     pub(crate) fn kill(&mut self, tables: &mut Tables, old: &mut [u32]) -> usize {
         let bits = tables.geometry.offset_bits();
@@ -138,6 +139,11 @@ impl<P: VictimPolicy> Plane<P> {
             debug_assert!(old.len() <= 1, "pages die one by one while a collection is under way");
             old.iter().all(|&ppn| ppn == UNMAPPED || ppn >> bits != first_block + victim.block)
         });
+        let is_told = is_told
+            && self.region.as_ref().is_none_or(|region| {
+                debug_assert!(old.len() <= 1, "pages die one by one on a drive with an SLC region");
+                old.iter().all(|&ppn| ppn == UNMAPPED || !region.has((ppn >> bits) - first_block))
+            });
         let mut lost = 0;
         for index in 0..old.len() {
             if let Some(&ahead) = old.get(index + LIVE_AHEAD) {

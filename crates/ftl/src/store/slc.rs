@@ -13,12 +13,30 @@ use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
 use crate::table::bytes_of;
+use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
-/// The class of folded pages, behind those of host writes and copies.
-pub(crate) const FOLDED: Class = 2;
-/// The class of host writes into the region.
-pub(crate) const SLC: Class = 3;
+/// The classes of a region, behind those of host writes and copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlcClasses {
+    /// The class of folded pages; `None` where a placement sorts them.
+    pub(crate) folded: Option<Class>,
+    /// The class of host writes into the region.
+    pub(crate) slc: Class,
+}
+
+impl SlcClasses {
+    /// The classes behind so many others, without a placement.
+    pub(super) fn behind(others: usize) -> Self {
+        let folded = others as Class;
+        Self { folded: Some(folded), slc: folded + 1 }
+    }
+
+    /// The class behind the `others` of a placement.
+    pub(super) fn sorted(others: usize) -> Self {
+        Self { folded: None, slc: others as Class }
+    }
+}
 
 /// See the module's text.
 #[derive(State)]
@@ -26,12 +44,17 @@ pub(crate) const SLC: Class = 3;
 pub(crate) struct Region {
     #[snapshot(skip)]
     rule: SlcRegion,
+    #[snapshot(skip)]
+    pub(crate) classes: SlcClasses,
     /// Pages of an SLC block.
     #[snapshot(skip)]
     pages: u32,
     /// The clock has started. What is written before it goes to normal blocks: the region starts
     /// empty.
     is_used: bool,
+    /// Pages from here on are those of a map on flash, and go to normal blocks.
+    #[snapshot(skip)]
+    host_pages: u32,
     /// For each block of the plane, `true` if it is in SLC mode.
     #[snapshot(table)]
     in_slc: Vec<bool>,
@@ -53,13 +76,15 @@ pub(crate) enum SlcRoom {
 }
 
 impl Region {
-    /// The region of a plane of `blocks` blocks.
-    pub(super) fn new(rule: SlcRegion, blocks: u32, pages_per_block: u32) -> Self {
+    /// The region of a plane of `blocks` blocks. An SLC block has so many `pages`.
+    pub(super) fn new(rule: SlcRegion, classes: SlcClasses, blocks: u32, pages: u32) -> Self {
         let first = blocks - rule.set_aside();
         Self {
             rule,
-            pages: rule.pages(pages_per_block),
+            classes,
+            pages,
             is_used: false,
+            host_pages: u32::MAX,
             in_slc: (0..blocks).map(|block| block >= first).collect(),
             full: VecDeque::new(),
             erased: (first..blocks).collect(),
@@ -74,6 +99,17 @@ impl Region {
     /// Returns `true` if the pool lends its blocks to the region.
     pub(crate) fn lends(&self) -> bool {
         matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
+    }
+
+    /// Blocks at the end of the plane that are never in normal mode.
+    pub(super) fn set_aside(&self) -> u32 {
+        self.rule.set_aside()
+    }
+
+    /// Returns `true` if `block` is in SLC mode.
+    #[inline]
+    pub(super) fn has(&self, block: BlockId) -> bool {
+        self.in_slc[block as usize]
     }
 
     /// Returns `true` if `block` waits in the region, full or erased.
@@ -91,11 +127,17 @@ impl Region {
 }
 
 impl<P: VictimPolicy> Plane<P> {
-    /// Returns the room that a host write finds in the region.
+    /// Returns `true` if a write of `page` goes to the region, where that has room.
+    #[inline]
+    pub(crate) fn takes_in_slc(&self, page: u32) -> bool {
+        self.region.as_ref().is_some_and(|region| page < region.host_pages)
+    }
+
+    /// Returns the room that a write of the host finds in the region.
     #[inline]
     pub(crate) fn slc_room(&self) -> SlcRoom {
         let Some(region) = &self.region else { return SlcRoom::Direct };
-        let open = self.open[usize::from(SLC)];
+        let open = self.open[usize::from(region.classes.slc)];
         if !region.is_used {
             SlcRoom::Direct
         } else if open.is_some() {
@@ -120,6 +162,17 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
+    /// Returns `true` if the pool lends its blocks to an SLC region.
+    pub(super) fn lends(&self) -> bool {
+        self.region.as_ref().is_some_and(Region::lends)
+    }
+
+    /// Returns `true` if `block` is in SLC mode.
+    #[inline]
+    pub(super) fn is_slc(&self, block: BlockId) -> bool {
+        self.region.as_ref().is_some_and(|region| region.has(block))
+    }
+
     /// Returns `true` if a fold is under way.
     pub(crate) fn folds(&self) -> bool {
         self.under_way.as_ref().is_some_and(|under_way| under_way.folds)
@@ -130,25 +183,14 @@ impl<P: VictimPolicy> Plane<P> {
         self.region.as_ref().is_some_and(|region| !region.full.is_empty())
     }
 
-    /// Returns `true` if a fold can begin: a block waits for it, and its pages find room, if need be in
-    /// an erased block beyond `low`.
-    pub(crate) fn can_fold(&self, low: u32) -> bool {
-        let Some(region) = &self.region else { return false };
-        let Some(&oldest) = region.full.front() else { return false };
-        // The erase of a lent block gives the pool one back.
-        let kept = if region.lends() { 1 } else { low };
-        u32::from(self.blocks.valid(oldest)) <= self.room(FOLDED)
-            || self.pool.len() as u64 > u64::from(kept)
-    }
-
     /// Pages with current data in full SLC blocks.
     pub(crate) fn valid_in_full_slc(&self) -> u64 {
         let full = self.region.iter().flat_map(|region| &region.full);
         full.map(|&block| u64::from(self.blocks.valid(block))).sum()
     }
 
-    /// Opens an erased block in SLC mode.
-    fn open_slc(&mut self) {
+    /// Opens an erased block in SLC mode. Returns it.
+    fn open_slc(&mut self) -> BlockId {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let block = match region.rule.blocks {
             SlcBlocks::Static(_) => region.erased.pop_front(),
@@ -156,20 +198,21 @@ impl<P: VictimPolicy> Plane<P> {
         };
         let block = block.expect("the region has room");
         region.in_slc[block as usize] = true;
-        self.open[usize::from(SLC)] = Active::erased(block);
+        self.open[usize::from(region.classes.slc)] = Active::erased(block);
+        block
     }
 
     /// A page was programmed in the region: its block may be full.
-    fn close_slc(&mut self) {
-        let open = &mut self.open[usize::from(SLC)];
+    pub(super) fn close_slc(&mut self) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
+        let open = &mut self.open[usize::from(region.classes.slc)];
         if open.next == region.pages {
             region.full.push_back(open.block);
             *open = Active::none(self.blocks.pages_per_block());
         }
     }
 
-    /// A folded block, erased, goes back to where it came from.
+    /// A folded block, erased and not worn out, goes back to where it came from.
     pub(super) fn give_back(&mut self, block: BlockId) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         if region.lends() {
@@ -182,32 +225,58 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Makes the host write into the SLC regions from now on, if there are any.
-    pub(crate) fn use_slc(&mut self) {
-        let regions = self.planes.iter_mut().filter_map(|plane| plane.region.as_mut());
-        regions.for_each(|region| region.is_used = true);
+    /// Makes the host, whose pages are the first `pages`, write into the SLC regions from now on, if there
+    /// are any.
+    pub(crate) fn use_slc(&mut self, pages: u32) {
+        for region in self.planes.iter_mut().filter_map(|plane| plane.region.as_mut()) {
+            (region.is_used, region.host_pages) = (true, pages);
+        }
     }
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
     pub(crate) fn is_slc(&self, ppn: u32) -> bool {
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
-        let block = (self.tables.place_of(ppn).0 - plane.first_block) as usize;
-        plane.region.as_ref().is_some_and(|region| region.in_slc[block])
+        plane.is_slc(self.tables.place_of(ppn).0 - plane.first_block)
     }
 
-    /// Makes the open SLC block of `plane` ready for a page of the host.
-    pub(crate) fn ready_slc(&mut self, plane: PlaneId) {
+    /// Makes the open SLC block of `plane` ready for a page of the host. Returns its class.
+    pub(crate) fn ready_slc(&mut self, plane: PlaneId) -> Class {
         let plane_state = &mut self.planes[plane as usize];
-        if !plane_state.open[usize::from(SLC)].is_some() {
-            plane_state.open_slc();
+        let region = plane_state.region.as_ref().expect("a plane with an SLC region");
+        let class = region.classes.slc;
+        if !plane_state.open[usize::from(class)].is_some() {
+            let block = plane_state.open_slc();
+            self.sorting.opened_slc(plane_state.first_block + block);
         }
+        class
     }
 
-    /// A page of the host was programmed in the region of `plane`.
-    pub(crate) fn slc_written(&mut self, plane: PlaneId) {
+    /// The host's `page` was programmed in the region of `plane`. A placement takes it for one of `class`.
+    pub(crate) fn slc_written(&mut self, plane: PlaneId, page: u32, class: Class) {
+        self.sorting.lies_in_slc(page, class);
         let plane_state = &mut self.planes[plane as usize];
         plane_state.close_slc();
         plane_state.fruitless = 0;
+    }
+
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
+    /// in erased blocks beyond `low`.
+    ///
+    /// The pages of a fold may belong to each of the N classes of a placement. More than `low` erased blocks are
+    /// N at least, and one for the next victim.
+    pub(crate) fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
+        let plane_state = &self.planes[plane as usize];
+        let Some(region) = &plane_state.region else { return false };
+        let Some(&oldest) = region.full.front() else { return false };
+        let valid = u32::from(plane_state.blocks.valid(oldest));
+        let erased = plane_state.pool.len();
+        // The erase of a lent block gives the pool one back, unless the block is worn out.
+        match region.classes.folded {
+            Some(folded) if valid <= plane_state.room(folded) => true,
+            Some(_) if region.lends() => erased > 0,
+            None if region.lends() => erased >= self.blocks_needed(plane, oldest, false),
+            _ => valid == 0 || erased > low as usize,
+        }
     }
 
     /// Begins to fold the oldest full SLC block of `plane`. Returns it.
@@ -224,6 +293,9 @@ impl<P: VictimPolicy> PageStore<P> {
             steps: Steps::default(),
         });
         plane_state.counters.collections += 1;
+        if P::Tracker::FOLLOWS_ORIGINS {
+            plane_state.tracker.folded(block);
+        }
         let valid = plane_state.blocks.valid(block);
         plane_state.decisions =
             digest(plane_state.decisions, (u64::from(block) << 16) | u64::from(valid));

@@ -4,7 +4,7 @@ use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
 
 use super::plane::Plane;
-use super::slc::SLC;
+use super::slc::SlcClasses;
 use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
@@ -36,15 +36,19 @@ pub(crate) struct Sorting {
     /// The class of copies, without a rule.
     #[snapshot(skip)]
     copies: Class,
-    /// `true` with an SLC region: folded pages and those in the region have the classes behind that.
-    #[snapshot(skip)]
-    has_slc: bool,
-    /// The class of copies that are made to level wear; beyond all others.
+    /// The class of copies that are made to level wear; beyond those of other copies.
     #[snapshot(skip)]
     levelled: Option<Class>,
+    /// The classes of an SLC region, beyond all others; `None` without one.
+    #[snapshot(skip)]
+    pub(super) region: Option<SlcClasses>,
     /// The time at which each block was opened for its class; empty without a rule.
     #[snapshot(table)]
     opened: Vec<Now>,
+    /// One table with a rule and an SLC region, else none: for each logical page in the region the class that it
+    /// has had since the host wrote it.
+    #[snapshot(tables)]
+    in_slc: Vec<Vec<Class>>,
     /// The time on all planes.
     now: Now,
     /// The streams of pages; `None` where writes name none.
@@ -62,12 +66,20 @@ impl Sorting {
         };
         let levelled = layout.levelling.map(|_| copies + 1);
         let classified = classified as usize;
+        let others = usize::from(levelled.unwrap_or(copies)) + 1;
+        let region = layout.slc.map(|_| match &rule {
+            Some(rule) => SlcClasses::sorted(rule.classes()),
+            None => SlcClasses::behind(others),
+        });
+        let sorts_slc = rule.is_some() && region.is_some();
+        let pages = layout.geometry.logical_pages() as usize;
         Ok(Self {
             rule,
             class_of: vec![HOST; classified],
             copies,
-            has_slc: layout.slc.is_some(),
             levelled,
+            region,
+            in_slc: vec![vec![HOST; pages]; usize::from(sorts_slc)],
             opened: vec![Now::default(); classified],
             now: Now::default(),
             streams: layout.streams.then(|| Streams::new(layout.geometry.logical_pages())),
@@ -83,7 +95,9 @@ impl Sorting {
         }
         let blocks = layout.geometry.blocks() as usize;
         let tables = bytes_of::<Class>(blocks) + bytes_of::<Now>(blocks);
-        streams + layout.placement.bytes(&layout.geometry) + tables
+        let pages = layout.geometry.logical_pages() as usize;
+        let in_slc = layout.slc.map_or(0, |_| bytes_of::<Class>(pages));
+        streams + layout.placement.bytes(&layout.geometry) + tables + in_slc
     }
 
     pub(super) fn asks_for_zombies(&self) -> bool {
@@ -112,19 +126,27 @@ impl Sorting {
         self.rule.is_some() || self.streams.is_some()
     }
 
-    /// Checks that every block's class exists.
+    /// Checks that the class of every block exists, and that of every page in an SLC region.
     fn check(&self) -> Result<(), Fault> {
-        let classes = self.classes();
-        if self.class_of.iter().all(|&class| usize::from(class) < classes) {
+        let (classes, sorted) = (self.classes(), self.sorted_classes());
+        let in_slc = self.in_slc.iter().flatten();
+        if self.class_of.iter().all(|&class| usize::from(class) < classes)
+            && in_slc.copied().all(|class| usize::from(class) < sorted)
+        {
             return Ok(());
         }
-        Err(Fault::new("a block is of a class that there is not"))
+        Err(Fault::new("a block or a page is of a class that there is not"))
+    }
+
+    /// Classes between which the rule chooses; 0 without one.
+    pub(super) fn sorted_classes(&self) -> usize {
+        self.rule.as_ref().map_or(0, |rule| rule.classes())
     }
 
     /// Open blocks of a plane.
     pub(crate) fn classes(&self) -> usize {
-        if self.has_slc {
-            return usize::from(SLC) + 1;
+        if let Some(region) = self.region {
+            return usize::from(region.slc) + 1;
         }
         let without_rule = usize::from(self.levelled.unwrap_or(self.copies)) + 1;
         self.rule.as_ref().map_or(without_rule, |rule| rule.classes())
@@ -132,13 +154,29 @@ impl Sorting {
 
     /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
     pub(crate) fn reserved(&self) -> u32 {
-        let without_rule = if self.has_slc { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
-        self.rule.as_ref().map_or(without_rule, |rule| rule.copy_classes() as u32)
+        let without_rule = if self.region.is_some() { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
+        self.rule.as_ref().map_or(without_rule, |rule| self.copy_classes(&**rule) as u32)
     }
 
-    /// Returns `true` if a placement may send copies to `class`.
+    /// Classes for whose pages a collection may need room. A fold may open a block for each.
+    fn copy_classes(&self, rule: &dyn Placement) -> usize {
+        if self.region.is_some() { rule.classes() } else { rule.copy_classes() }
+    }
+
+    /// Returns `true` if a placement may send copies to `class`, which is one of its classes.
     pub(crate) fn takes_copies(&self, class: Class) -> bool {
         self.rule.as_ref().is_some_and(|rule| rule.takes_copies(class))
+    }
+
+    /// The class of data of `page`, which lie on `block`. In an SLC block that is the one that it has had since the
+    /// host wrote it.
+    #[inline]
+    pub(crate) fn class_at(&self, page: u32, block: BlockId) -> Class {
+        let class = self.class_of[block as usize];
+        match (self.region, self.in_slc.first()) {
+            (Some(region), Some(classes)) if class == region.slc => classes[page as usize],
+            _ => class,
+        }
     }
 
     /// Asks the processor to load what the rule keeps of `page`.
@@ -154,14 +192,14 @@ impl Sorting {
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
         let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
-        rule.host(page, stream, old.map(|block| self.class_of[block as usize]), self.now)
+        rule.host(page, stream, old.map(|block| self.class_at(page, block)), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
     #[inline]
     pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
         let Some(rule) = &self.rule else { return self.copies };
-        rule.copy(page, self.class_of[block as usize], zombie, self.now)
+        rule.copy(page, self.class_at(page, block), zombie, self.now)
     }
 
     /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
@@ -229,26 +267,51 @@ impl Sorting {
         if let Some(streams) = &mut self.streams {
             streams.wrote(page);
         }
+        let from = from.filter(|_| self.has_rule()).map(|block| self.class_at(page, block));
         if let Some(rule) = &mut self.rule {
             self.now.host += 1;
-            let from = from.map(|block| self.class_of[block as usize]);
             rule.wrote(page, from, to, self.now);
+        }
+    }
+
+    /// The host has written `page` into an SLC block, as data of `class`.
+    #[inline]
+    pub(super) fn lies_in_slc(&mut self, page: u32, class: Class) {
+        if let Some(classes) = self.in_slc.first_mut() {
+            classes[page as usize] = class;
+        }
+    }
+
+    /// `block` is opened in SLC mode.
+    pub(super) fn opened_slc(&mut self, block: BlockId) {
+        if let Some(region) = self.region.filter(|_| self.has_rule()) {
+            self.class_of[block as usize] = region.slc;
         }
     }
 
     /// The host has discarded `page`, whose data were on block `from`.
     #[inline]
     pub(super) fn trimmed(&mut self, page: u32, from: BlockId) {
-        if let Some(rule) = &mut self.rule {
-            rule.trimmed(page, self.class_of[from as usize], self.now);
+        let from = self.has_rule().then(|| self.class_at(page, from));
+        if let Some((rule, from)) = self.rule.as_mut().zip(from) {
+            rule.trimmed(page, from, self.now);
         }
     }
 
-    /// `page` was copied from block `from` to the open block of class `to`.
+    /// `page` was copied from block `from` to the open block of class `to`. The rule hears nothing of a folded
+    /// page that keeps its class.
     #[inline]
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Class) {
-        if let Some(rule) = &mut self.rule {
-            rule.copied(page, self.class_of[from as usize], to, self.now);
+        let Some(rule) = &mut self.rule else { return };
+        let class = self.class_of[from as usize];
+        match (self.region, self.in_slc.first()) {
+            (Some(region), Some(classes)) if class == region.slc => {
+                let class = classes[page as usize];
+                if class != to {
+                    rule.copied(page, class, to, self.now);
+                }
+            }
+            _ => rule.copied(page, class, to, self.now),
         }
     }
 
@@ -267,19 +330,26 @@ impl Sorting {
     /// open blocks of the C classes of copies. A victim of b pages finds room if T >= C b before: a
     /// class that finds the pool empty leaves (C - 1) b at most to the others, so b pages have been
     /// copied. The host's writes leave that much, and b less the pages still to be copied while a
-    /// victim is under way.
+    /// victim is under way. With an SLC region all classes are such classes, and the erase of a block that
+    /// is always in SLC mode gives the pool nothing: the room for the next victim stays too.
     #[inline(never)]
     pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {
         let Some(rule) = &self.rule else { return true };
-        let reserved = rule.copy_classes();
-        if plane.pool.len() >= reserved || !rule.takes_copies(class) {
+        let reserved = self.copy_classes(&**rule);
+        let takes_copies = |class| self.region.is_some() || rule.takes_copies(class);
+        let gives_none = plane.folds() && !plane.lends();
+        if plane.pool.len() >= reserved + usize::from(gives_none) || !takes_copies(class) {
             return true;
         }
         let b = u64::from(plane.blocks.pages_per_block());
-        let open = (0..).zip(&plane.open).filter(|&(class, _)| rule.takes_copies(class));
+        let open = (0..).zip(&plane.open[..rule.classes()]);
+        let open = open.filter(|&(class, _)| takes_copies(class));
         let in_open: u64 = open.map(|(_, active)| b - u64::from(active.next)).sum();
         let needed = match &plane.under_way {
-            Some(victim) => u64::from(plane.blocks.valid(victim.block)),
+            Some(victim) => {
+                let left = u64::from(plane.blocks.valid(victim.block));
+                if gives_none { left + b } else { left }
+            }
             None => b,
         };
         plane.pool.len() as u64 * b + in_open > (reserved as u64 - 1) * b + needed

@@ -36,7 +36,8 @@ pub struct Moment {
 ///
 /// A block that was erased for the last time is bad: it is used no more. The reserve of a plane is
 /// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
-/// ends with the first plane that needs more.
+/// ends with the first plane that needs more. Blocks that are always in SLC mode are none of the
+/// reserve: no promised page needs them.
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "wear")]
 pub struct Wear {
@@ -45,6 +46,9 @@ pub struct Wear {
     /// The erases that each block bears: they are drawn anew.
     #[snapshot(skip)]
     limits: Vec<u32>,
+    /// Blocks of a plane, and those of them that are always in SLC mode: the last.
+    #[snapshot(skip)]
+    shape: (u32, u32),
     #[snapshot(table)]
     bad: Vec<bool>,
     bad_blocks: u32,
@@ -59,6 +63,7 @@ pub struct Wear {
 /// The wear of one plane.
 #[derive(Clone, Debug, Value)]
 struct PlaneWear {
+    /// Its bad blocks, without those that were always in SLC mode.
     bad_blocks: u32,
     reserve: u32,
 }
@@ -94,6 +99,7 @@ impl Wear {
         Self {
             ends_at,
             limits,
+            shape: (blocks, planes.layout.set_aside()),
             bad: vec![false; geometry.blocks() as usize],
             bad_blocks: 0,
             planes: promised.iter().map(of_plane).collect(),
@@ -170,11 +176,20 @@ impl Wear {
         self.failures.push(counters.host_pages);
         let moment = Moment { counters, packing, bad_blocks: self.bad_blocks };
         self.first_failure.get_or_insert(moment);
+        if self.is_apart(block) {
+            return;
+        }
         let plane = &mut self.planes[plane as usize];
         plane.bad_blocks += 1;
         if plane.bad_blocks > plane.reserve {
             self.system_failure.get_or_insert((moment, Cause::Reserve));
         }
+    }
+
+    /// Returns `true` if `block` is always in SLC mode.
+    fn is_apart(&self, block: BlockId) -> bool {
+        let (blocks, set_aside) = self.shape;
+        block % blocks >= blocks - set_aside
     }
 
     /// Records that the pool had no block for a victim's pages.
@@ -183,11 +198,13 @@ impl Wear {
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
 
-    /// Checks that the planes, of `blocks` blocks each, count their bad ones, and that none has lost
-    /// more than its reserve without a failure.
-    pub(crate) fn audit(&self, blocks: u32) -> Result<(), String> {
+    /// Checks that the planes count their bad blocks, and that none has lost more than its reserve
+    /// without a failure.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let (blocks, set_aside) = self.shape;
         let parts = self.bad.chunks(blocks as usize);
         for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {
+            let bad = &bad[..(blocks - set_aside) as usize];
             let bad = bad.iter().filter(|&&bad| bad).count() as u32;
             if bad != plane.bad_blocks {
                 return Err(format!(

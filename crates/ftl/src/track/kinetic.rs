@@ -3,7 +3,7 @@
 
 use flashgc_base::snapshot::{State, Value};
 
-use super::Tracker;
+use super::{Origin, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::UNMAPPED;
@@ -134,6 +134,11 @@ pub trait Score: State + Send {
     /// Takes over a heritage, as [`Tracker::inherited`] does. The block is open.
     fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {
         let _ = (block, heritage, copied, time);
+    }
+
+    /// An SLC block is folded, as [`Tracker::folded`] says.
+    fn folded(&mut self, block: BlockId) {
+        let _ = block;
     }
 
     /// Makes room for the blocks of this table.
@@ -446,8 +451,12 @@ impl<S: Score> Tracker for Kinetic<S> {
         self.score.heritage(ppn >> self.offset_bits, copied, time)
     }
 
-    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, copied: bool, time: u64) {
-        self.score.inherited(ppn >> self.offset_bits, heritage, copied, time);
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {
+        self.score.inherited(ppn >> self.offset_bits, heritage, origin.is_copy(), time);
+    }
+
+    fn folded(&mut self, block: BlockId) {
+        self.score.folded(block);
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {

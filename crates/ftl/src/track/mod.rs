@@ -22,7 +22,28 @@ use flashgc_base::snapshot::State;
 
 use crate::blocks::{BlockId, BlockTable};
 
+/// The way in which a page came to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The host wrote new data.
+    Host,
+    /// A collection of a candidate copied it.
+    Copy,
+    /// A fold copied it: its data enter normal blocks for the first time.
+    Fold,
+}
+
+impl Origin {
+    /// Returns `true` if its data are not new.
+    pub fn is_copy(self) -> bool {
+        self != Self::Host
+    }
+}
+
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
+///
+/// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their pages.
+/// What pages inherit goes through them, and [`Tracker::folded`] says when a fold begins.
 pub trait Tracker: State + Send {
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
@@ -62,10 +83,15 @@ pub trait Tracker: State + Send {
     }
 
     /// The page at `ppn`, programmed when the clock was `time`, takes the place of one with this
-    /// heritage: a copy if `copied`, new data of the host otherwise. `None` if there was none. Called
-    /// for every page that is programmed, in order, before the deaths of those pages are told.
-    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, copied: bool, time: u64) {
-        let _ = (ppn, heritage, copied, time);
+    /// heritage; `None` if there was none. Called for every page that is programmed, in order, before
+    /// the deaths of those pages are told.
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {
+        let _ = (ppn, heritage, origin, time);
+    }
+
+    /// The SLC block `block` is folded from now on, and then erased. Called if it follows origins.
+    fn folded(&mut self, block: BlockId) {
+        let _ = block;
     }
 
     /// `true` if the engine must keep zombies, and call [`Tracker::zombie_marked`] and

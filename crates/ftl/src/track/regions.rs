@@ -2,7 +2,7 @@
 
 use flashgc_base::snapshot::State;
 
-use super::{Least, Ties, Tracker};
+use super::{Least, Origin, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::table::bytes_of;
@@ -10,7 +10,7 @@ use crate::table::bytes_of;
 /// The region of a block: `true` for the cold one.
 pub type Region = bool;
 
-/// A block is cold if the page programmed last on it is a copy.
+/// A block is cold if the page programmed last on it is a copy. Folded pages count as written by the host.
 #[derive(Clone, Debug, State)]
 pub struct Regions {
     #[snapshot(state)]
@@ -60,8 +60,8 @@ impl Tracker for Regions {
         self.cold.decrement_members::<false>(blocks, lost);
     }
 
-    fn inherited(&mut self, ppn: u32, _: Option<u64>, copied: bool, _: u64) {
-        self.copied[(ppn >> self.offset_bits) as usize] = copied;
+    fn inherited(&mut self, ppn: u32, _: Option<u64>, origin: Origin, _: u64) {
+        self.copied[(ppn >> self.offset_bits) as usize] = origin == Origin::Copy;
     }
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {

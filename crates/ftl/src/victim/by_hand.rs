@@ -15,6 +15,7 @@ use super::z_cost_benefit::ZCostBenefit;
 use super::z_greedy::ZGreedy;
 use super::*;
 use crate::table::UNMAPPED;
+use crate::track::Origin;
 use crate::victims::VictimSpec;
 
 /// Blocks and a policy's data about them, driven by hand.
@@ -66,7 +67,8 @@ impl<P: VictimPolicy> Hand<P> {
         for offset in 0..4 {
             let time = clock - 3 + u64::from(offset);
             let heritage = from.map(|from| self.tracker.heritage(from * 4 + offset, copied, time));
-            self.tracker.inherited(block * 4 + offset, heritage, copied, time);
+            let origin = if copied { Origin::Copy } else { Origin::Host };
+            self.tracker.inherited(block * 4 + offset, heritage, origin, time);
         }
         self.fill(block, clock);
     }

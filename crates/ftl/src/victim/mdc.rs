@@ -102,6 +102,10 @@ impl Score for Mdc {
     }
 
     fn taken(&mut self, _: &BlockTable, block: BlockId) {
+        self.folded(block);
+    }
+
+    fn folded(&mut self, block: BlockId) {
         let own = std::mem::take(&mut self.blocks[block as usize]);
         self.left[block as usize] = own.mean();
     }

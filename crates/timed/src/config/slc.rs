@@ -1,7 +1,7 @@
 //! The SLC region as people write it: `static:blocks=16,full=direct,after=100ms`.
 
 use flashgc_base::spec::{SpecError, suggest};
-use flashgc_ftl::{SlcBlocks, SlcRegion};
+use flashgc_ftl::{PlacementSpec, SlcBlocks, SlcRegion};
 
 use super::notation::{Threshold, parts, time};
 
@@ -175,7 +175,7 @@ impl SlcPlan {
     }
 
     /// Returns the number of a plane's `blocks` blocks that never hold data in normal mode.
-    pub fn blocks_kept(&self, blocks: u32) -> u32 {
-        self.on(blocks, 0).region.blocks_kept()
+    pub fn blocks_kept(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
+        self.on(blocks, 0).region.blocks_kept(placement)
     }
 }

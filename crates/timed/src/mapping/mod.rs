@@ -71,6 +71,11 @@ impl Mapping {
         }
     }
 
+    /// Returns the number of pages of the host; those of the map come behind them.
+    pub fn pages(&self) -> u32 {
+        self.cache.pages()
+    }
+
     /// Returns the counts of the map's traffic.
     pub fn traffic(&mut self, map: &mut dyn Stepwise) -> MapTraffic {
         self.hear(map);

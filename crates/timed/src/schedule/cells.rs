@@ -87,17 +87,21 @@ impl Scheduler {
         let Shared { ops, map, .. } = shared;
         let Self { sites, flash, collector, .. } = self;
         let op = job.op();
-        if let Some(time) = flash.slc_time(job)
-            && is_in_slc(ops, collector, die, job)
-        {
-            return time;
-        }
         let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
         let one = match (op, flush) {
             (None, _) => collector.on(die).map(|collection| collection.site),
             (_, Some(flush)) => sites.next_of(flush),
             _ => None,
         };
+        if let Some(time) = flash.slc_time(job) {
+            let is_in_slc = match one {
+                Some(flushed) if flush.is_some() => map.slc().is_some_and(|slc| slc.holds(flushed)),
+                _ => is_in_slc(ops, collector, die, job),
+            };
+            if is_in_slc {
+                return time;
+            }
+        }
         let mut time = |ppn: u32| {
             let site = sites.at(&**map, ppn, shared.clock.now(), job.programs());
             flash.cell_time_at(job, &site)
@@ -113,7 +117,7 @@ impl Scheduler {
 }
 
 /// Returns `true` if the cells of a job are those of an SLC block. Operations that go together take the
-/// time of normal cells if one of them does. A fold reads and erases an SLC block, and programs normal
+/// time of normal cells if one of them does, and a flush has pages of both kinds. A fold reads and erases an SLC block, and programs normal
 /// ones.
 fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
     match job.op() {

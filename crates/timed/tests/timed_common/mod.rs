@@ -73,19 +73,36 @@ pub fn unit_layer(
     kept: u32,
     is_protected: bool,
 ) -> Box<dyn Stepwise> {
-    let homes = settings.placement.homes(&settings.hardware);
+    map_of(settings, policy, layout_of(settings, geometry, placement, fill, kept, is_protected))
+}
+
+/// Returns the layout of a map for these settings, with what [`unit_layer`] takes.
+pub fn layout_of(
+    settings: &Settings,
+    geometry: Geometry,
+    placement: &str,
+    fill: Fill,
+    kept: u32,
+    is_protected: bool,
+) -> Layout {
     let placement = PlacementSpec::parse(placement).unwrap();
+    Layout {
+        frontier: Frontier::Pool { low: kept },
+        streams: placement.needs_streams(),
+        placement,
+        buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
+        fill,
+        slc: settings.slc.map(|slc| slc.region),
+        seed: 7,
+        ..Layout::new(geometry)
+    }
+}
+
+/// Makes the map of this layout for these settings.
+pub fn map_of(settings: &Settings, policy: &str, layout: Layout) -> Box<dyn Stepwise> {
+    let homes = settings.placement.homes(&settings.hardware);
     let layout = PlaneLayout {
-        layout: Layout {
-            frontier: Frontier::Pool { low: kept },
-            streams: placement.needs_streams(),
-            placement,
-            buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
-            fill,
-            slc: settings.slc.map(|slc| slc.region),
-            seed: 7,
-            ..Layout::new(geometry)
-        },
+        layout,
         planes: settings.hardware.all_planes(),
         first: 0,
         home: &|page| homes[page as usize % homes.len()],
