@@ -454,6 +454,20 @@ fn every_read_of_many_more_drives() {
     println!("{checked} reads");
 }
 
+#[test]
+#[ignore = "a soak of minutes: drives with an SLC region"]
+fn every_read_of_many_more_drives_with_a_region() {
+    let mut checked = 0;
+    for case in 300..6000 {
+        let units_per_page = [1, 2, 4, 8][case as usize % 4];
+        let buffer = PageBuffer { units_per_page, is_protected: case % 3 > 0 };
+        let region = WithRegion::draw(case, buffer.is_protected || units_per_page == 1);
+        let buffer = if units_per_page == 1 { PageBuffer::default() } else { buffer };
+        checked += run_units(case, 1500, buffer, Some(&region)).0;
+    }
+    println!("{checked} reads");
+}
+
 fn placements() -> Vec<Placement> {
     ["CWDP", "PDWC", "DCPW", "dynamic", "dynamic"]
         .map(|order| Placement::parse(order).unwrap())
