@@ -20,6 +20,7 @@ pub mod endurance;
 pub mod fill;
 pub mod frontier;
 pub mod geometry;
+mod history;
 pub mod levelling;
 pub mod mapping;
 mod page_buffer;
@@ -44,6 +45,7 @@ pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
+pub use history::NO_CLASS;
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
@@ -63,8 +65,10 @@ pub use translation::{
 pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
 
+use store::Asks;
+
 /// Bytes of memory of a page map of this layout without its policy's: an estimate for
 /// mappings that have no victim policy.
 pub fn page_map_bytes(layout: &Layout) -> u64 {
-    page_map::bytes(layout, false)
+    page_map::bytes(layout, Asks::default())
 }

@@ -10,6 +10,7 @@ use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::page_map::{self, PageMap};
 use crate::stepwise::{PlaneMap, Stepwise};
+use crate::store::Asks;
 use crate::track::Tracker;
 use crate::translation::Translation;
 use crate::victim::{External, MakePick, POLICIES, VictimPolicy};
@@ -25,8 +26,8 @@ pub struct VictimInfo {
     build: Build,
     build_stepwise: BuildStepwise,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
-    /// `true` if the policy asks for zombies.
-    asks_for_zombies: bool,
+    /// The books that the policy asks for.
+    asks: Asks,
     /// `true` if the policy draws random numbers.
     draws: bool,
     pick: PickFrom,
@@ -53,7 +54,7 @@ impl VictimInfo {
                     |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
                 Ok(Box::new(PlaneMap::<P>::with_policy(layout, make)?))
             },
-            asks_for_zombies: P::Tracker::FOLLOWS_ZOMBIES,
+            asks: Asks::of::<P>(),
             draws: P::DRAWS,
             bytes: |params, shape| {
                 let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
@@ -134,13 +135,13 @@ impl VictimSpec {
 
     /// Returns `true` if the policy asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
-        self.info.asks_for_zombies
+        self.info.asks.zombies
     }
 
     /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
     /// cannot be made for a drive of this shape.
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
-        Ok(page_map::bytes(layout, self.info.asks_for_zombies)
+        Ok(page_map::bytes(layout, self.info.asks)
             + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
@@ -214,7 +215,7 @@ impl Victim {
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) => Ok(page_map::bytes(layout, false)),
+            Self::External(..) => Ok(page_map::bytes(layout, Asks::of::<External>())),
         }
     }
 

@@ -10,6 +10,7 @@ mod dftl_reference;
 mod endurance;
 mod exact_picks;
 mod hinting;
+mod history;
 mod log_map_facts;
 mod log_maps;
 mod log_reference;

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::blocks::Keeper;
 use flashgc_ftl::{BlockId, BlockTable, ExternalPick, FtlError, MakePick};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -84,10 +83,9 @@ pub(crate) fn pick_once(
 ) -> PyResult<Option<BlockId>> {
     let policy = callable(policy)?.unbind();
     let mut table = table;
-    let keeper = Keeper::default();
-    let blocks = Py::new(py, Blocks::new(py, &table, &keeper)?)?;
     // A policy may have kept its views: they hold the columns when the table is gone.
-    table.lend(keeper);
+    let keeper = table.lend();
+    let blocks = Py::new(py, Blocks::new(py, &table, &keeper)?)?;
     let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
     Call { policy, arguments, blocks }.pick(py, &table, rng)
 }
@@ -101,9 +99,8 @@ fn pick(
     raised: &Raised,
 ) -> PyResult<ExternalPick> {
     let policy = callable(policy)?.unbind();
-    let keeper = Keeper::default();
+    let keeper = table.lend();
     let blocks = Py::new(py, Blocks::new(py, table, &keeper)?)?;
-    table.lend(keeper);
     let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
     let call = Call { policy, arguments, blocks };
     let raised = Arc::clone(raised);

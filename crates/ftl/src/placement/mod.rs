@@ -27,15 +27,12 @@ pub use future::{Event, Future};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+pub use crate::history::Class;
 use crate::levelling::Levelling;
 use crate::store::Streams;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
-
-/// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
-/// opened; the first contents of a drive belong to class 0.
-pub type Class = u8;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]

@@ -18,6 +18,8 @@ impl<P: VictimPolicy> Plane<P> {
             check_progress(blocks, self.fruitless)?;
         }
         self.fruitless += 1;
+        self.blocks.set_host_clock(self.counters.host_pages);
+        let blocks = &self.blocks;
         self.tracker.settle(blocks);
         let Some(victim) = self.policy.pick(blocks, &self.tracker, &mut self.rng) else {
             return Err(FtlError::no_space("no block may be collected"));

@@ -187,6 +187,11 @@ impl Sorting {
         }
     }
 
+    /// The class for which each block of the drive was opened last; `None` without a rule.
+    pub(super) fn block_classes(&self) -> Option<&[Class]> {
+        self.has_rule().then_some(&self.class_of)
+    }
+
     /// Sets the time to that of a drive with these counts, and the classes of its blocks.
     pub(super) fn hold(&mut self, counters: &Counters, classes: &[Class]) {
         self.now = Now { programs: counters.programs(), host: counters.host_pages };

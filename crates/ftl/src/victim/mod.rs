@@ -74,6 +74,10 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// `true` if it draws random numbers. If not, it decides alike for every seed.
     const DRAWS: bool;
 
+    /// `true` if it asks for the classes of blocks and the times at which they were closed:
+    /// [`BlockTable::classes`] and what follows it. They are kept only then.
+    const ASKS_FOR_HISTORY: bool = false;
+
     /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;
 
