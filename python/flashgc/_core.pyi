@@ -64,6 +64,10 @@ class Blocks:
         """Pages a block."""
 
     @property
+    def first(self) -> int:
+        """The number in the drive of the first of these: other than 0 in later planes."""
+
+    @property
     def candidates(self) -> int:
         """Blocks that may be picked, as of the last pick."""
 
@@ -103,6 +107,10 @@ class PickedBlock:
     @property
     def class_(self) -> int:
         """The class for which it was opened."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the drive."""
 
     @property
     def opened(self) -> Now:
@@ -273,7 +281,7 @@ def policy_run(
 ) -> tuple[int, int, int]: ...
 def placement_run(
     rule: object,
-    victim: str,
+    victim: str | None,
     workload: str,
     writes: int,
     batch: int,

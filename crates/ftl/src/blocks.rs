@@ -53,6 +53,8 @@ pub struct BlockTable {
     blocks: u32,
     #[snapshot(skip)]
     pages_per_block: u32,
+    #[snapshot(skip)]
+    first: BlockId,
     clock: u64,
     #[snapshot(skip)]
     lent: Lent,
@@ -71,6 +73,7 @@ impl BlockTable {
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
@@ -94,9 +97,17 @@ impl BlockTable {
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
+    }
+
+    /// N erased blocks of a plane, the first of which is block `first` of the drive.
+    pub(crate) fn from_block(first: BlockId, geometry: &Geometry) -> Self {
+        let mut blocks = Self::new(geometry);
+        blocks.first = first;
+        blocks
     }
 
     /// A table for tests of policies: one entry a block, `Some(valid pages)` for a candidate and
@@ -111,6 +122,7 @@ impl BlockTable {
             candidates: counts.iter().flatten().count() as u32,
             blocks: counts.len() as u32,
             pages_per_block,
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
@@ -126,6 +138,11 @@ impl BlockTable {
     #[inline]
     pub fn len(&self) -> u32 {
         self.blocks
+    }
+
+    /// The number in the drive of its block 0: other than 0 in the later planes of a drive.
+    pub fn first(&self) -> BlockId {
+        self.first
     }
 
     /// False: a drive has at least two blocks.

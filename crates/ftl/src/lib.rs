@@ -62,7 +62,7 @@ pub use table::UNMAPPED;
 pub use translation::{
     FollowsReads, MakePageMap, ReportsCopies, SharesMemory, TakesHints, TakesStreams, Translation,
 };
-pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
+pub use victim::{ByPlacement, External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
 
 use store::Asks;

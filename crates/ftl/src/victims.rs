@@ -13,7 +13,7 @@ use crate::stepwise::{PlaneMap, Stepwise};
 use crate::store::Asks;
 use crate::track::Tracker;
 use crate::translation::Translation;
-use crate::victim::{External, MakePick, POLICIES, VictimPolicy};
+use crate::victim::{ByPlacement, External, MakePick, POLICIES, VictimPolicy};
 
 /// One registered policy, as listings, help texts and constructors need it.
 pub struct VictimInfo {
@@ -172,16 +172,32 @@ impl std::fmt::Debug for VictimSpec {
     }
 }
 
-/// The source of victims: a registered policy, or a function from outside.
+/// The source of victims: a registered policy, a function from outside, or the placement.
 #[derive(Clone)]
 pub enum Victim {
     /// A registered policy.
     Registered(VictimSpec),
     /// A function from outside under the name it is reported by.
     External(String, MakePick),
+    /// The placement of the drive under the name by which its picks are reported.
+    Placement(String),
 }
 
 impl Victim {
+    /// Returns `true` if it is written outside of this crate.
+    pub fn is_external(&self) -> bool {
+        !matches!(self, Self::Registered(_))
+    }
+
+    /// One from outside under another name.
+    pub fn named(self, name: &str) -> Self {
+        match self {
+            Self::Registered(spec) => Self::Registered(spec),
+            Self::External(_, make) => Self::External(name.to_string(), make),
+            Self::Placement(_) => Self::Placement(name.to_string()),
+        }
+    }
+
     /// A page-mapped translation layer whose victims it picks.
     ///
     /// # Errors
@@ -192,6 +208,9 @@ impl Victim {
             Self::External(_, make) => Ok(Box::new(PageMap::with_policy(layout, |blocks, _| {
                 Ok(External::from_pick(make(blocks)?))
             })?)),
+            Self::Placement(_) => {
+                Ok(Box::new(PageMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
+            }
         }
     }
 
@@ -205,6 +224,9 @@ impl Victim {
             Self::External(_, make) => Ok(Box::new(PlaneMap::with_policy(layout, |blocks, _| {
                 Ok(External::from_pick(make(blocks)?))
             })?)),
+            Self::Placement(_) => {
+                Ok(Box::new(PlaneMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
+            }
         }
     }
 
@@ -216,6 +238,7 @@ impl Victim {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
             Self::External(..) => Ok(page_map::bytes(layout, Asks::of::<External>())),
+            Self::Placement(_) => Ok(page_map::bytes(layout, Asks::of::<ByPlacement>())),
         }
     }
 
@@ -236,7 +259,7 @@ impl std::fmt::Display for Victim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Registered(spec) => spec.fmt(f),
-            Self::External(name, _) => f.write_str(name),
+            Self::External(name, _) | Self::Placement(name) => f.write_str(name),
         }
     }
 }

@@ -18,6 +18,7 @@ mod page_cache;
 mod page_maps_beside_memory;
 mod placement;
 mod reference;
+mod schemes;
 mod stepwise;
 mod told;
 mod zombies;

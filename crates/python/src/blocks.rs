@@ -85,6 +85,9 @@ pub(crate) struct Blocks {
     /// Pages a block.
     #[pyo3(get)]
     pages_per_block: u32,
+    /// The number in the drive of block 0 of these: other than 0 in the later planes of a drive.
+    #[pyo3(get)]
+    first: u32,
     len: u32,
     candidates: AtomicU32,
     clock: AtomicU64,
@@ -121,6 +124,7 @@ impl Blocks {
             closed_at_host: array(&closed_at_host, "uint64")?,
             zombies: zombies.map(|zombies| array(&zombies, "uint16")).transpose()?,
             pages_per_block: table.pages_per_block(),
+            first: table.first(),
             len: table.len(),
             candidates: AtomicU32::new(table.candidates()),
             clock: AtomicU64::new(table.clock()),
@@ -130,11 +134,16 @@ impl Blocks {
         })
     }
 
-    /// Opens the blocks for one pick.
-    pub(crate) fn open(&self, table: &BlockTable, rng: &mut Stream) {
+    /// A pick comes next: numbers that no column holds are brought up to date.
+    pub(crate) fn refresh(&self, table: &BlockTable) {
         self.candidates.store(table.candidates(), Ordering::Relaxed);
         self.clock.store(table.clock(), Ordering::Relaxed);
         self.host_clock.store(table.host_clock(), Ordering::Relaxed);
+    }
+
+    /// Opens the blocks for one pick.
+    pub(crate) fn open(&self, table: &BlockTable, rng: &mut Stream) {
+        self.refresh(table);
         self.table.store(ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
         self.rng.store(rng, Ordering::Relaxed);
     }

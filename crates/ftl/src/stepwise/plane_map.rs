@@ -11,7 +11,7 @@ use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::{Packing, PageBuffer};
-use crate::placement::Class;
+use crate::placement::{Class, Place};
 use crate::store::{
     Active, Fate, HOST, PageStore, Plane, Region, SLC, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
@@ -86,8 +86,9 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn program_host_page(&mut self, plane: PlaneId, class: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page, from, class);
         self.plane_mut(plane).counters.host_pages += 1;
+        let to = Place { class, block: self.store.tables.place_of(ppn).0 };
+        self.store.sorting.wrote(page, from, to);
         self.store.host_ends(plane, class);
         self.note(Change::Written(page));
         ppn

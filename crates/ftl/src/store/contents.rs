@@ -152,9 +152,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 )));
             }
             self.tables.program(block, offset, &[page]);
-            self.sorting.holds(page, block);
             plane.blocks.program(block, 1);
             plane.valid_pages += 1;
+            self.sorting.holds(page, block);
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, asks: Asks) -> u64 {
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
         + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
-        + if asks.history { History::bytes(blocks) } else { 0 }
+        + if asks.history || layout.placement.sees_blocks() { History::bytes(blocks) } else { 0 }
 }
 
 /// Bytes of a store of one plane, without its policy's; with all that the policy or the placement
@@ -152,8 +152,15 @@ impl<P: VictimPolicy> PageStore<P> {
             )
             .into());
         }
-        let sorting = Sorting::new(layout)?;
+        let mut sorting = Sorting::new(layout)?;
         let asks = Asks::of::<P>();
+        if P::BY_PLACEMENT && sorting.picker().is_none() {
+            return Err(SpecError::new(
+                "the victims are left to the placement, which picks none",
+                "give another victim policy",
+            )
+            .into());
+        }
         let keeps_zombies = sorting.asks_for_zombies() || asks.zombies;
         if keeps_zombies {
             zombies::check(&geometry)?;
@@ -170,12 +177,15 @@ impl<P: VictimPolicy> PageStore<P> {
                 geometry.pages_per_block(),
                 promised.max(1).into(),
             )?;
-            let mut blocks = BlockTable::new(&shape);
+            let mut blocks = BlockTable::from_block(number * blocks_per_plane, &shape);
             if keeps_zombies {
                 blocks.keep_zombies();
             }
-            if asks.history {
+            if asks.history || sorting.sees_blocks() {
                 blocks.keep_history(if sorting.has_rule() { HOST } else { NO_CLASS });
+            }
+            if let Some(watcher) = sorting.watcher() {
+                watcher.begin(&mut blocks)?;
             }
             let mut rng = planes.stream(number, "victim");
             let policy = make(&mut blocks, &mut rng)?;

@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::layout::Layout;
-use crate::placement::{Class, Collected, Now, Placement};
+use crate::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use crate::slc::RESERVED_WITH_SLC;
 use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
@@ -30,6 +30,9 @@ pub const RESERVED_BLOCKS: u32 = 1;
 pub(crate) struct Sorting {
     #[snapshot(state)]
     rule: Option<Box<dyn Placement>>,
+    /// The rule looks at the blocks.
+    #[snapshot(skip)]
+    sees_blocks: bool,
     /// The class of each block of the drive, kept until it is opened again; empty without a rule.
     #[snapshot(table)]
     class_of: Vec<Class>,
@@ -54,7 +57,8 @@ pub(crate) struct Sorting {
 
 impl Sorting {
     pub(super) fn new(layout: &Layout) -> Result<Self, SpecError> {
-        let rule = layout.placement.make(&layout.geometry)?;
+        let mut rule = layout.placement.make(&layout.geometry)?;
+        let sees_blocks = rule.as_mut().is_some_and(|rule| rule.blocks().is_some());
         let classified = rule.as_ref().map_or(0, |_| layout.geometry.blocks());
         let copies = match layout.frontier {
             Frontier::Single | Frontier::Mixed { .. } => HOST,
@@ -64,6 +68,7 @@ impl Sorting {
         let classified = classified as usize;
         Ok(Self {
             rule,
+            sees_blocks,
             class_of: vec![HOST; classified],
             copies,
             has_slc: layout.slc.is_some(),
@@ -88,6 +93,28 @@ impl Sorting {
 
     pub(super) fn asks_for_zombies(&self) -> bool {
         self.rule.as_ref().is_some_and(|rule| rule.asks_for_zombies())
+    }
+
+    /// Returns `true` if the rule looks at the blocks: they are to be true after each page.
+    #[inline]
+    pub(crate) fn sees_blocks(&self) -> bool {
+        self.sees_blocks
+    }
+
+    /// The rule, if it looks at the blocks.
+    pub(super) fn watcher(&mut self) -> Option<&mut dyn SeesBlocks> {
+        self.rule.as_mut().and_then(|rule| rule.blocks())
+    }
+
+    /// The rule, if it picks victims.
+    pub(super) fn picker(&mut self) -> Option<&mut dyn PicksVictims> {
+        self.rule.as_mut().and_then(|rule| rule.victims())
+    }
+
+    /// A block and its class.
+    #[inline]
+    fn place(&self, block: BlockId) -> Place {
+        Place { class: self.class_of[block as usize], block }
     }
 
     /// Returns `true` if a placement decides.
@@ -154,14 +181,14 @@ impl Sorting {
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
         let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
-        rule.host(page, stream, old.map(|block| self.class_of[block as usize]), self.now)
+        rule.host(page, stream, old.map(|block| self.place(block)), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
     #[inline]
     pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
         let Some(rule) = &self.rule else { return self.copies };
-        rule.copy(page, self.class_of[block as usize], zombie, self.now)
+        rule.copy(page, self.place(block), zombie, self.now)
     }
 
     /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
@@ -180,10 +207,19 @@ impl Sorting {
         self.levelled == Some(class)
     }
 
+    /// Tells the rule, if there is one, of what happened until now.
+    #[inline]
+    fn tell(&mut self, tell: impl FnOnce(&mut dyn Placement, Now)) {
+        if let Some(rule) = &mut self.rule {
+            tell(&mut **rule, self.now);
+        }
+    }
+
     /// The drive has data of `page` on `block` from the beginning.
     pub(super) fn holds(&mut self, page: u32, block: BlockId) {
-        if let Some(rule) = &mut self.rule {
-            rule.holds(page, self.class_of[block as usize], self.now);
+        if self.has_rule() {
+            let place = self.place(block);
+            self.tell(|rule, now| rule.holds(page, place, now));
         }
     }
 
@@ -207,7 +243,7 @@ impl Sorting {
         if let Some(rule) = &mut self.rule {
             self.class_of[block as usize] = class;
             self.opened[block as usize] = self.now;
-            rule.opened(class, self.now);
+            rule.opened(Place { class, block }, self.now);
         }
     }
 
@@ -218,7 +254,7 @@ impl Sorting {
         }
         if let Some(rule) = &mut self.rule {
             let (class, opened) = (self.class_of[block as usize], self.opened[block as usize]);
-            rule.collected(Collected { class, opened, valid, pages }, self.now);
+            rule.collected(Collected { class, block, opened, valid, pages }, self.now);
         }
     }
 
@@ -228,32 +264,34 @@ impl Sorting {
         self.now.programs += pages;
     }
 
-    /// The host has written `page`, whose data were on block `from`, at the open block of class `to`.
+    /// The host has written `page`, whose data were on block `from`, at `to`.
     #[inline]
-    pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Class) {
+    pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Place) {
         if let Some(streams) = &mut self.streams {
             streams.wrote(page);
         }
-        if let Some(rule) = &mut self.rule {
+        if self.has_rule() {
             self.now.host += 1;
-            let from = from.map(|block| self.class_of[block as usize]);
-            rule.wrote(page, from, to, self.now);
+            let from = from.map(|block| self.place(block));
+            self.tell(|rule, now| rule.wrote(page, from, to, now));
         }
     }
 
     /// The host has discarded `page`, whose data were on block `from`.
     #[inline]
     pub(super) fn trimmed(&mut self, page: u32, from: BlockId) {
-        if let Some(rule) = &mut self.rule {
-            rule.trimmed(page, self.class_of[from as usize], self.now);
+        if self.has_rule() {
+            let from = self.place(from);
+            self.tell(|rule, now| rule.trimmed(page, from, now));
         }
     }
 
-    /// `page` was copied from block `from` to the open block of class `to`.
+    /// `page` was copied from block `from` to `to`.
     #[inline]
-    pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Class) {
-        if let Some(rule) = &mut self.rule {
-            rule.copied(page, self.class_of[from as usize], to, self.now);
+    pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
+        if self.has_rule() {
+            let from = self.place(from);
+            self.tell(|rule, now| rule.copied(page, from, to, now));
         }
     }
 
