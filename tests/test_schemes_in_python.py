@@ -267,7 +267,9 @@ def test_a_method_gets_the_blocks_that_it_takes_and_no_more() -> None:
         def opened(self, class_: int, now: Now, *, block: int) -> None:
             raise AssertionError
 
-    with pytest.raises(flashgc.PolicyError, match=r"hint: write opened\(class_, now\)"):
+    with pytest.raises(
+        flashgc.PolicyError, match=r"write opened\(class_, now\), and behind these block if you"
+    ):
         flashgc.run("uniform", placement=KeywordOnly, victim="greedy", runs=1, **SMALL)
 
 
@@ -384,3 +386,51 @@ def test_faults_of_such_schemes_are_told() -> None:
         flashgc.run("uniform", victim=Picks, placement=Picks, runs=1, **SMALL)
     with pytest.raises(flashgc.PolicyError, match="is not a victim policy"):
         flashgc.run("uniform", victim=Dac, placement=Dac, runs=1, **SMALL)
+
+
+@pytest.mark.parametrize(("victim", "placement"), [("Due", "Due"), ("listener", "Teller")])
+def test_cells_of_a_grid_share_nothing(
+    command: Command, tmp_path: Path, victim: str, placement: str
+) -> None:
+    (tmp_path / "both.py").write_text(FILE.read_text())
+    (tmp_path / "grid.toml").write_text(
+        "[drive]\nblocks = 200\npages_per_block = 16\nspare = [0.2, 0.25, 0.3]\n"
+        f'[gc]\nfrontier = "pool:low=1"\nvictim = "python:both.py:{victim}"\n'
+        f'placement = "python:both.py:{placement}"\n'
+        '[workload]\nsource = "hotcold:f=0.1,r=0.9"\n[run]\nwrites = "4x"\nruns = 1\n'
+    )
+    made = command("sweep", "grid.toml", "--jobs", "2", "--quiet")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "3 cells: 3 run" in made.stdout
+    if victim == "Due":
+        for spare in (0.2, 0.25, 0.3):
+            drive = {**SMALL, "spare": spare}
+            one = flashgc.run("hotcold:f=0.1,r=0.9", victim=Due, placement=Due, runs=1, **drive)
+            assert f"{one.write_amplification:.4f}" in made.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="stored drives are for Linux")
+def test_a_stored_drive_that_is_opened_again_has_one_object_that_knows_its_pages(
+    tmp_path: Path,
+) -> None:
+    told = stored(tmp_path)
+    follower = Follower()
+    for verb, *given in told:
+        getattr(follower, verb)(*given)
+    with flashgc.Device.open(tmp_path / "drive", allow_python=True) as drive:
+        for page in range(PAGES):
+            drive.write(page * 4096, bytes([7]) * 4096)
+    again = log()
+    held = {page: block for verb, page, _, block in (e for e in again if e[0] == "holds")}
+    assert held == follower.block
+    verbs = [event[0] for event in again]
+    assert verbs.count("pick") > 20
+    # The clocks go on, and each block has the class that it was opened for.
+    before = again[: verbs.index("pick")]
+    _, clock, host_clock, _, candidates, classes, *_ = again[len(before)]
+    assert clock >= follower.clock[0]
+    assert host_clock >= follower.clock[1]
+    opened = {event[2] for event in before if event[0] == "opened"}
+    known = [block for block in range(DRIVE["blocks"]) if candidates[block] and block not in opened]
+    assert len(known) > 40
+    assert [classes[block] for block in known] == [follower.classes[block] for block in known]

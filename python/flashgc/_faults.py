@@ -164,7 +164,8 @@ def check_placement(rule: object, name: str) -> None:
 def _check_verb(
     rule: object, name: str, verb: str, method: object, arguments: tuple[str, ...]
 ) -> None:
-    hint = f"hint: write {verb}({', '.join(arguments)})"
+    more = f", and behind these {' and '.join(BLOCKS[verb])} if you like" if verb in BLOCKS else ""
+    hint = f"hint: write {verb}({', '.join(arguments)}){more}"
     if not callable(method):
         raise PolicyError(f"{place(rule)}{name}: {verb} is {method!r}, expected a method; {hint}")
     unbound = inspect.isclass(rule) and inspect.isfunction(inspect.getattr_static(rule, verb))
