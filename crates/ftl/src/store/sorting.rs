@@ -55,6 +55,12 @@ pub(crate) struct Sorting {
     pub(super) streams: Option<Streams>,
 }
 
+/// A block and its class.
+#[inline]
+fn place(class_of: &[Class], block: BlockId) -> Place {
+    Place { class: class_of[block as usize], block }
+}
+
 impl Sorting {
     pub(super) fn new(layout: &Layout) -> Result<Self, SpecError> {
         let mut rule = layout.placement.make(&layout.geometry)?;
@@ -109,12 +115,6 @@ impl Sorting {
     /// The rule, if it picks victims.
     pub(super) fn picker(&mut self) -> Option<&mut dyn PicksVictims> {
         self.rule.as_mut().and_then(|rule| rule.victims())
-    }
-
-    /// A block and its class.
-    #[inline]
-    fn place(&self, block: BlockId) -> Place {
-        Place { class: self.class_of[block as usize], block }
     }
 
     /// Returns `true` if a placement decides.
@@ -181,14 +181,14 @@ impl Sorting {
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
         let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
-        rule.host(page, stream, old.map(|block| self.place(block)), self.now)
+        rule.host(page, stream, old.map(|block| place(&self.class_of, block)), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
     #[inline]
     pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
         let Some(rule) = &self.rule else { return self.copies };
-        rule.copy(page, self.place(block), zombie, self.now)
+        rule.copy(page, place(&self.class_of, block), zombie, self.now)
     }
 
     /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
@@ -207,19 +207,10 @@ impl Sorting {
         self.levelled == Some(class)
     }
 
-    /// Tells the rule, if there is one, of what happened until now.
-    #[inline]
-    fn tell(&mut self, tell: impl FnOnce(&mut dyn Placement, Now)) {
-        if let Some(rule) = &mut self.rule {
-            tell(&mut **rule, self.now);
-        }
-    }
-
     /// The drive has data of `page` on `block` from the beginning.
     pub(super) fn holds(&mut self, page: u32, block: BlockId) {
-        if self.has_rule() {
-            let place = self.place(block);
-            self.tell(|rule, now| rule.holds(page, place, now));
+        if let Some(rule) = &mut self.rule {
+            rule.holds(page, place(&self.class_of, block), self.now);
         }
     }
 
@@ -270,28 +261,26 @@ impl Sorting {
         if let Some(streams) = &mut self.streams {
             streams.wrote(page);
         }
-        if self.has_rule() {
+        if let Some(rule) = &mut self.rule {
             self.now.host += 1;
-            let from = from.map(|block| self.place(block));
-            self.tell(|rule, now| rule.wrote(page, from, to, now));
+            let from = from.map(|block| place(&self.class_of, block));
+            rule.wrote(page, from, to, self.now);
         }
     }
 
     /// The host has discarded `page`, whose data were on block `from`.
     #[inline]
     pub(super) fn trimmed(&mut self, page: u32, from: BlockId) {
-        if self.has_rule() {
-            let from = self.place(from);
-            self.tell(|rule, now| rule.trimmed(page, from, now));
+        if let Some(rule) = &mut self.rule {
+            rule.trimmed(page, place(&self.class_of, from), self.now);
         }
     }
 
     /// `page` was copied from block `from` to `to`.
     #[inline]
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
-        if self.has_rule() {
-            let from = self.place(from);
-            self.tell(|rule, now| rule.copied(page, from, to, now));
+        if let Some(rule) = &mut self.rule {
+            rule.copied(page, place(&self.class_of, from), to, self.now);
         }
     }
 
