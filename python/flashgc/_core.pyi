@@ -38,12 +38,49 @@ class Blocks:
         """Times that every block has been erased."""
 
     @property
+    def classes(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """The class for which every block was opened last; 255 on a drive without a placement."""
+
+    @property
+    def closed_at(self) -> numpy.typing.NDArray[numpy.uint64]:
+        """``clock`` when every block was closed last: when it became one that may be picked.
+
+        First contents were closed at 0. A block that is open or erased keeps the time.
+        """
+
+    @property
+    def closed_at_host(self) -> numpy.typing.NDArray[numpy.uint64]:
+        """``host_clock`` when every block was closed last."""
+
+    @property
+    def zombies(self) -> numpy.typing.NDArray[numpy.uint16] | None:
+        """Valid pages of every block whose new version waits in the host's cache.
+
+        ``None`` where the drive keeps none: it does where the placement asks for them.
+        """
+
+    @property
     def pages_per_block(self) -> int:
         """Pages a block."""
 
     @property
+    def first(self) -> int:
+        """The number in the drive of the first of these: other than 0 in later planes."""
+
+    @property
     def candidates(self) -> int:
-        """Blocks that may be picked now."""
+        """Blocks that may be picked, as of the last pick."""
+
+    @property
+    def clock(self) -> int:
+        """Pages programmed so far, host writes and copies, as of the last pick.
+
+        First contents do not count. Of a drive with planes, each has clocks of its own.
+        """
+
+    @property
+    def host_clock(self) -> int:
+        """Pages that the host has written so far, as of the last pick."""
 
     def __len__(self) -> int: ...
     def count(self, block: int, /) -> int:
@@ -70,6 +107,10 @@ class PickedBlock:
     @property
     def class_(self) -> int:
         """The class for which it was opened."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the drive."""
 
     @property
     def opened(self) -> Now:
@@ -240,7 +281,7 @@ def policy_run(
 ) -> tuple[int, int, int]: ...
 def placement_run(
     rule: object,
-    victim: str,
+    victim: str | None,
     workload: str,
     writes: int,
     batch: int,

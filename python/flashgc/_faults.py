@@ -95,10 +95,36 @@ VERBS = {
     "copied": ("page", "from_", "to", "now"),
     "opened": ("class_", "now"),
     "collected": ("block", "now"),
+    "see": ("blocks",),
+}
+#: The numbers of blocks that a verb gets too, if its method takes them by these names.
+BLOCKS = {
+    "host": ("old_block",),
+    "copy": ("from_block",),
+    "holds": ("block",),
+    "wrote": ("from_block", "to_block"),
+    "trimmed": ("from_block",),
+    "copied": ("from_block", "to_block"),
+    "opened": ("block",),
 }
 _NEEDED = ("host", "copy")
 #: The verbs that ``every`` makes tell of many pages at once.
 _PLURAL = ("holds", "wrote", "trimmed", "copied")
+
+
+def blocks_taken(method: Callable[..., object], verb: str, *, unbound: bool = False) -> list[str]:
+    """The numbers of blocks that ``method`` takes behind those of ``verb``, in its order."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    taken: list[str] = []
+    for parameter in parameters[len(VERBS[verb]) + unbound :]:
+        by_place = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if not by_place or parameter.name not in BLOCKS.get(verb, ()):
+            break
+        taken.append(parameter.name)
+    return taken
 
 
 def check_placement(rule: object, name: str) -> None:
@@ -138,7 +164,8 @@ def check_placement(rule: object, name: str) -> None:
 def _check_verb(
     rule: object, name: str, verb: str, method: object, arguments: tuple[str, ...]
 ) -> None:
-    hint = f"hint: write {verb}({', '.join(arguments)})"
+    more = f", and behind these {' and '.join(BLOCKS[verb])} if you like" if verb in BLOCKS else ""
+    hint = f"hint: write {verb}({', '.join(arguments)}){more}"
     if not callable(method):
         raise PolicyError(f"{place(rule)}{name}: {verb} is {method!r}, expected a method; {hint}")
     unbound = inspect.isclass(rule) and inspect.isfunction(inspect.getattr_static(rule, verb))
@@ -146,8 +173,9 @@ def _check_verb(
         signature = inspect.signature(method)
     except (TypeError, ValueError):
         return
+    blocks = blocks_taken(method, verb, unbound=unbound)
     try:
-        signature.bind(*[None] * (len(arguments) + unbound))
+        signature.bind(*[None] * (len(arguments) + unbound + len(blocks)))
     except TypeError as error:
         raise PolicyError(f"{place(method)}{name}: {verb}{signature}: {error}; {hint}") from None
 

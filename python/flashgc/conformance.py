@@ -18,6 +18,7 @@ _WRITES = 20_000
 _VICTIMS = ("greedy", "cost-benefit")
 _PLACED = ("hotcold:f=0.1,r=0.9", "0.9*uniform + 0.1*uniform:trim=1")
 _PLACED_WRITES = 10_000
+_OWN = "its own picks"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def check_placement(placement: object) -> Conformance:
     - with hot pages and TRIM, the drive goes on, and an audit of map and block table finds nothing
       wrong.
 
+    If it picks victims too (it has a method ``pick``), its drives also run with its own picks.
+
     Raises :class:`flashgc.PolicyError` with the fault and its place, or the placement's own
     exception.
 
@@ -97,18 +100,19 @@ def check_placement(placement: object) -> Conformance:
     _faults.check_placement(placement, policy_name(placement))
     picks, checks = 0, ["has the verbs of a placement, and classes that take copies"]
     with _faults.contained():
-        for victim in _VICTIMS:
+        own: tuple[str | None, ...] = (None,) if hasattr(placement, "pick") else ()
+        for victim in (*_VICTIMS, *own):
             for workload in _PLACED:
                 picks += _check_placed(placement, victim, workload)
                 checks.append(
-                    f"{victim}, {workload}: the same answer to the same question, passes the "
-                    f"audit, and repeats itself in batches of {', '.join(map(str, _BATCHES))}"
+                    f"{victim or _OWN}, {workload}: the same answer to the same question, passes "
+                    f"the audit, and repeats itself in batches of {', '.join(map(str, _BATCHES))}"
                 )
     return Conformance(tuple(checks), picks)
 
 
-def _check_placed(placement: object, victim: str, workload: str) -> int:
-    place = f"{victim}, {workload}"
+def _check_placed(placement: object, victim: str | None, workload: str) -> int:
+    place = f"{victim or _OWN}, {workload}"
     outcomes = []
     for batch in _BATCHES:
         try:

@@ -20,6 +20,7 @@ from flashgc._core import ConfigError, suggest
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
 #: The options that take a policy written in Python.
 KEYS = ("victim", "placement")
@@ -55,8 +56,9 @@ def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
     found = named(gc, places)
     announce((text, place) for _, text, place in found)
     loaded: dict[str, dict[str, object]] = {key: {} for key in KEYS}
+    files = Files()
     for key, text, place in found:
-        loaded[key][text] = load_policy(text, place)
+        loaded[key][text] = files.load(text, place)
     return loaded
 
 
@@ -75,7 +77,34 @@ def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
 
     ``guarded`` refuses a file that others than this user and root could have written.
     """
-    file, name = parted(text, place)
+    return Files(guarded=guarded).load(text, place)
+
+
+class Files:
+    """Files of policies, each loaded once: policies of one file share its globals.
+
+    ``guarded`` refuses a file that others than this user and root could have written.
+    """
+
+    def __init__(self, *, guarded: bool = False) -> None:
+        self._guarded = guarded
+        self._modules: dict[str, ModuleType] = {}
+
+    def load(self, text: str, place: str) -> object:
+        """The policy ``python:FILE.py:NAME``."""
+        file, name = parted(text, place)
+        path = os.path.realpath(file)
+        module = self._modules.get(path)
+        if module is None:
+            module = self._modules[path] = _module(file, place, guarded=self._guarded)
+        if not hasattr(module, name):
+            known = [word for word in vars(module) if callable(getattr(module, word))]
+            raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
+        policy: object = getattr(module, name)
+        return policy
+
+
+def _module(file: str, place: str, *, guarded: bool) -> ModuleType:
     import importlib.util
     from importlib.machinery import SourceFileLoader
     from pathlib import Path
@@ -97,11 +126,7 @@ def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
     sys.modules[spec.name] = module
     with _faults.contained():
         exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
-    if not hasattr(module, name):
-        known = [word for word in vars(module) if callable(getattr(module, word))]
-        raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
-    policy: object = getattr(module, name)
-    return policy
+    return module
 
 
 def _guard(facts: os.stat_result, file: str, place: str) -> None:

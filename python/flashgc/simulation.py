@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
 from flashgc import _core
-from flashgc._core import Blocks, ConfigError, Control, Now
+from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
@@ -40,7 +40,9 @@ class PlacementRule(Protocol):
 
     A drive may call :meth:`host` and :meth:`copy` any number of times, or it reads arrays of these
     names. It reports what it did through further methods, if the rule has them;
-    ``docs/placement.md`` lists all.
+    ``docs/placement.md`` lists all. A method may take numbers of blocks behind its arguments. An
+    object that is also a :class:`VictimPolicy` may be both of a drive: give it, or its class, as
+    ``victim`` and as ``placement``.
     """
 
     @property
@@ -48,17 +50,19 @@ class PlacementRule(Protocol):
         """The number of classes, 1 to 255."""
 
     @property
-    def host(self) -> Callable[[int, int | None, int | None, Now], int] | NDArray[numpy.uint8]:
+    def host(self) -> Callable[..., int] | NDArray[numpy.uint8]:
         """``host(page, stream, old, now)``: the class of a page that the host writes.
 
-        ``old`` is the class of its data until now. Or an array of classes.
+        ``old`` is the class of its data until now. Behind ``now`` it may take ``old_block``, the
+        block of these. Or an array of classes.
         """
 
     @property
-    def copy(self) -> Callable[[int, int, bool, Now], int] | NDArray[numpy.uint8]:
+    def copy(self) -> Callable[..., int] | NDArray[numpy.uint8]:
         """``copy(page, from_, zombie, now)``: the class of a page that a collection copies.
 
-        It comes from a block of class ``from_``. Or an array of classes.
+        It comes from a block of class ``from_``. Behind ``now`` it may take ``from_block``, the
+        number of that block. Or an array of classes.
         """
 
 
@@ -89,7 +93,8 @@ def run(
     (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
     ``victim`` is a policy's spec or a policy written in Python, by default that of the GC preset or
     the device, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
-    (:class:`PlacementRule`). The options are the keys of an experiment file, and ``None`` leaves
+    (:class:`PlacementRule`). One object or class may be both: each drive then has one object, with
+    one state. The options are the keys of an experiment file, and ``None`` leaves
     one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
     (``0.1`` or ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on;
     with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,

@@ -9,8 +9,7 @@ use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
     Allocation, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling,
-    Lifespan, MakePick, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation,
-    Victim,
+    Lifespan, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_workload::requests::Space;
@@ -24,8 +23,8 @@ use crate::times::Times;
 /// The policies of a drive that come from outside and replace those that the configuration names.
 #[derive(Clone, Default)]
 pub struct Outside {
-    /// The name of the victim policy, and the function that makes it.
-    pub victim: Option<(String, MakePick)>,
+    /// The victim policy.
+    pub victim: Option<Victim>,
     /// The placement.
     pub placement: Option<ExternalPlacement>,
 }
@@ -214,7 +213,7 @@ impl Resolved {
     }
 
     fn has_external_victim(&self) -> bool {
-        matches!(self.victim, Some(Victim::External(..)))
+        self.victim.as_ref().is_some_and(Victim::is_external)
     }
 
     /// Returns the reason why its runs cannot be saved; `None` if they can be.

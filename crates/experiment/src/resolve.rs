@@ -182,7 +182,7 @@ impl Specs {
         let has_victims = mapping.info().has_victims;
         Ok(Self {
             victim: match outside.victim {
-                Some((name, make)) => Some(Victim::External(name, make)),
+                Some(victim) => Some(victim),
                 None if has_victims => Some(Victim::Registered(VictimSpec::parse(&config.victim)?)),
                 None => None,
             },

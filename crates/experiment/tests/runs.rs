@@ -9,7 +9,9 @@ use flashgc_experiment::config::{Outside, Resolved};
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate, simulate_each};
-use flashgc_ftl::{Fill, Frontier, Geometry, Layout, MakePick, VictimSpec, victim_policies};
+use flashgc_ftl::{
+    Fill, Frontier, Geometry, Layout, MakePick, Victim, VictimSpec, victim_policies,
+};
 use flashgc_workload::generate::GeneratorSpec;
 
 use crate::reference;
@@ -233,7 +235,8 @@ fn an_external_policy_decides_like_the_built_in_one() {
         }))
     });
     let source = Arc::new(GeneratorSpec::parse(&built_in.workload).unwrap());
-    let outside = Outside { victim: Some(("mine".into(), make)), ..Outside::default() };
+    let outside =
+        Outside { victim: Some(Victim::External("mine".into(), make)), ..Outside::default() };
     let outside = Resolved::new(&built_in, source, Some(outside)).unwrap();
     let mut polls = 0;
     let outside = &simulate(&[outside], 0, &Control::default(), &mut || polls += 1).unwrap()[0];

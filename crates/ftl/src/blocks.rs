@@ -7,6 +7,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::geometry::Geometry;
+use crate::history::{Class, History, Kept, NO_CLASS};
 use crate::table::bytes_of;
 
 /// A block number, 0 to N - 1.
@@ -45,11 +46,15 @@ pub struct BlockTable {
     /// Zombies a block; empty where none are kept.
     #[snapshot(table)]
     zombies: Vec<u16>,
+    #[snapshot(state)]
+    history: Kept,
     candidates: u32,
     #[snapshot(skip)]
     blocks: u32,
     #[snapshot(skip)]
     pages_per_block: u32,
+    #[snapshot(skip)]
+    first: BlockId,
     clock: u64,
     #[snapshot(skip)]
     lent: Lent,
@@ -64,9 +69,11 @@ impl BlockTable {
             erases: Vec::new(),
             programmed: Vec::new(),
             zombies: Vec::new(),
+            history: Kept::default(),
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
@@ -86,40 +93,56 @@ impl BlockTable {
             erases: vec![0; blocks],
             programmed: vec![false; blocks],
             zombies: Vec::new(),
+            history: Kept::default(),
             candidates: 0,
             blocks: geometry.blocks(),
             pages_per_block: geometry.pages_per_block(),
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
     }
 
+    /// N erased blocks of a plane, the first of which is block `first` of the drive.
+    pub(crate) fn from_block(first: BlockId, geometry: &Geometry) -> Self {
+        let mut blocks = Self::new(geometry);
+        blocks.first = first;
+        blocks
+    }
+
     /// A table for tests of policies: one entry a block, `Some(valid pages)` for a candidate and
-    /// `None` for an open block.
+    /// `None` for an open block. It keeps a history, in which nothing has happened.
     pub fn from_counts(pages_per_block: u32, counts: &[Option<u16>]) -> Self {
         Self {
             counts: counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect(),
             erases: vec![0; counts.len()],
             programmed: vec![true; counts.len()],
             zombies: Vec::new(),
+            history: Kept(Some(Box::new(History::new(counts.len() as u32, NO_CLASS)))),
             candidates: counts.iter().flatten().count() as u32,
             blocks: counts.len() as u32,
             pages_per_block,
+            first: 0,
             clock: 0,
             lent: Lent(None),
         }
     }
 
-    /// Lends the columns: when the table is dropped they go to `keeper`. So their memory may be
-    /// read for as long as the reader keeps that. They never move.
-    pub fn lend(&mut self, keeper: Keeper) {
-        self.lent = Lent(Some(keeper));
+    /// Lends the columns: when the table is dropped they go to the keeper. So their memory may be
+    /// read for as long as the reader keeps that. They never move. All readers share one keeper.
+    pub fn lend(&mut self) -> Keeper {
+        Arc::clone(self.lent.0.get_or_insert_default())
     }
 
     /// N.
     #[inline]
     pub fn len(&self) -> u32 {
         self.blocks
+    }
+
+    /// The number in the drive of its block 0: other than 0 in the later planes of a drive.
+    pub fn first(&self) -> BlockId {
+        self.first
     }
 
     /// False: a drive has at least two blocks.
@@ -161,6 +184,56 @@ impl BlockTable {
     /// The zombies of all blocks, in order of block number; empty where they are not counted.
     pub fn zombie_counts(&self) -> &[u16] {
         &self.zombies
+    }
+
+    /// Makes room for a history of blocks of `class`.
+    pub(crate) fn keep_history(&mut self, class: Class) {
+        self.history = Kept(Some(Box::new(History::new(self.blocks, class))));
+    }
+
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.0.as_deref()
+    }
+
+    /// The class for which each block was opened last, in order of block number: 0 for blocks that were
+    /// not, [`NO_CLASS`] on a drive without a placement and for blocks in SLC mode. Empty where no policy asks.
+    pub fn classes(&self) -> &[Class] {
+        self.history().map_or(&[], |history| &history.classes)
+    }
+
+    /// The clock when each block was closed last, in order of block number. Empty where no policy asks.
+    ///
+    /// A block is closed when it becomes a candidate, which may be later than its last page: first
+    /// contents at 0. A block that is no candidate keeps the time until it is closed again.
+    pub fn closed_at(&self) -> &[u64] {
+        self.history().map_or(&[], |history| &history.closed_at)
+    }
+
+    /// The host's clock when each block was closed last, as [`BlockTable::closed_at`].
+    pub fn closed_at_host(&self) -> &[u64] {
+        self.history().map_or(&[], |history| &history.closed_at_host)
+    }
+
+    /// Pages that the host has written to the plane since the drive was made, its first contents not
+    /// counted; 0 where no policy asks. In a pick it is current.
+    pub fn host_clock(&self) -> u64 {
+        self.history().map_or(0, |history| history.host_clock)
+    }
+
+    /// A pick comes next, when the host has written so many pages.
+    #[inline]
+    pub(crate) fn set_host_clock(&mut self, pages: u64) {
+        if let Some(history) = &mut self.history.0 {
+            history.host_clock = pages;
+        }
+    }
+
+    /// `block` was opened for `class` of a placement.
+    #[inline]
+    pub(crate) fn set_class(&mut self, block: BlockId, class: Class) {
+        if let Some(history) = &mut self.history.0 {
+            history.classes[block as usize] = class;
+        }
     }
 
     /// Makes room for zombies.
@@ -224,6 +297,13 @@ impl BlockTable {
         &mut self.counts
     }
 
+    /// `block` becomes a candidate now, when the host has written `host_clock` pages.
+    pub(crate) fn note_close(&mut self, block: BlockId, host_clock: u64) {
+        if let Some(history) = &mut self.history.0 {
+            history.closed(block, self.clock, host_clock);
+        }
+    }
+
     /// Makes `block` a candidate.
     pub(crate) fn close(&mut self, block: BlockId) {
         debug_assert!(!self.is_candidate(block));
@@ -270,7 +350,12 @@ impl BlockTable {
 impl Drop for BlockTable {
     fn drop(&mut self) {
         if let Some(keeper) = self.lent.0.take() {
-            let columns = (std::mem::take(&mut self.counts), std::mem::take(&mut self.erases));
+            let columns = (
+                std::mem::take(&mut self.counts),
+                std::mem::take(&mut self.erases),
+                std::mem::take(&mut self.zombies),
+                std::mem::take(&mut self.history),
+            );
             let mut kept = keeper.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *kept = Some(Box::new(columns));
         }

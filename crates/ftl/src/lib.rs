@@ -21,6 +21,7 @@ pub mod endurance;
 pub mod fill;
 pub mod frontier;
 pub mod geometry;
+mod history;
 pub mod levelling;
 pub mod mapping;
 mod page_buffer;
@@ -45,6 +46,7 @@ pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
 pub use frontier::Frontier;
 pub use geometry::{Geometry, GeometryError};
+pub use history::NO_CLASS;
 pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
@@ -60,11 +62,13 @@ pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};
 pub use store::{Cause, Moment, Wear};
 pub use table::UNMAPPED;
 pub use translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
-pub use victim::{External, ExternalPick, MakePick, VictimPolicy};
+pub use victim::{ByPlacement, External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
+
+use store::Asks;
 
 /// Bytes of memory of a page map of this layout without its policy's: an estimate for
 /// mappings that have no victim policy.
 pub fn page_map_bytes(layout: &Layout) -> u64 {
-    page_map::bytes(layout, false)
+    page_map::bytes(layout, Asks::default())
 }

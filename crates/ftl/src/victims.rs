@@ -10,9 +10,10 @@ use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::page_map::{self, PageMap};
 use crate::stepwise::{PlaneMap, Stepwise};
+use crate::store::Asks;
 use crate::track::Tracker;
 use crate::translation::Translation;
-use crate::victim::{self, External, MakePick, VictimPolicy};
+use crate::victim::{self, ByPlacement, External, MakePick, VictimPolicy};
 
 /// The policies, in the order in which listings show them.
 static POLICIES: &[VictimInfo] = &[
@@ -48,8 +49,8 @@ pub struct VictimInfo {
     build: Build,
     build_stepwise: BuildStepwise,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
-    /// `true` if the policy asks for zombies.
-    asks_for_zombies: bool,
+    /// The books that the policy asks for.
+    asks: Asks,
     /// `true` if the policy draws random numbers.
     draws: bool,
     pick: PickFrom,
@@ -76,7 +77,7 @@ impl VictimInfo {
                     |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
                 Ok(Box::new(PlaneMap::<P>::with_policy(layout, make)?))
             },
-            asks_for_zombies: P::Tracker::FOLLOWS_ZOMBIES,
+            asks: Asks::of::<P>(),
             draws: P::DRAWS,
             bytes: |params, shape| {
                 let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
@@ -157,13 +158,13 @@ impl VictimSpec {
 
     /// Returns `true` if the policy asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
-        self.info.asks_for_zombies
+        self.info.asks.zombies
     }
 
     /// Bytes of memory of the layer that [`VictimSpec::build`] makes; an error where the policy
     /// cannot be made for a drive of this shape.
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
-        Ok(page_map::bytes(layout, self.info.asks_for_zombies)
+        Ok(page_map::bytes(layout, self.info.asks)
             + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
@@ -194,16 +195,32 @@ impl std::fmt::Debug for VictimSpec {
     }
 }
 
-/// The source of victims: a registered policy, or a function from outside.
+/// The source of victims: a registered policy, a function from outside, or the placement.
 #[derive(Clone)]
 pub enum Victim {
     /// A registered policy.
     Registered(VictimSpec),
     /// A function from outside under the name it is reported by.
     External(String, MakePick),
+    /// The placement of the drive under the name by which its picks are reported.
+    Placement(String),
 }
 
 impl Victim {
+    /// Returns `true` if it is written outside of this crate.
+    pub fn is_external(&self) -> bool {
+        !matches!(self, Self::Registered(_))
+    }
+
+    /// One from outside under another name.
+    pub fn named(self, name: &str) -> Self {
+        match self {
+            Self::Registered(spec) => Self::Registered(spec),
+            Self::External(_, make) => Self::External(name.to_string(), make),
+            Self::Placement(_) => Self::Placement(name.to_string()),
+        }
+    }
+
     /// A page-mapped translation layer whose victims it picks.
     ///
     /// # Errors
@@ -214,6 +231,9 @@ impl Victim {
             Self::External(_, make) => Ok(Box::new(PageMap::with_policy(layout, |blocks, _| {
                 Ok(External::from_pick(make(blocks)?))
             })?)),
+            Self::Placement(_) => {
+                Ok(Box::new(PageMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
+            }
         }
     }
 
@@ -227,6 +247,9 @@ impl Victim {
             Self::External(_, make) => Ok(Box::new(PlaneMap::with_policy(layout, |blocks, _| {
                 Ok(External::from_pick(make(blocks)?))
             })?)),
+            Self::Placement(_) => {
+                Ok(Box::new(PlaneMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
+            }
         }
     }
 
@@ -237,7 +260,8 @@ impl Victim {
     pub fn bytes(&self, layout: &Layout) -> Result<u64, SpecError> {
         match self {
             Self::Registered(spec) => spec.bytes(layout),
-            Self::External(..) => Ok(page_map::bytes(layout, false)),
+            Self::External(..) => Ok(page_map::bytes(layout, Asks::of::<External>())),
+            Self::Placement(_) => Ok(page_map::bytes(layout, Asks::of::<ByPlacement>())),
         }
     }
 
@@ -258,7 +282,7 @@ impl std::fmt::Display for Victim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Registered(spec) => spec.fmt(f),
-            Self::External(name, _) => f.write_str(name),
+            Self::External(name, _) | Self::Placement(name) => f.write_str(name),
         }
     }
 }

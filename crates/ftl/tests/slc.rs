@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Now, Placement};
+use flashgc_ftl::placement::{Class, Now, Place, Placement};
 use flashgc_ftl::track::{Origin, Tracker};
 use flashgc_ftl::{
     BlockTable, Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layer,
@@ -367,23 +367,27 @@ impl Placement for Told {
         class == 2
     }
 
-    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
-        ((u64::from(page) + now.host + u64::from(old.unwrap_or(0))) % 2) as Class
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
+        let old = old.map_or(0, |old| old.class);
+        ((u64::from(page) + now.host + u64::from(old)) % 2) as Class
     }
 
-    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+    fn copy(&self, _: u32, _: Place, _: bool, _: Now) -> Class {
         2
     }
 
-    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
+        let (from, to) = (from.map(|from| from.class), to.class);
         self.0.lock().unwrap().push(format!("{page} {from:?} {to} {}", now.host));
     }
 
-    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+    fn trimmed(&mut self, page: u32, from: Place, now: Now) {
+        let from = from.class;
         self.0.lock().unwrap().push(format!("{page} {from} trimmed {}", now.host));
     }
 
-    fn copied(&mut self, page: u32, from: Class, to: Class, _: Now) {
+    fn copied(&mut self, page: u32, from: Place, to: Place, _: Now) {
+        let (from, to) = (from.class, to.class);
         self.0.lock().unwrap().push(format!("{page} copied {from} {to}"));
     }
 }
@@ -398,6 +402,7 @@ fn a_placement_hears_nothing_of_the_region() {
             name: "told".into(),
             takes_copies: vec![false, false, true],
             asks_for_zombies: false,
+            sees_blocks: false,
             make: Arc::new(move |_, _| Ok(Box::new(Told(kept.clone())))),
         });
         let region = SlcRegion { blocks: SlcBlocks::Static(3), bits_per_cell: 3, waits: true };

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::BlockTable;
@@ -68,11 +68,30 @@ pub(crate) struct Blocks {
     /// numpy uint32, one entry a block: times it has been erased.
     #[pyo3(get)]
     erases: Py<PyAny>,
+    /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a placement.
+    #[pyo3(get)]
+    classes: Py<PyAny>,
+    /// numpy uint64, one entry a block: `clock` when it was closed last, that is, when it became one that
+    /// may be picked.
+    #[pyo3(get)]
+    closed_at: Py<PyAny>,
+    /// numpy uint64, one entry a block: `host_clock` when it was closed last.
+    #[pyo3(get)]
+    closed_at_host: Py<PyAny>,
+    /// numpy uint16, one entry a block: valid pages whose new version waits in the host's cache. None
+    /// where the drive keeps no zombies.
+    #[pyo3(get)]
+    zombies: Option<Py<PyAny>>,
     /// Pages a block.
     #[pyo3(get)]
     pages_per_block: u32,
+    /// The number in the drive of block 0 of these: other than 0 in the later planes of a drive.
+    #[pyo3(get)]
+    first: u32,
     len: u32,
     candidates: AtomicU32,
+    clock: AtomicU64,
+    host_clock: AtomicU64,
     /// Set while a pick is under way, null otherwise.
     table: AtomicPtr<BlockTable>,
     rng: AtomicPtr<Stream>,
@@ -83,6 +102,13 @@ impl Blocks {
     pub(crate) fn new(py: Python<'_>, table: &BlockTable, keeper: &Keeper) -> PyResult<Self> {
         let valid = lend(py, table.masked_counts(), keeper)?;
         let erases = lend(py, table.erase_counts(), keeper)?;
+        let classes = lend(py, table.classes(), keeper)?;
+        let closed_at = lend(py, table.closed_at(), keeper)?;
+        let closed_at_host = lend(py, table.closed_at_host(), keeper)?;
+        let zombies = match table.zombie_counts() {
+            [] => None,
+            counts => Some(lend(py, counts, keeper)?),
+        };
         let numpy = py.import(intern!(py, "numpy"))?;
         let array = |memory: &Bound<'_, LentMemory>, dtype: &str| -> PyResult<Py<PyAny>> {
             Ok(numpy.call_method1(intern!(py, "frombuffer"), (memory, dtype))?.unbind())
@@ -93,17 +119,31 @@ impl Blocks {
             valid: array(&valid, "uint16")?,
             count: count_function(&valid)?,
             erases: array(&erases, "uint32")?,
+            classes: array(&classes, "uint8")?,
+            closed_at: array(&closed_at, "uint64")?,
+            closed_at_host: array(&closed_at_host, "uint64")?,
+            zombies: zombies.map(|zombies| array(&zombies, "uint16")).transpose()?,
             pages_per_block: table.pages_per_block(),
+            first: table.first(),
             len: table.len(),
             candidates: AtomicU32::new(table.candidates()),
+            clock: AtomicU64::new(table.clock()),
+            host_clock: AtomicU64::new(table.host_clock()),
             table: AtomicPtr::new(ptr::null_mut()),
             rng: AtomicPtr::new(ptr::null_mut()),
         })
     }
 
+    /// A pick comes next: numbers that no column holds are brought up to date.
+    pub(crate) fn refresh(&self, table: &BlockTable) {
+        self.candidates.store(table.candidates(), Ordering::Relaxed);
+        self.clock.store(table.clock(), Ordering::Relaxed);
+        self.host_clock.store(table.host_clock(), Ordering::Relaxed);
+    }
+
     /// Opens the blocks for one pick.
     pub(crate) fn open(&self, table: &BlockTable, rng: &mut Stream) {
-        self.candidates.store(table.candidates(), Ordering::Relaxed);
+        self.refresh(table);
         self.table.store(ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
         self.rng.store(rng, Ordering::Relaxed);
     }
@@ -120,10 +160,22 @@ const MOST_DRAWS: usize = 1_000_000;
 
 #[pymethods]
 impl Blocks {
-    /// Blocks that may be picked now.
+    /// Blocks that may be picked, as of the last pick.
     #[getter]
     fn candidates(&self) -> u32 {
         self.candidates.load(Ordering::Relaxed)
+    }
+
+    /// Pages programmed so far, host writes and copies, as of the last pick.
+    #[getter]
+    fn clock(&self) -> u64 {
+        self.clock.load(Ordering::Relaxed)
+    }
+
+    /// Pages that the host has written so far, as of the last pick.
+    #[getter]
+    fn host_clock(&self) -> u64 {
+        self.host_clock.load(Ordering::Relaxed)
     }
 
     /// N.

@@ -55,6 +55,9 @@ pub(crate) struct PickedBlock {
     /// The class for which it was opened.
     #[pyo3(get)]
     class_: u8,
+    /// Its number in the drive.
+    #[pyo3(get)]
+    number: u32,
     /// The time at which it was opened.
     #[pyo3(get)]
     opened: Py<Clock>,
@@ -68,9 +71,9 @@ pub(crate) struct PickedBlock {
 
 impl PickedBlock {
     pub(crate) fn new(py: Python<'_>, block: engine::Collected) -> PyResult<Py<Self>> {
-        let engine::Collected { class, opened, valid, pages } = block;
+        let engine::Collected { class, block: number, opened, valid, pages } = block;
         let opened = Py::new(py, Clock::new(opened.programs, opened.host))?;
-        Py::new(py, Self { class_: class, opened, valid, pages })
+        Py::new(py, Self { class_: class, number, opened, valid, pages })
     }
 }
 
@@ -78,7 +81,8 @@ impl PickedBlock {
 impl PickedBlock {
     fn __repr__(&self) -> String {
         format!(
-            "<PickedBlock: class {}, {} of {} pages valid, opened at {}>",
+            "<PickedBlock {}: class {}, {} of {} pages valid, opened at {}>",
+            self.number,
             self.class_,
             self.valid,
             self.pages,

@@ -11,8 +11,9 @@ use flashgc_workload::generate::GeneratorSpec;
 use pyo3::prelude::*;
 
 use crate::errors::{self, PolicyError};
+use crate::placement::{self, Picks};
 use crate::policy::{self, Raised, lock};
-use crate::{placement, strict};
+use crate::strict;
 
 /// Returns the block that `policy` picks from a hand-built table: `None` in `counts` is an open
 /// block.
@@ -51,12 +52,12 @@ pub(crate) fn policy_run(
     outcome(&victim, layout, workload, writes, batch, &raised)
 }
 
-/// Runs the placement `rule` likewise, with victims of `victim` and a drive of as many blocks as its
-/// classes need, empty at first.
+/// Runs the placement `rule` likewise, with victims of `victim`, or its own picks without one, and a drive
+/// of as many blocks as its classes need, empty at first.
 #[pyfunction]
 pub(crate) fn placement_run(
     rule: &Bound<'_, PyAny>,
-    victim: &str,
+    victim: Option<&str>,
     workload: &str,
     writes: u64,
     batch: usize,
@@ -66,7 +67,8 @@ pub(crate) fn placement_run(
     const BLOCKS: u32 = 40;
     const BLOCKS_A_CLASS: u32 = 8;
     let raised = Raised::default();
-    let known = placement::external(rule, "placement".to_string(), &raised)?;
+    let picks = if victim.is_none() { Picks::Victims } else { Picks::Nothing };
+    let known = placement::external(rule, "placement".to_string(), picks, &raised)?;
     let blocks = BLOCKS + BLOCKS_A_CLASS * known.takes_copies.len() as u32;
     let geometry = Geometry::with_spare(blocks, 16, 0.25).map_err(errors::config)?;
     let layout = Layout {
@@ -76,7 +78,10 @@ pub(crate) fn placement_run(
         seed,
         ..Layout::new(geometry)
     };
-    let victim = Victim::Registered(VictimSpec::parse(victim).map_err(errors::config)?);
+    let victim = match victim {
+        Some(victim) => Victim::Registered(VictimSpec::parse(victim).map_err(errors::config)?),
+        None => Victim::Placement("placement".to_string()),
+    };
     outcome(&victim, layout, workload, writes, batch, &raised)
 }
 

@@ -5,22 +5,36 @@ use std::collections::HashMap;
 use flashgc_experiment::config::Outside;
 use pyo3::prelude::*;
 
-use crate::placement;
+use flashgc_ftl::Victim;
+
+use crate::placement::{self, Picks};
 use crate::policy::{Raised, callable, external};
 
 /// Policies in Python by their kind, `victim` or `placement`: each with the name by which it is reported.
 pub(crate) type Written<'py> = HashMap<String, (String, Bound<'py, PyAny>)>;
 
-/// Makes the policies in Python of a drive as the engine takes them. Their exceptions go to `raised`.
+/// Makes the policies in Python of a drive as the engine takes them. Their exceptions go to `raised`. If one
+/// object or one class is both, a drive has one object of it, which knows all that either would.
 ///
 /// # Errors
 /// An object that is no such policy.
 pub(crate) fn loaded(mut written: Written<'_>, raised: &Raised) -> PyResult<Outside> {
-    let victim = written.remove("victim").map(|(name, policy)| {
+    let (victim, placement) = (written.remove("victim"), written.remove("placement"));
+    if let (Some((name, policy)), Some((placement, rule))) = (&victim, &placement)
+        && policy.is(rule)
+    {
+        let placement = placement::external(rule, placement.clone(), Picks::Victims, raised)?;
+        return Ok(Outside {
+            victim: Some(Victim::Placement(name.clone())),
+            placement: Some(placement),
+        });
+    }
+    let victim = victim.map(|(name, policy)| {
         callable(&policy)?;
-        Ok::<_, PyErr>((name, external(policy.unbind(), raised)))
+        Ok::<_, PyErr>(Victim::External(name, external(policy.unbind(), raised)))
     });
-    let placement =
-        written.remove("placement").map(|(name, rule)| placement::external(&rule, name, raised));
-    Ok(Outside { victim: victim.transpose()?, placement: placement.transpose()? })
+    let placement = placement
+        .map(|(name, rule)| placement::external(&rule, name, Picks::Nothing, raised))
+        .transpose()?;
+    Ok(Outside { victim: victim.transpose()?, placement })
 }

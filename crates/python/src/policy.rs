@@ -4,9 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::blocks::Keeper;
 use flashgc_ftl::{BlockId, BlockTable, ExternalPick, FtlError, MakePick};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use pyo3::{ffi, intern};
@@ -18,11 +16,11 @@ use crate::errors::PolicyError;
 /// exception itself.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// The policy of one drive: a function and its one argument. Taken away when the run is over.
-struct Call {
+/// The policy of one plane: a function and its one argument. Taken away when the run is over.
+pub(crate) struct Call {
     policy: Py<PyAny>,
     arguments: Py<PyTuple>,
-    blocks: Py<Blocks>,
+    pub(crate) blocks: Py<Blocks>,
 }
 
 /// The error of a policy that returned None though there was something to collect.
@@ -59,16 +57,20 @@ pub(crate) fn own<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
 
 /// Returns the function to call on one drive: `policy` itself or its `pick`, with a state of its own.
 pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let object = own(policy)?;
+    picker(&own(policy)?)
+}
+
+/// Returns the function to call: `object` itself or its `pick`.
+pub(crate) fn picker<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(pick) = object.getattr("pick")
         && pick.is_callable()
     {
         return Ok(pick);
     }
     if object.is_callable() {
-        return Ok(object);
+        return Ok(object.clone());
     }
-    Err(PyTypeError::new_err(format!(
+    Err(PolicyError::new_err(format!(
         "{} is not a victim policy; hint: give a function pick(blocks) -> int, or an object with a \
          method pick",
         object.repr()?
@@ -82,14 +84,8 @@ pub(crate) fn pick_once(
     table: BlockTable,
     rng: &mut Stream,
 ) -> PyResult<Option<BlockId>> {
-    let policy = callable(policy)?.unbind();
     let mut table = table;
-    let keeper = Keeper::default();
-    let blocks = Py::new(py, Blocks::new(py, &table, &keeper)?)?;
-    // A policy may have kept its views: they hold the columns when the table is gone.
-    table.lend(keeper);
-    let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
-    Call { policy, arguments, blocks }.pick(py, &table, rng)
+    Call::new(py, callable(policy)?, &mut table)?.pick(py, &table, rng)
 }
 
 /// The function that the engine calls for the plane with this block table. Views that the policy keeps
@@ -100,29 +96,47 @@ fn pick(
     policy: &Bound<'_, PyAny>,
     raised: &Raised,
 ) -> PyResult<ExternalPick> {
-    let policy = callable(policy)?.unbind();
-    let keeper = Keeper::default();
-    let blocks = Py::new(py, Blocks::new(py, table, &keeper)?)?;
-    table.lend(keeper);
-    let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
-    let call = Call { policy, arguments, blocks };
+    let call = Call::new(py, callable(policy)?, table)?;
     let raised = Arc::clone(raised);
-    Ok(Box::new(move |table, rng| {
-        Python::attach(|py| match call.pick(py, table, rng) {
+    Ok(Box::new(move |table, rng| Python::attach(|py| call.picked(py, table, rng, &raised))))
+}
+
+impl Call {
+    /// The call of `policy` for this table. A policy may keep its views: they hold the columns when the
+    /// table is gone.
+    pub(crate) fn new(
+        py: Python<'_>,
+        policy: Bound<'_, PyAny>,
+        table: &mut BlockTable,
+    ) -> PyResult<Self> {
+        let keeper = table.lend();
+        let blocks = Py::new(py, Blocks::new(py, table, &keeper)?)?;
+        let arguments = PyTuple::new(py, [blocks.clone_ref(py)])?.unbind();
+        Ok(Self { policy: policy.unbind(), arguments, blocks })
+    }
+
+    /// The block that the policy picks; `None` where it fails, which `raised` is told.
+    #[inline]
+    pub(crate) fn picked(
+        &self,
+        py: Python<'_>,
+        table: &BlockTable,
+        rng: &mut Stream,
+        raised: &Raised,
+    ) -> Option<BlockId> {
+        match self.pick(py, table, rng) {
             Ok(None) if reclaimable(table) => {
-                store(&raised, PolicyError::new_err(NO_ANSWER));
+                store(raised, PolicyError::new_err(NO_ANSWER));
                 None
             }
             Ok(picked) => picked,
             Err(error) => {
-                store(&raised, error);
+                store(raised, error);
                 None
             }
-        })
-    }))
-}
+        }
+    }
 
-impl Call {
     #[inline]
     fn pick(
         &self,

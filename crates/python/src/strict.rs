@@ -8,33 +8,27 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Collected, Now, Placement};
-use flashgc_ftl::{ExternalPlacement, FtlError, FtlErrorKind};
+use flashgc_ftl::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
+use flashgc_ftl::{BlockId, ExternalPlacement, FtlError, FtlErrorKind};
 
 /// Returns `known` with its answers watched.
 pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
     let inner = Arc::clone(&known.make);
     let make = move |pages, pages_per_block| {
         let inner = inner(pages, pages_per_block)?;
-        let open = vec![Now::default(); inner.classes()];
         let (places, under_way, fault) = (BTreeMap::new(), None, OnceCell::new());
-        Ok(Box::new(Strict { inner, pages, open, places, under_way, fault }) as Box<dyn Placement>)
+        Ok(Box::new(Strict { inner, pages, places, under_way, fault }) as Box<dyn Placement>)
     };
     ExternalPlacement { make: Arc::new(make), ..known }
 }
 
-/// A block, by the class for which it was opened and the page programs until then.
-type Block = (Class, u64);
-
 struct Strict {
     inner: Box<dyn Placement>,
     pages: u32,
-    /// The time at which the open block of each class was opened.
-    open: Vec<Now>,
-    /// The block of each page that has data.
-    places: BTreeMap<u32, Block>,
+    /// The place of each page that has data.
+    places: BTreeMap<u32, Place>,
     /// The block that was picked last.
-    under_way: Option<Block>,
+    under_way: Option<BlockId>,
     /// The first fault found.
     fault: OnceCell<String>,
 }
@@ -44,14 +38,10 @@ impl Strict {
         self.fault.get_or_init(text);
     }
 
-    fn place(&mut self, page: u32, class: Class) {
-        self.places.insert(page, (class, self.open[usize::from(class)].programs));
-    }
-
     /// The answers for the pages that are still on the block under way.
     fn answers(&self, now: Now) -> Vec<(u32, Class)> {
-        let left = self.places.iter().filter(|&(_, &block)| Some(block) == self.under_way);
-        left.map(|(&page, &(class, _))| (page, self.inner.copy(page, class, false, now))).collect()
+        let left = self.places.iter().filter(|(_, place)| Some(place.block) == self.under_way);
+        left.map(|(&page, &place)| (page, self.inner.copy(page, place, false, now))).collect()
     }
 
     /// Tells it what happened by `tell`, which may not change its answers for the block under way.
@@ -95,12 +85,11 @@ impl Placement for Strict {
         self.inner.asks_for_zombies()
     }
 
-    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
         let class = self.inner.host(page, stream, old, now);
         // A question on another page comes between.
         let other = (page + 1) % self.pages;
-        let place = self.places.get(&other).map(|&(class, _)| class);
-        self.inner.host(other, stream, place, now);
+        self.inner.host(other, stream, self.places.get(&other).copied(), now);
         let again = self.inner.host(page, stream, old, now);
         if again != class {
             self.fault(|| {
@@ -114,7 +103,7 @@ impl Placement for Strict {
         class
     }
 
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class {
         let class = self.inner.copy(page, from, zombie, now);
         let again = self.inner.copy(page, from, zombie, now);
         if again != class {
@@ -129,31 +118,38 @@ impl Placement for Strict {
         class
     }
 
-    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
         self.inner.wrote(page, from, to, now);
-        self.place(page, to);
+        self.places.insert(page, to);
     }
 
-    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+    fn trimmed(&mut self, page: u32, from: Place, now: Now) {
         self.inner.trimmed(page, from, now);
         self.places.remove(&page);
     }
 
-    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
-        self.place(page, to);
+    fn copied(&mut self, page: u32, from: Place, to: Place, now: Now) {
+        self.places.insert(page, to);
         let what = format!("copied(page={page})");
         self.unmoved(&what, now, |inner| inner.copied(page, from, to, now));
     }
 
-    fn opened(&mut self, class: Class, now: Now) {
-        self.open[usize::from(class)] = now;
-        let what = format!("opened(class_={class})");
-        self.unmoved(&what, now, |inner| inner.opened(class, now));
+    fn opened(&mut self, place: Place, now: Now) {
+        let what = format!("opened(class_={})", place.class);
+        self.unmoved(&what, now, |inner| inner.opened(place, now));
     }
 
     fn collected(&mut self, block: Collected, now: Now) {
-        self.under_way = Some((block.class, block.opened.programs));
+        self.under_way = Some(block.block);
         self.inner.collected(block, now);
+    }
+
+    fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
+        self.inner.blocks()
+    }
+
+    fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
+        self.inner.victims()
     }
 
     fn check(&self) -> Result<(), FtlError> {

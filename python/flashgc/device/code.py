@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from flashgc._core import ConfigError
-from flashgc.policy_files import load_policy, parted, shown
+from flashgc.policy_files import Files, parted, shown
 
 #: The policies of a drive as its errors call them, by the keys of their options.
 _CALLED = {"victim": "victim policy", "placement": "placement"}
@@ -59,8 +59,9 @@ def loaded(path: Path, read: Mapping[str, Any], *, allowed: bool) -> Written:
     can write.
     """
     check(path, read, allowed=allowed)
+    files = Files(guarded=True)
     return {
-        key: (text, load_policy(text, f"{_CALLED[key]} of the drive", guarded=True))
+        key: (text, files.load(text, f"{_CALLED[key]} of the drive"))
         for key, text in _outside(read).items()
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
 from flashgc._faults import describe
-from flashgc.policy_files import KEYS, is_written, load_policy
+from flashgc.policy_files import KEYS, Files, is_written
 from flashgc.store import Kept
 
 
@@ -25,8 +25,9 @@ def simulate_cell(
     """
     begun = time.monotonic()
     try:
+        files = Files()
         policies = {
-            key: (config[key], load_policy(config[key], key))
+            key: (config[key], files.load(config[key], key))
             for key in KEYS
             if is_written(config.get(key))
         }

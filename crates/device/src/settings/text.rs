@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
-    Levelling, Lifespan, MakePick, PlacementSpec, Victim, VictimSpec,
+    Levelling, Lifespan, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_workload::StreamRanges;
 use toml_edit::{DocumentMut, Item, value};
@@ -25,7 +25,7 @@ const OUTSIDE: &str = "python:";
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.
-    pub victim: Option<MakePick>,
+    pub victim: Option<Victim>,
     /// The placement.
     pub placement: Option<ExternalPlacement>,
 }
@@ -35,10 +35,18 @@ impl Outside {
     pub fn never_made() -> Self {
         let name = String::new();
         let make = Arc::new(|_, _| unreachable!("is never made"));
-        let placement =
-            ExternalPlacement { name, takes_copies: vec![true], asks_for_zombies: false, make };
+        let placement = ExternalPlacement {
+            name,
+            takes_copies: vec![true],
+            asks_for_zombies: false,
+            sees_blocks: false,
+            make,
+        };
         Self {
-            victim: Some(Arc::new(|_| unreachable!("is never made"))),
+            victim: Some(Victim::External(
+                String::new(),
+                Arc::new(|_| unreachable!("is never made")),
+            )),
             placement: Some(placement),
         }
     }
@@ -121,7 +129,7 @@ impl Settings {
         };
         let name = keys.word("victim")?;
         let victim = match (name.starts_with(OUTSIDE), outside.victim) {
-            (true, Some(make)) => Victim::External(name.to_string(), make),
+            (true, Some(loaded)) => loaded.named(name),
             (true, None) => return missing("victim policy", name),
             (false, _) => Victim::Registered(keys.spec("victim", VictimSpec::parse)?),
         };

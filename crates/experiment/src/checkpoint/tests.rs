@@ -96,9 +96,9 @@ fn other_files_are_no_checkpoints() {
     let mut other = b"flashgcC".to_vec();
     other.extend([99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     std::fs::write(&path, other).unwrap();
-    assert!(
-        fault(&path).contains("it has format 99, expected 10: another version of flashgc wrote it")
-    );
+    let expected =
+        format!("it has format 99, expected {FORMAT}: another version of flashgc wrote it");
+    assert!(fault(&path).contains(&expected));
     let text = "{\"version\":\"9.9.9\",\"config\":{}}";
     Stored::nothing().rewritten(&path, text, None).unwrap();
     assert!(fault(&path).contains("it was written by flashgc 9.9.9, this is"), "{}", fault(&path));

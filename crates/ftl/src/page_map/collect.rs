@@ -6,7 +6,7 @@ use super::{PLANE, PageMap};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::layer::Layer;
-use crate::placement::Class;
+use crate::placement::{Class, Place};
 use crate::scheme::Action;
 use crate::store::{Active, HOST, MAP_AHEAD, Plane};
 use crate::table::{UNMAPPED, prefetch};
@@ -189,7 +189,11 @@ impl<P: VictimPolicy> PageMap<P> {
             }
             return Ok(());
         }
+        let sees_blocks = self.store.sorting.sees_blocks();
         for index in 0..count {
+            if sees_blocks {
+                self.plane_mut().blocks.set_open_count(block, (count - index) as u32);
+            }
             if let Some(&ahead) = self.moving.get(index + MAP_AHEAD) {
                 prefetch(&self.store.tables.map, ahead as usize);
                 self.store.sorting.prefetch(ahead);
@@ -198,8 +202,12 @@ impl<P: VictimPolicy> PageMap<P> {
             let zombie = self.moves_zombies && self.store.is_zombie(page);
             let class = self.store.sorting.of_copy(page, block, zombie);
             let class = self.store.room_for_copy(class, PLANE)?;
+            let to = Place { class, block: self.plane().open[usize::from(class)].block };
             self.set_down(class, index, index + 1);
-            self.store.sorting.copied(page, block, class);
+            if sees_blocks {
+                self.plane_mut().blocks.set_open_count(block, (count - index - 1) as u32);
+            }
+            self.store.sorting.copied(page, block, to);
         }
         Ok(())
     }

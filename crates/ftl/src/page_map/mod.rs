@@ -18,7 +18,7 @@ use crate::geometry::Geometry;
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::store::{MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
+use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
 use crate::table::bytes_of;
 use crate::table::prefetch;
 use crate::translation::{FollowsReads, SharesMemory, Translation};
@@ -59,10 +59,10 @@ struct Sharing {
 /// The only plane.
 const PLANE: u32 = 0;
 
-/// Bytes of memory of a page map, without its policy's; with zombies if the policy or the placement
-/// asks for them.
-pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
-    crate::store::bytes(layout, for_zombies) + buffer_bytes(&layout.geometry)
+/// Bytes of memory of a page map, without its policy's; with all that the policy or the placement
+/// asks for.
+pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
+    crate::store::bytes(layout, asks) + buffer_bytes(&layout.geometry)
 }
 
 /// Bytes of its buffers.

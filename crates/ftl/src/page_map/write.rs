@@ -5,7 +5,7 @@ use flashgc_base::residency::Residency;
 use super::{PLANE, PageMap};
 use crate::error::FtlError;
 use crate::layer::Layer;
-use crate::placement::Class;
+use crate::placement::{Class, Place};
 use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
 use crate::table::{UNMAPPED, prefetch};
 use crate::track::{Origin, Tracker};
@@ -82,6 +82,7 @@ impl<P: VictimPolicy> PageMap<P> {
     fn append_sorted(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
         let store = &mut self.store;
         let limit = pages.len().min(self.old.len());
+        let sees_blocks = store.sorting.sees_blocks();
         let (mut count, mut full) = (0, None);
         while count < limit {
             if let Some(&ahead) = pages.get(count + MAP_AHEAD) {
@@ -111,11 +112,18 @@ impl<P: VictimPolicy> PageMap<P> {
             }
             store.host_ends(PLANE, class);
             store.sorting.tick(1);
-            store.sorting.wrote(page, from, class);
+            if sees_blocks {
+                store.kill_all(PLANE, &mut self.old[count..=count], Fate::Overwritten);
+                store.planes[PLANE as usize].counters.host_pages += 1;
+            }
+            let block = store.tables.place_of(ppn).0;
+            store.sorting.wrote(page, from, Place { class, block });
             count += 1;
         }
-        store.kill_all(PLANE, &mut self.old[..count], Fate::Overwritten);
-        store.planes[PLANE as usize].counters.host_pages += count as u64;
+        if !sees_blocks {
+            store.kill_all(PLANE, &mut self.old[..count], Fate::Overwritten);
+            store.planes[PLANE as usize].counters.host_pages += count as u64;
+        }
         (count, full)
     }
 }

@@ -21,7 +21,7 @@
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
-use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 
@@ -103,25 +103,25 @@ impl Placement for Dac {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
-        let Some(class) = old else { return 0 };
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
+        let Some(Place { class, .. }) = old else { return 0 };
         let region = class.min(self.hottest);
         let young = self.age(page, now).is_none_or(|age| age < self.threshold);
         if young { (region + 1).min(self.hottest) } else { region }
     }
 
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         if let Some(written) = self.written.get_mut(page as usize) {
             *written = now.programs;
         }
     }
 
     #[inline]
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class {
         if zombie && self.zombie_block {
             return self.hottest + 1;
         }
-        let region = from.min(self.hottest);
+        let region = from.class.min(self.hottest);
         let old = self.age(page, now).is_none_or(|age| age >= self.threshold);
         if old { region.saturating_sub(1) } else { region }
     }

@@ -19,7 +19,7 @@
 //! Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016, as Wang, Li, Lee, Li, FAST 2022, simulate it.
 //! A drive sees pages: two requests that follow each other in time and in place count as one.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -166,16 +166,16 @@ impl Placement for Eti {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, _: Now) -> Class {
         if self.extents[self.at(page)].count >= WARM { HOT } else { COLD }
     }
 
-    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+    fn copy(&self, _: u32, _: Place, _: bool, _: Now) -> Class {
         COPIES
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, _: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, _: Now) {
         if page != self.end || self.first == self.end {
             if self.first < self.end {
                 self.count();
@@ -190,6 +190,7 @@ impl Placement for Eti {
 mod tests {
     use super::*;
     use crate::placement::PlacementSpec;
+    use crate::placement::on;
 
     const NOW: Now = Now { programs: 0, host: 0 };
 
@@ -202,7 +203,7 @@ mod tests {
     /// Requests, each from a page to before another, the last of which is under way.
     fn write(rule: &mut Eti, requests: &[(u32, u32)]) {
         for &(first, end) in requests {
-            (first..end).for_each(|page| rule.wrote(page, None, COLD, NOW));
+            (first..end).for_each(|page| rule.wrote(page, None, on(COLD), NOW));
         }
     }
 
@@ -239,7 +240,7 @@ mod tests {
         );
         (0..20).for_each(|_| write(&mut rule, &[(10, 20), (0, 1)]));
         assert_eq!(extents(&rule), [(0, 1), (10, 15), (20, 2), (40, 1), (90, 1)]);
-        assert_eq!(rule.copy(10, HOT, false, NOW), COPIES);
+        assert_eq!(rule.copy(10, on(HOT), false, NOW), COPIES);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct ExternalPlacement {
     pub takes_copies: Vec<bool>,
     /// `true` if it asks which pages are zombies.
     pub asks_for_zombies: bool,
+    /// `true` if it looks at the blocks of the drive.
+    pub sees_blocks: bool,
     /// Makes it for a drive.
     pub make: MakePlacement,
 }
@@ -32,6 +34,7 @@ impl ExternalPlacement {
             classes: self.takes_copies.len() as u32,
             copy_classes: self.takes_copies.iter().filter(|&&takes| takes).count() as u32,
             asks_for_zombies: self.asks_for_zombies,
+            sees_blocks: self.sees_blocks,
         }
     }
 

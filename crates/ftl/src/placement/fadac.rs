@@ -20,7 +20,7 @@
 //! Kremer, Brinkmann, SYSTOR 2019, as Wang, Li, Lee, Li, FAST 2022, simulate it. They do not
 //! discard pages.
 
-use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 
@@ -92,34 +92,34 @@ impl Placement for Fadac {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, _: Now) -> Class {
         self.class(self.counts[page as usize].saturating_add(1), self.faded())
     }
 
     #[inline]
-    fn copy(&self, page: u32, _: Class, _: bool, _: Now) -> Class {
+    fn copy(&self, page: u32, _: Place, _: bool, _: Now) -> Class {
         self.class(self.counts[page as usize].saturating_sub(1), self.average)
     }
 
-    fn holds(&mut self, _: u32, _: Class, _: Now) {
+    fn holds(&mut self, _: u32, _: Place, _: Now) {
         self.valid += 1;
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, from: Option<Class>, _: Class, _: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, _: Place, _: Now) {
         self.average = self.faded();
         self.valid += u64::from(from.is_none());
         let count = &mut self.counts[page as usize];
         *count = count.saturating_add(1);
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.counts[page as usize] = 0;
         self.valid -= 1;
     }
 
     #[inline]
-    fn copied(&mut self, page: u32, _: Class, _: Class, _: Now) {
+    fn copied(&mut self, page: u32, _: Place, _: Place, _: Now) {
         let count = &mut self.counts[page as usize];
         *count = count.saturating_sub(1);
     }
@@ -128,12 +128,13 @@ impl Placement for Fadac {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::on;
 
     const NOW: Now = Now { programs: 0, host: 0 };
 
     fn write(rule: &mut Fadac, page: u32, from: Option<Class>) -> Class {
-        let class = rule.host(page, None, from, NOW);
-        rule.wrote(page, from, class, NOW);
+        let class = rule.host(page, None, from.map(on), NOW);
+        rule.wrote(page, from.map(on), on(class), NOW);
         class
     }
 
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(write(&mut rule, 0, None), 0);
         assert_eq!((rule.average, rule.valid), (0.0, 1));
         // 32 pages have data: F = 1/32, and a first write is above F and 10 F, not above 100 F.
-        (1..32).for_each(|page| rule.holds(page, 0, NOW));
+        (1..32).for_each(|page| rule.holds(page, on(0), NOW));
         assert_eq!(write(&mut rule, 1, Some(0)), 2);
         assert_eq!(rule.average, 0.03125);
         // F = 1/32 + 31/32/32 = 63/1024; page 0 has a count of 2, above 10 F = 0.6, not 6.1.
@@ -161,17 +162,17 @@ mod tests {
         assert_eq!(classes, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
         // A copy is classified by the count without it.
         rule.counts[7] = 6;
-        assert_eq!(rule.copy(7, 0, false, NOW), 1);
-        rule.copied(7, 0, 1, NOW);
+        assert_eq!(rule.copy(7, on(0), false, NOW), 1);
+        rule.copied(7, on(0), on(1), NOW);
         assert_eq!(rule.counts[7], 5);
         // Counts end at 0 and at the greatest number.
-        assert_eq!(rule.copy(8, 0, false, NOW), 0);
-        rule.copied(8, 0, 0, NOW);
+        assert_eq!(rule.copy(8, on(0), false, NOW), 0);
+        rule.copied(8, on(0), on(0), NOW);
         assert_eq!(rule.counts[8], 0);
         rule.counts[8] = u32::MAX;
         write(&mut rule, 8, Some(0));
         assert_eq!(rule.counts[8], u32::MAX);
-        rule.trimmed(8, 0, NOW);
+        rule.trimmed(8, on(0), NOW);
         assert_eq!((rule.counts[8], rule.valid), (0, 32));
     }
 }

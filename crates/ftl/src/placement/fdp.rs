@@ -24,7 +24,7 @@
 //! drive decides where copies go; both rules follow the specification's types, with no host data in
 //! units of copies.
 
-use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
 
@@ -115,13 +115,13 @@ impl Placement for Fdp {
     }
 
     #[inline]
-    fn host(&self, _: u32, stream: Option<StreamId>, _: Option<Class>, _: Now) -> Class {
+    fn host(&self, _: u32, stream: Option<StreamId>, _: Option<Place>, _: Now) -> Class {
         stream.filter(|&stream| stream < self.handles).unwrap_or(0)
     }
 
     #[inline]
-    fn copy(&self, _: u32, from: Class, _: bool, _: Now) -> Class {
-        match from {
+    fn copy(&self, _: u32, from: Place, _: bool, _: Now) -> Class {
+        match from.class {
             unit if unit >= self.handles => unit,
             handle => self.handles + handle.min(self.persistent),
         }

@@ -27,7 +27,7 @@
 //! the writes.
 
 use super::stamps::{self, Stamps};
-use super::{Class, Now, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 
@@ -88,7 +88,7 @@ impl Placement for Gdt {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let kept = self.stamps.of(page);
         let before = &kept[..kept.len().min(stamps::KEPT - 1)];
         match before.last() {
@@ -98,7 +98,7 @@ impl Placement for Gdt {
     }
 
     #[inline]
-    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         let t = self.stamps.clock(now);
         match self.stamps.of(page) {
             [] => self.classes - 1,
@@ -110,16 +110,16 @@ impl Placement for Gdt {
         }
     }
 
-    fn holds(&mut self, page: u32, _: Class, now: Now) {
+    fn holds(&mut self, page: u32, _: Place, now: Now) {
         self.stamps.holds(page, now);
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         self.stamps.wrote(page, now);
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.stamps.trimmed(page);
     }
 }
@@ -127,6 +127,7 @@ impl Placement for Gdt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: 0, host }
@@ -135,7 +136,7 @@ mod tests {
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Gdt, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
-        rule.wrote(page, None, class, at(number + 1));
+        rule.wrote(page, None, on(class), at(number + 1));
         class
     }
 
@@ -151,7 +152,7 @@ mod tests {
     #[test]
     fn what_was_worked_out_by_hand() {
         let mut rule = Gdt::new(6, 128);
-        let copy = |rule: &Gdt, host| rule.copy(7, 0, false, at(host));
+        let copy = |rule: &Gdt, host| rule.copy(7, on(0), false, at(host));
         // Nothing is known of page 7: the last class. Write 0 is at t = 128.
         assert_eq!((copy(&rule, 0), write(&mut rule, 7, 0)), (5, 5));
         // One stamp: as long again as it has lived, 7 and 8.
@@ -173,10 +174,10 @@ mod tests {
             [3, 3, 2, 0, 3, 3, 4]
         );
         // Other pages have their own times; first contents are writes in page order.
-        rule.holds(30, 0, at(0));
+        rule.holds(30, on(0), at(0));
         // Page 30 at t = 128 is 98 old, of class 3; a write then ends an interval of 98.
-        assert_eq!((rule.copy(30, 0, false, at(0)), write(&mut rule, 30, 0)), (3, 3));
-        rule.trimmed(7, 0, at(400));
+        assert_eq!((rule.copy(30, on(0), false, at(0)), write(&mut rule, 30, 0)), (3, 3));
+        rule.trimmed(7, on(0), at(400));
         assert_eq!(write(&mut rule, 7, 400), 5);
     }
 }

@@ -24,7 +24,7 @@
 
 use super::quantiles::{CLASSES, Quantiles, REFRESH, SAMPLE};
 use super::stamps::{self, Stamps};
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Params;
 
@@ -75,28 +75,28 @@ impl Placement for Intervals {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         self.quantiles.class(interval(&self.stamps, page, now).unwrap_or(f64::INFINITY))
     }
 
     #[inline]
-    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         self.quantiles.class(interval(&self.stamps, page, now).unwrap_or(f64::INFINITY))
     }
 
-    fn holds(&mut self, page: u32, _: Class, now: Now) {
+    fn holds(&mut self, page: u32, _: Place, now: Now) {
         self.stamps.holds(page, now);
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         self.stamps.wrote(page, now);
         if self.quantiles.is_due(now) {
             self.quantiles.refresh(now, |page| interval(&self.stamps, page, now));
         }
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.stamps.trimmed(page);
     }
 }
@@ -105,6 +105,7 @@ impl Placement for Intervals {
 mod tests {
     use super::*;
     use crate::placement::PlacementSpec;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: 0, host }
@@ -122,15 +123,15 @@ mod tests {
         let interval = |rule: &Intervals, host| interval(&rule.stamps, 5, at(host));
         assert_eq!(interval(&rule, 0), None);
         // Written at t = 5, 15, 16, 30 and 40: the first four, then the last four.
-        rule.holds(5, 0, at(0));
+        rule.holds(5, on(0), at(0));
         assert_eq!([0, 3].map(|host| interval(&rule, host)), [Some(7.0), Some(10.0)]);
         for number in [3, 4, 18] {
-            rule.wrote(5, None, 0, at(number + 1));
+            rule.wrote(5, None, on(0), at(number + 1));
         }
         assert_eq!([19, 28].map(|host| interval(&rule, host)), [Some(6.5), Some(8.75)]);
-        rule.wrote(5, None, 0, at(29));
+        rule.wrote(5, None, on(0), at(29));
         assert_eq!([29, 28].map(|host| interval(&rule, host)), [Some(6.5), Some(6.25)]);
-        rule.trimmed(5, 0, at(30));
+        rule.trimmed(5, on(0), at(30));
         assert_eq!(interval(&rule, 30), None);
     }
 
@@ -138,25 +139,25 @@ mod tests {
     fn what_was_worked_out_by_hand() {
         // A sample of all 12 pages after every 8 writes.
         let mut rule = rule("intervals:classes=4,refresh=2");
-        (0..12).for_each(|page| rule.holds(page, 0, at(0)));
+        (0..12).for_each(|page| rule.holds(page, on(0), at(0)));
         let write = |rule: &mut Intervals, page, number: u64| {
-            let class = rule.host(page, None, Some(0), at(number));
-            rule.wrote(page, Some(0), class, at(number + 1));
+            let class = rule.host(page, None, Some(on(0)), at(number));
+            rule.wrote(page, Some(on(0)), on(class), at(number + 1));
             class
         };
         // No bounds: class 0, and the last for what nothing is known of.
         (0..7).for_each(|number| assert_eq!(write(&mut rule, number as u32 % 3, number), 0));
-        rule.trimmed(11, 0, at(7));
+        rule.trimmed(11, on(0), at(7));
         assert_eq!(rule.host(11, None, None, at(7)), 3);
-        assert_eq!((rule.copy(3, 0, false, at(7)), write(&mut rule, 1, 7)), (0, 0));
+        assert_eq!((rule.copy(3, on(0), false, at(7)), write(&mut rule, 1, 7)), (0, 0));
         // At t = 20 page 0 has the stamps 0, 12, 15, 18, page 1 has 1, 13, 16, 19 and page 2 has 2, 14, 17:
         // intervals of 5, 4.75 and 6. Pages 3 to 10 are 17 to 10 old. Of these 11 the numbers 2, 5 and 8 in
         // ascending order are the bounds: 4.75, 5, 6, 10, 11, 12, 13, 14, 15, 16, 17.
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);
-        let copies = [0, 1, 2, 10, 9, 8, 6, 5, 3].map(|page| rule.copy(page, 0, false, at(8)));
+        let copies = [0, 1, 2, 10, 9, 8, 6, 5, 3].map(|page| rule.copy(page, on(0), false, at(8)));
         assert_eq!(copies, [0, 0, 1, 1, 1, 2, 2, 3, 3]);
         // A host write goes by the same estimate, before it: page 5 is 15 old, then (20 - 5)/2 after it.
-        assert_eq!((write(&mut rule, 5, 8), rule.copy(5, 0, false, at(8))), (3, 1));
+        assert_eq!((write(&mut rule, 5, 8), rule.copy(5, on(0), false, at(8))), (3, 1));
         // The next sample comes with the sixteenth write, and not before.
         (9..15).for_each(|number| _ = write(&mut rule, 0, number));
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);

@@ -24,18 +24,17 @@ pub use fdp::Handles;
 use future::Waiting;
 pub use future::{Event, Future};
 
+use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+pub use crate::history::Class;
 use crate::levelling::Levelling;
 use crate::store::Streams;
+use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::stream::StreamId;
-
-/// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
-/// opened; the first contents of a drive belong to class 0.
-pub type Class = u8;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
@@ -46,11 +45,22 @@ pub struct Now {
     pub host: u64,
 }
 
+/// A block of a page: that of its data, of its old data or of its new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The class for which it was opened.
+    pub class: Class,
+    /// Its number in the drive.
+    pub block: BlockId,
+}
+
 /// A block that is about to be collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collected {
     /// The class for which it was opened.
     pub class: Class,
+    /// Its number in the drive.
+    pub block: BlockId,
     /// The clocks at the moment it was opened.
     pub opened: Now,
     /// Its pages with current data.
@@ -87,43 +97,52 @@ pub trait Placement: State + Send {
     }
 
     /// The class of `page`, which the host writes now, as data of `stream` if it says so. Its data until
-    /// now are on a block of class `old`; `None` if it has none.
-    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class;
+    /// now are at `old`; `None` if it has none.
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class;
 
-    /// The class of `page`, which a collection copies now from a block of class `from`.
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class;
+    /// The class of `page`, which a collection copies now from `from`.
+    fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class;
 
-    /// The drive has data of `page` on a block of `class` from the beginning: first contents, or what
-    /// a stored drive found after a crash.
-    fn holds(&mut self, page: u32, class: Class, now: Now) {
-        let _ = (page, class, now);
+    /// The drive has data of `page` at `place` from the beginning: first contents, or what a stored
+    /// drive found after a crash.
+    fn holds(&mut self, page: u32, place: Place, now: Now) {
+        let _ = (page, place, now);
     }
 
-    /// The host has written `page`, whose data were on a block of class `from` and are on one of class
-    /// `to`; both clocks count it. A drive with a clock may write new data in place of a copy: `to` is
-    /// then the class of that copy.
-    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+    /// The host has written `page`, whose data were at `from` and are at `to`; both clocks count it. A
+    /// drive with a clock may write new data in place of a copy: `to` is then the place of that copy.
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
         let _ = (page, from, to, now);
     }
 
-    /// The host has discarded `page`, whose data were on a block of class `from`.
-    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+    /// The host has discarded `page`, whose data were at `from`.
+    fn trimmed(&mut self, page: u32, from: Place, now: Now) {
         let _ = (page, from, now);
     }
 
-    /// A collection has copied `page` from a block of class `from` to one of class `to`.
-    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
+    /// A collection has copied `page` from `from` to `to`.
+    fn copied(&mut self, page: u32, from: Place, to: Place, now: Now) {
         let _ = (page, from, to, now);
     }
 
-    /// An erased block was opened for `class`.
-    fn opened(&mut self, class: Class, now: Now) {
-        let _ = (class, now);
+    /// An erased block was opened for a class: `place` has both.
+    fn opened(&mut self, place: Place, now: Now) {
+        let _ = (place, now);
     }
 
     /// A block was picked; its pages are copied next.
     fn collected(&mut self, block: Collected, now: Now) {
         let _ = (block, now);
+    }
+
+    /// The capability to look at the blocks; `None` if it does not.
+    fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
+        None
+    }
+
+    /// The capability to pick the victims; `None` if it does not.
+    fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
+        None
     }
 
     /// Checks that the drive may go on with the rule: one from outside may have failed. Its answers then mean
@@ -134,6 +153,37 @@ pub trait Placement: State + Send {
     fn check(&self) -> Result<(), FtlError> {
         Ok(())
     }
+}
+
+/// A placement that looks at the blocks of its drive.
+///
+/// The drive then does page by page what it does in batches otherwise. So counts are current whenever
+/// the placement is asked or told something: a page that was written over is no longer valid, and of a block
+/// that is being collected the pages still to be copied are.
+pub trait SeesBlocks {
+    /// The table of a plane, called once for each before anything is on its blocks. Its columns stay in
+    /// their place, and who [lends](BlockTable::lend) them may read them for ever.
+    ///
+    /// # Errors
+    /// Those of a placement from outside.
+    fn begin(&mut self, blocks: &mut BlockTable) -> Result<(), FtlError>;
+
+    /// A block of this table is picked next.
+    fn look(&mut self, blocks: &BlockTable) {
+        let _ = blocks;
+    }
+}
+
+/// A placement that picks the victims, too, where the drive leaves that to it.
+pub trait PicksVictims {
+    /// A candidate of this table, or `None` if there is none. All of its randomness comes from `rng`.
+    fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId>;
+}
+
+/// A place of this class, for tests.
+#[cfg(test)]
+fn on(class: Class) -> Place {
+    Place { class, block: 0 }
 }
 
 /// One registered policy, as listings, help texts and constructors need it.
@@ -239,6 +289,7 @@ struct Needs {
     classes: u32,
     copy_classes: u32,
     asks_for_zombies: bool,
+    sees_blocks: bool,
 }
 
 impl PlacementSpec {
@@ -332,6 +383,11 @@ impl PlacementSpec {
         self.needs().is_some_and(|needs| needs.asks_for_zombies)
     }
 
+    /// Returns `true` if it looks at the blocks of the drive.
+    pub(crate) fn sees_blocks(&self) -> bool {
+        self.needs().is_some_and(|needs| needs.sees_blocks)
+    }
+
     /// The placement handles of a drive with flexible data placement; `None` of another.
     pub fn handles(&self) -> Option<Handles> {
         (self.info.name == fdp::INFO.name).then(|| fdp::handles(&self.params))
@@ -365,11 +421,13 @@ impl PlacementSpec {
         if let Some(external) = &self.external {
             return Some(external.needs());
         }
-        let sample = self.info.make.map(|make| make(&self.params, Shape::default(), None))?;
+        let make = self.info.make?;
+        let mut sample = make(&self.params, Shape::default(), None);
         Some(Needs {
             classes: sample.classes() as u32,
             copy_classes: sample.copy_classes() as u32,
             asks_for_zombies: sample.asks_for_zombies(),
+            sees_blocks: sample.blocks().is_some(),
         })
     }
 

@@ -16,7 +16,7 @@
 //! # Source
 //! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
 
-use super::{Class, Collected, Now, Placement, PlacementInfo, Shape, StreamId, draw};
+use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Shape, StreamId, draw};
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
@@ -100,41 +100,41 @@ impl Placement for MultiLog {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
-        let Some(level) = old else { return 0 };
+    fn host(&self, page: u32, _: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
+        let Some(Place { class: level, .. }) = old else { return 0 };
         let drawn = draw(u64::from(page) << 40, now.host);
         let goes_up = level > 0 && drawn < self.chance(page, level.into(), now);
         level - Class::from(goes_up)
     }
 
     #[inline]
-    fn copy(&self, _: u32, from: Class, _: bool, _: Now) -> Class {
-        (from + 1).min(self.coldest.max(1))
+    fn copy(&self, _: u32, from: Place, _: bool, _: Now) -> Class {
+        (from.class + 1).min(self.coldest.max(1))
     }
 
-    fn holds(&mut self, _: u32, class: Class, _: Now) {
-        self.coldest = self.coldest.max(class);
-        self.valid[usize::from(class)] += 1;
+    fn holds(&mut self, _: u32, place: Place, _: Now) {
+        self.coldest = self.coldest.max(place.class);
+        self.valid[usize::from(place.class)] += 1;
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
         self.written[page as usize] = now.host - 1;
         if let Some(from) = from {
-            self.valid[usize::from(from)] -= 1;
+            self.valid[usize::from(from.class)] -= 1;
         }
-        self.valid[usize::from(to)] += 1;
+        self.valid[usize::from(to.class)] += 1;
     }
 
-    fn trimmed(&mut self, page: u32, from: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, from: Place, _: Now) {
         self.written[page as usize] = NEVER;
-        self.valid[usize::from(from)] -= 1;
+        self.valid[usize::from(from.class)] -= 1;
     }
 
     #[inline]
-    fn copied(&mut self, _: u32, from: Class, to: Class, _: Now) {
-        self.valid[usize::from(from)] -= 1;
-        self.valid[usize::from(to)] += 1;
+    fn copied(&mut self, _: u32, from: Place, to: Place, _: Now) {
+        self.valid[usize::from(from.class)] -= 1;
+        self.valid[usize::from(to.class)] += 1;
     }
 
     fn collected(&mut self, block: Collected, _: Now) {

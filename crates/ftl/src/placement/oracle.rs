@@ -22,7 +22,7 @@
 //! POMACS 5(3), 2021, comes near 1.
 
 use super::future::{Event, Future};
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::{Table, prefetch};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
@@ -307,7 +307,7 @@ impl Placement for Oracle {
     }
 
     #[inline]
-    fn host(&self, _: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, _: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let slot = self.slot(now.host);
         match self.lives[slot] {
             0 => self.classes - 1,
@@ -319,7 +319,7 @@ impl Placement for Oracle {
     }
 
     #[inline]
-    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         let known = if self.sigma == 0.0 { &self.death } else { &self.predicted };
         match known[page as usize] {
             UNSEEN => self.classes - 1,
@@ -328,7 +328,7 @@ impl Placement for Oracle {
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         let (at, number) = (page as usize, now.host - 1);
         let slot = self.slot(number);
         self.death[at] = match self.lives[slot] {

@@ -24,7 +24,7 @@
 //! collections begin at a share of garbage; here, as in all drives, when erased blocks are few. Its
 //! victims are those of `cost-benefit:form=sqrt`.
 
-use super::{Class, Collected, Now, Placement, PlacementInfo, StreamId};
+use super::{Class, Collected, Now, Place, Placement, PlacementInfo, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
@@ -107,15 +107,15 @@ impl Placement for SepBit {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let number = self.written[page as usize];
         let is_queued = number != NEVER && number >= self.first;
         if is_queued && self.age(page, now) < self.lifetime { SHORT } else { LONG }
     }
 
     #[inline]
-    fn copy(&self, page: u32, from: Class, _: bool, now: Now) -> Class {
-        if from == SHORT {
+    fn copy(&self, page: u32, from: Place, _: bool, now: Now) -> Class {
+        if from.class == SHORT {
             return AGAIN;
         }
         let age = self.age(page, now);
@@ -129,13 +129,13 @@ impl Placement for SepBit {
         self.classes - 1
     }
 
-    fn holds(&mut self, _: u32, _: Class, now: Now) {
+    fn holds(&mut self, _: u32, _: Place, now: Now) {
         self.valid += 1;
         self.first = now.host;
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, from: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, _: Place, now: Now) {
         self.written[page as usize] = now.host - 1;
         self.valid += u64::from(from.is_none());
         if (now.host - self.first) as f64 > self.lifetime.min(self.valid as f64) {
@@ -146,7 +146,7 @@ impl Placement for SepBit {
         }
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.written[page as usize] = NEVER;
         self.valid -= 1;
     }
@@ -166,6 +166,7 @@ impl Placement for SepBit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: host, host }
@@ -175,7 +176,7 @@ mod tests {
     fn write(rule: &mut SepBit, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
         let from = (rule.written[page as usize] != NEVER).then_some(0);
-        rule.wrote(page, from, class, at(number + 1));
+        rule.wrote(page, from.map(on), on(class), at(number + 1));
         class
     }
 
@@ -192,15 +193,15 @@ mod tests {
         assert_eq!(write(&mut rule, 0, 4), SHORT);
         assert_eq!(write(&mut rule, 1, 5), LONG);
         // Copies while l is infinite: only a page that was never written is infinitely old.
-        assert_eq!([0, 1, 3].map(|from| rule.copy(0, from, false, at(6))), [2, 3, 3]);
-        assert_eq!(rule.copy(7, LONG, false, at(6)), 5);
+        assert_eq!([0, 1, 3].map(|from| rule.copy(0, on(from), false, at(6))), [2, 3, 3]);
+        assert_eq!(rule.copy(7, on(LONG), false, at(6)), 5);
         // Blocks of 4 pages: 16 of class 0 live for 4 or 6 writes, on average for 5; others do not count.
-        for block in 0..16 {
+        for number in 0..16 {
             assert_eq!(rule.lifetime, f64::INFINITY);
-            let (class, pages) = (SHORT, 4);
-            let opened = at(if block % 2 == 0 { 0 } else { 2 });
-            rule.collected(Collected { class, opened, valid: 1, pages }, at(6));
-            rule.collected(Collected { class: 3, opened, valid: 1, pages }, at(900));
+            let (class, block, pages) = (SHORT, 0, 4);
+            let opened = at(if number % 2 == 0 { 0 } else { 2 });
+            rule.collected(Collected { class, block, opened, valid: 1, pages }, at(6));
+            rule.collected(Collected { class: 3, block, opened, valid: 1, pages }, at(900));
         }
         assert_eq!(rule.lifetime, 5.0);
         // Four more pages, so that the queue has room for 5 writes.
@@ -209,10 +210,10 @@ mod tests {
         assert_eq!(write(&mut rule, 3, 12), LONG); // v = 5
         // Page 5 was written at 9.
         for (age, class) in [(1, 3), (19, 3), (20, 4), (79, 4), (80, 5), (5000, 5)] {
-            assert_eq!(rule.copy(5, LONG, false, at(9 + age)), class, "age {age}");
+            assert_eq!(rule.copy(5, on(LONG), false, at(9 + age)), class, "age {age}");
         }
-        assert_eq!(rule.copy(5, SHORT, false, at(5000)), AGAIN);
-        rule.trimmed(5, LONG, at(13));
+        assert_eq!(rule.copy(5, on(SHORT), false, at(5000)), AGAIN);
+        rule.trimmed(5, on(LONG), at(13));
         assert_eq!(write(&mut rule, 5, 13), LONG);
     }
 }

@@ -19,7 +19,7 @@
 //! Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017 (AutoStream), as Wang, Li, Lee, Li, FAST 2022,
 //! simulate it: time is counted in pages written.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -117,19 +117,19 @@ impl Placement for Sfr {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         if page == self.next {
             return self.class;
         }
         self.class_of(self.count((page / self.chunk) as usize, now.host))
     }
 
-    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+    fn copy(&self, _: u32, _: Place, _: bool, _: Now) -> Class {
         self.classes - 1
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, _: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         if page != self.next {
             let (chunk, number) = ((page / self.chunk) as usize, now.host - 1);
             self.counts[chunk] = self.count(chunk, number);
@@ -144,6 +144,7 @@ impl Placement for Sfr {
 mod tests {
     use super::*;
     use crate::placement::PlacementSpec;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: host, host }
@@ -157,7 +158,7 @@ mod tests {
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Sfr, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
-        rule.wrote(page, None, class, at(number + 1));
+        rule.wrote(page, None, on(class), at(number + 1));
         class
     }
 
@@ -197,9 +198,9 @@ mod tests {
         assert_eq!(then(5497), (3, 32));
         assert_eq!(then(5497 + 64_000), (0, 1));
         // A write in place of a copy lies with the copies; its successor does not.
-        rule.wrote(95, None, 6, at(70_000));
+        rule.wrote(95, None, on(6), at(70_000));
         assert_eq!(rule.host(96, None, None, at(70_000)), 0);
         // What is copied goes to the last class.
-        assert_eq!(rule.copy(29, 5, false, at(70_000)), 6);
+        assert_eq!(rule.copy(29, on(5), false, at(70_000)), 6);
     }
 }

@@ -34,7 +34,7 @@
 //! blocks, and the drive wrote more than without placement. SFS itself collects the block with the
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use crate::table::prefetch;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
@@ -290,47 +290,47 @@ impl Placement for Sfs {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         self.class(page, now)
     }
 
     #[inline]
-    fn copy(&self, page: u32, _: Class, _: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         self.class(page, now)
     }
 
-    fn holds(&mut self, page: u32, _: Class, now: Now) {
+    fn holds(&mut self, page: u32, _: Place, now: Now) {
         let segment = self.open.len() as u32 + page / self.pages_per_block;
         self.put(page, segment, 1, now.host + u64::from(page));
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, to: Place, now: Now) {
         let writes = self.writes[page as usize].saturating_add(1);
-        self.put(page, self.open[usize::from(to)], writes, self.clock(now) - 1);
+        self.put(page, self.open[usize::from(to.class)], writes, self.clock(now) - 1);
         if now.host.is_multiple_of(self.window) {
             self.group(now);
         }
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.take(page);
         self.segment_of[page as usize] = NONE;
         self.writes[page as usize] = 0;
     }
 
     #[inline]
-    fn copied(&mut self, page: u32, _: Class, to: Class, _: Now) {
+    fn copied(&mut self, page: u32, _: Place, to: Place, _: Now) {
         let index = page as usize;
-        self.put(page, self.open[usize::from(to)], self.writes[index], self.lasts[index]);
+        self.put(page, self.open[usize::from(to.class)], self.writes[index], self.lasts[index]);
     }
 
-    fn opened(&mut self, class: Class, _: Now) {
+    fn opened(&mut self, place: Place, _: Now) {
         // On a drive of several planes a class may have to go on with its segment.
         let Some(left) = self.frees.checked_sub(1) else { return };
         self.frees = left;
         let next = self.free[left as usize];
-        let full = std::mem::replace(&mut self.open[usize::from(class)], next);
+        let full = std::mem::replace(&mut self.open[usize::from(place.class)], next);
         if self.segments[full as usize].valid == 0 {
             self.release(full);
         }
@@ -341,6 +341,7 @@ impl Placement for Sfs {
 mod tests {
     use super::*;
     use crate::placement::PlacementSpec;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: 0, host }
@@ -350,14 +351,14 @@ mod tests {
     fn rule(spec: &str) -> Sfs {
         let spec = PlacementSpec::parse(spec).unwrap();
         let mut rule = Sfs::new(&spec.params, Shape { pages: 8, pages_per_block: 2, blocks: 6 });
-        (0..8).for_each(|page| rule.holds(page, 0, at(0)));
+        (0..8).for_each(|page| rule.holds(page, on(0), at(0)));
         rule
     }
 
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Sfs, page: u32, number: u64) -> Class {
-        let class = rule.host(page, None, Some(0), at(number));
-        rule.wrote(page, Some(0), class, at(number + 1));
+        let class = rule.host(page, None, Some(on(0)), at(number));
+        rule.wrote(page, Some(on(0)), on(class), at(number + 1));
         class
     }
 
@@ -365,11 +366,11 @@ mod tests {
     fn what_was_worked_out_by_hand() {
         // Centres after every 4 writes; the write with number k is at t = 8 + k.
         let mut rule = rule("sfs:classes=2,refresh=0.5");
-        assert_eq!([0, 7].map(|page| rule.copy(page, 0, false, at(0))), [0, 0]);
+        assert_eq!([0, 7].map(|page| rule.copy(page, on(0), false, at(0))), [0, 0]);
         // Page 0 at t = 8 and 9 to the segment that class 0 fills from the beginning, then pages 2 and 4
         // to the next.
         assert_eq!([0, 1].map(|number| write(&mut rule, 0, number)), [0, 0]);
-        rule.opened(0, at(2));
+        rule.opened(on(0), at(2));
         assert_eq!((write(&mut rule, 2, 2), rule.centres[0]), (0, f64::INFINITY));
         write(&mut rule, 4, 3);
         // At t = 12, sealed: page 0 with 3/(12 - 9) = 1; of the first contents pages 6 and 7 with 2/(6 + 5),
@@ -380,13 +381,13 @@ mod tests {
         assert_eq!(rule.centres[0], 1.0);
         assert!((rule.centres[1] - cold).abs() < 1e-15);
         // Half way is 0.566. Page 0 has 3/3, 3/5 and 3/6, page 2 has 2/2, 2/3 and 2/4, page 5 has 1/7.
-        let copy = |page, host| rule.copy(page, 0, false, at(host));
+        let copy = |page, host| rule.copy(page, on(0), false, at(host));
         assert_eq!([4, 6, 7].map(|host| copy(0, host)), [0, 0, 1]);
         assert_eq!([4, 5, 6].map(|host| copy(2, host)), [0, 0, 1]);
-        assert_eq!((copy(5, 4), rule.host(5, None, Some(0), at(4))), (1, 1));
+        assert_eq!((copy(5, 4), rule.host(5, None, Some(on(0)), at(4))), (1, 1));
         // What is discarded is infinitely hot.
-        rule.trimmed(5, 0, at(4));
-        assert_eq!(rule.copy(5, 0, false, at(4)), 0);
+        rule.trimmed(5, on(0), at(4));
+        assert_eq!(rule.copy(5, on(0), false, at(4)), 0);
         // A write goes by what was known before it. Until the eighth the centres stay.
         assert_eq!([4, 5, 6].map(|number| write(&mut rule, 6, number)), [1, 0, 0]);
         assert_eq!(rule.centres[0], 1.0);
@@ -399,7 +400,7 @@ mod tests {
         (0..4).for_each(|number| _ = write(&mut rule, number as u32 % 2, number));
         assert_eq!(rule.centres, [f64::INFINITY; 4]);
         // The open one was sealed.
-        rule.opened(0, at(4));
+        rule.opened(on(0), at(4));
         (4..8).for_each(|number| _ = write(&mut rule, 0, number));
         assert!(rule.centres[0].is_finite());
     }
@@ -413,24 +414,24 @@ mod tests {
         assert_eq!((rule.segments.len(), rule.frees), (12, 6));
         write(&mut rule, 0, 0);
         write(&mut rule, 3, 1);
-        rule.copied(2, 0, 1, at(2));
-        rule.trimmed(4, 0, at(2));
+        rule.copied(2, on(0), on(1), at(2));
+        rule.trimmed(4, on(0), at(2));
         assert_eq!(rule.segments[0], segment(2, 4, 8 + 9));
         assert_eq!(rule.segments[1], segment(1, 1, 2));
         assert_eq!(rule.segments[2..5], [segment(1, 1, 1), segment(0, 0, 0), segment(1, 1, 5)]);
         // The fourth is the latest free one. One that is filled no more is free if it is empty.
-        rule.opened(1, at(2));
+        rule.opened(on(1), at(2));
         assert_eq!((rule.open[1], rule.frees), (3, 6));
-        rule.opened(1, at(2));
+        rule.opened(on(1), at(2));
         assert_eq!((rule.open[1], rule.frees), (11, 6));
-        rule.opened(1, at(2));
+        rule.opened(on(1), at(2));
         assert_eq!((rule.open[1], rule.frees), (3, 6));
         let segments = rule.segments.clone();
         rule.sum_up().unwrap();
         assert_eq!(rule.segments, segments);
         // Where none is free a class goes on with its own.
         rule.frees = 0;
-        rule.opened(0, at(2));
+        rule.opened(on(0), at(2));
         assert_eq!(rule.open, [0, 3]);
         rule.segment_of[7] = 12;
         assert!(rule.sum_up().is_err());

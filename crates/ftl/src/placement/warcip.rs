@@ -26,7 +26,7 @@
 //! dissolved when its block is full. Here this happens at once, because a drive opens no block
 //! before it has a page for it.
 
-use super::{Class, Now, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -143,7 +143,7 @@ impl Placement for Warcip {
     }
 
     #[inline]
-    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let interval = self.interval(page, now.host) as f64;
         let (mut nearest, mut least) = (0, f64::INFINITY);
         for (class, cluster) in self.clusters.iter().enumerate() {
@@ -155,18 +155,18 @@ impl Placement for Warcip {
         nearest as Class
     }
 
-    fn copy(&self, _: u32, _: Class, _: bool, _: Now) -> Class {
+    fn copy(&self, _: u32, _: Place, _: bool, _: Now) -> Class {
         self.clusters.len() as Class
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, _: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, _: Option<Place>, to: Place, now: Now) {
         let number = now.host - 1;
         let interval = self.interval(page, number);
         self.written[page as usize] = number;
         self.penalties[page as usize] = 0;
         // A write in place of a copy under way is in no cluster.
-        let Some(cluster) = self.clusters.get_mut(usize::from(to)) else { return };
+        let Some(cluster) = self.clusters.get_mut(usize::from(to.class)) else { return };
         cluster.sum += interval;
         cluster.count += 1;
         cluster.centre = cluster.sum as f64 / cluster.count as f64;
@@ -177,20 +177,20 @@ impl Placement for Warcip {
         }
     }
 
-    fn trimmed(&mut self, page: u32, _: Class, _: Now) {
+    fn trimmed(&mut self, page: u32, _: Place, _: Now) {
         self.written[page as usize] = NEVER;
     }
 
     #[inline]
-    fn copied(&mut self, page: u32, _: Class, _: Class, now: Now) {
+    fn copied(&mut self, page: u32, _: Place, _: Place, now: Now) {
         let written = self.written[page as usize];
         if written != NEVER {
             self.penalties[page as usize] = now.host - written;
         }
     }
 
-    fn opened(&mut self, class: Class, _: Now) {
-        if let Some(cluster) = self.clusters.get_mut(usize::from(class)) {
+    fn opened(&mut self, place: Place, _: Now) {
+        if let Some(cluster) = self.clusters.get_mut(usize::from(place.class)) {
             (cluster.sum, cluster.count) = (0, 0);
         }
     }
@@ -200,6 +200,7 @@ impl Placement for Warcip {
 mod tests {
     use super::*;
     use crate::placement::PlacementSpec;
+    use crate::placement::on;
 
     fn at(host: u64) -> Now {
         Now { programs: host, host }
@@ -214,7 +215,7 @@ mod tests {
     /// The class of a write that is the `number`-th, from 0 on; it is done.
     fn write(rule: &mut Warcip, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
-        rule.wrote(page, None, class, at(number + 1));
+        rule.wrote(page, None, on(class), at(number + 1));
         class
     }
 
@@ -236,22 +237,22 @@ mod tests {
             assert_eq!(centres(&rule)[0], Some(centre));
         }
         // The centre stays until the new block has a page. Copies have another class.
-        rule.opened(0, at(10));
-        rule.opened(3, at(10));
+        rule.opened(on(0), at(10));
+        rule.opened(on(3), at(10));
         assert_eq!(centres(&rule)[0], Some(2.0));
         // A copy at 20 of what was written at 2, and a write at 25: 23, and 18 more.
-        rule.copied(2, 0, 3, at(12));
-        rule.copied(2, 3, 3, at(20));
+        rule.copied(2, on(0), on(3), at(12));
+        rule.copied(2, on(3), on(3), at(20));
         write(&mut rule, 2, 25);
         assert_eq!(centres(&rule)[0], Some(41.0));
         // The penalty is gone; what was discarded or has only first contents has an interval of 0.
         write(&mut rule, 2, 28);
         assert_eq!(centres(&rule)[0], Some(22.0));
         // Nor does a write in place of a copy count for a cluster.
-        rule.wrote(4, None, 3, at(29));
+        rule.wrote(4, None, on(3), at(29));
         assert_eq!((rule.written[4], rule.clusters[0].count, rule.left), (28, 2, 3991));
-        rule.trimmed(3, 0, at(30));
-        rule.copied(60, 0, 3, at(29));
+        rule.trimmed(3, on(0), at(30));
+        rule.copied(60, on(0), on(3), at(29));
         assert_eq!([3, 60].map(|page| rule.interval(page, 40)), [0, 0]);
         // The nearest centre; of two, the larger number.
         for (cluster, centre) in rule.clusters[1..].iter_mut().zip([2.0, 6.0]) {
@@ -262,7 +263,7 @@ mod tests {
             rule.host(9, None, None, at(40))
         };
         assert_eq!([1, 3, 4, 13, 14, 15].map(&mut class), [1, 1, 2, 2, 2, 0]);
-        assert_eq!(rule.copy(9, 0, false, at(40)), 3);
+        assert_eq!(rule.copy(9, on(0), false, at(40)), 3);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::geometry::Geometry;
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
-use crate::placement::Class;
+use crate::placement::{Class, Place};
 use crate::store::{
     Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
@@ -96,8 +96,9 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn program_host_page(&mut self, plane: PlaneId, class: Class, sorted: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
         let ppn = self.store.program(plane, class, page, Fate::Overwritten);
-        self.store.sorting.wrote(page, from, sorted);
         self.plane_mut(plane).counters.host_pages += 1;
+        let to = Place { class: sorted, block: self.store.tables.place_of(ppn).0 };
+        self.store.sorting.wrote(page, from, to);
         self.store.host_ends(plane, class);
         self.store.note_written(&[page]);
         ppn

@@ -9,12 +9,21 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.audit_map()?;
         for (number, plane) in self.planes.iter().enumerate() {
-            audit_plane(&self.tables, self.wear.as_ref(), plane).map_err(|why| {
+            let audited = audit_plane(&self.tables, self.wear.as_ref(), plane)
+                .and_then(|()| self.audit_history(plane));
+            audited.map_err(|why| {
                 if self.planes.len() == 1 { why } else { format!("plane {number}: {why}") }
             })?;
         }
         self.wear.as_ref().map_or(Ok(()), |wear| self.audit_wear(wear))?;
         self.audit_zombies()
+    }
+
+    /// Checks the history of the blocks of `plane`, where one is kept.
+    fn audit_history(&self, plane: &Plane<P>) -> Result<(), String> {
+        let Some(history) = plane.blocks.history() else { return Ok(()) };
+        let class_of = |block| self.sorting.class_of_block(plane.first_block + block);
+        history.audit(plane.blocks.clock(), plane.counters.host_pages, class_of)
     }
 
     /// Checks that every mapped page is live exactly once, where the map says.

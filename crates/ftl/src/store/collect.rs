@@ -7,7 +7,7 @@ use super::{MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
-use crate::placement::Class;
+use crate::placement::{Class, Place};
 use crate::table::prefetch;
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
@@ -22,6 +22,12 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn begin(&mut self, plane: PlaneId) -> Result<Option<BlockId>, FtlError> {
         self.sorting.goes_on()?;
         let plane_state = &mut self.planes[plane as usize];
+        if self.sorting.sees_blocks()
+            && let Some(watcher) = self.sorting.watcher()
+        {
+            plane_state.blocks.set_host_clock(plane_state.counters.host_pages);
+            watcher.look(&plane_state.blocks);
+        }
         debug_assert!(
             plane_state.under_way.is_none(),
             "a collection of plane {plane} is under way"
@@ -38,10 +44,10 @@ impl<P: VictimPolicy> PageStore<P> {
                 plane_state.take(block);
                 block
             }
-            None => plane_state.pick()?,
+            None => self.pick(plane)?,
         };
         let levels = levelled.is_some();
-        plane_state.under_way =
+        self.planes[plane as usize].under_way =
             Some(UnderWay { block, levels, folds: false, copied: 0, steps: Steps::default() });
         self.note_collected(plane, block);
         if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
@@ -53,6 +59,17 @@ impl<P: VictimPolicy> PageStore<P> {
             return Ok(None);
         }
         Ok(Some(block))
+    }
+
+    /// Asks the policy of `plane`, or the placement in its stead, for a victim.
+    fn pick(&mut self, plane: PlaneId) -> Result<BlockId, FtlError> {
+        let plane_state = &mut self.planes[plane as usize];
+        if P::BY_PLACEMENT
+            && let Some(picker) = self.sorting.picker()
+        {
+            return plane_state.pick_by(|_, blocks, _, rng| picker.pick(blocks, rng));
+        }
+        plane_state.pick()
     }
 
     /// The block `block` of `plane` was picked; its pages are still on it.
@@ -192,7 +209,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.sorting.goes_on()?;
         let class = self.room_for_copy(class, plane)?;
         let ppn = self.program(plane, class, page, Fate::Copied);
-        self.sorting.copied(page, self.tables.place_of(from).0, class);
+        let to = Place { class, block: self.tables.place_of(ppn).0 };
+        self.sorting.copied(page, self.tables.place_of(from).0, to);
         if zombie {
             self.set_zombie(page, ppn);
         }

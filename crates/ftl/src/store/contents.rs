@@ -1,7 +1,8 @@
 //! A store made again from what its drive holds: after a crash a drive knows where every page is, how
 //! often each block was erased, and which blocks are open, but no policy's memory.
 //!
-//! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart.
+//! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart on both
+//! clocks.
 
 use flashgc_base::snapshot::Fault;
 
@@ -151,9 +152,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 )));
             }
             self.tables.program(block, offset, &[page]);
-            self.sorting.holds(page, block);
             plane.blocks.program(block, 1);
             plane.valid_pages += 1;
+            self.sorting.holds(page, block);
         }
         Ok(())
     }
@@ -164,6 +165,11 @@ impl<P: VictimPolicy> PageStore<P> {
         let b = u64::from(plane.blocks.pages_per_block());
         while plane.pool.take().is_some() {}
         plane.blocks.hold_erases(contents.erases);
+        if self.sorting.has_rule() {
+            (0..)
+                .zip(contents.classes)
+                .for_each(|(block, &class)| plane.blocks.set_class(block, class));
+        }
         plane.counters = contents.counters;
         plane.tracker = plane.policy.tracker(&plane.blocks);
         plane.leveller = plane.leveller.take().map(|old| Leveller::anew(&old, &plane.blocks));
@@ -174,7 +180,10 @@ impl<P: VictimPolicy> PageStore<P> {
         plane.blocks.tick(contents.counters.programs().saturating_sub(closed));
         for &block in contents.closed {
             plane.blocks.tick(b);
-            plane.close(Active::erased(block));
+            // As far before now on the host's clock as on the other.
+            let since = contents.counters.programs().saturating_sub(plane.blocks.clock());
+            let host_clock = contents.counters.host_pages.saturating_sub(since);
+            plane.close_at(Active::erased(block), host_clock);
         }
         let is_last = |block: BlockId| {
             let erases = contents.erases[block as usize];

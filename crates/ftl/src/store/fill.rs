@@ -101,12 +101,12 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &mut self.planes[plane as usize];
         let block_of_drive = plane_state.first_block + block;
         let first = self.tables.program(block_of_drive, offset, pages);
+        plane_state.blocks.program(block, pages.len() as u16);
+        plane_state.valid_pages += pages.len() as u64;
         for (ppn, &page) in (first..).zip(pages) {
             self.tables.map[page as usize] = ppn;
             self.sorting.holds(page, block_of_drive);
         }
-        plane_state.blocks.program(block, pages.len() as u16);
-        plane_state.valid_pages += pages.len() as u64;
     }
 
     /// Hands the erased blocks of `plane` from `first` on to the pool or, without one, to the

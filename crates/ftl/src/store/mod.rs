@@ -42,12 +42,14 @@ pub(crate) use zombies::{Fate, ZOMBIE};
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
+use flashgc_base::spec::SpecError;
 use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
+use crate::history::{History, NO_CLASS};
 use crate::layer::{Change, LayerCounts, ReportsMoves, TakesStreams};
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
@@ -84,6 +86,20 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) bytes: u64,
 }
 
+/// The books that a policy asks the store to keep, beside its tracker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asks {
+    pub(crate) zombies: bool,
+    pub(crate) history: bool,
+}
+
+impl Asks {
+    /// Those of policy `P`.
+    pub(crate) const fn of<P: VictimPolicy>() -> Self {
+        Self { zombies: P::Tracker::FOLLOWS_ZOMBIES, history: P::ASKS_FOR_HISTORY }
+    }
+}
+
 /// Bytes that the planes of a store share, with zombies if the policy asks for them or the
 /// placement does.
 fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
@@ -93,20 +109,21 @@ fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
 }
 
 /// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without its policy's.
-fn plane_bytes(layout: &Layout, blocks: u32, pages: u32) -> u64 {
+fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, asks: Asks) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
         + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
+        + if asks.history || layout.placement.sees_blocks() { History::bytes(blocks) } else { 0 }
 }
 
-/// Bytes of a store of one plane, without its policy's; with zombies if the policy asks for
-/// them, or the placement does.
-pub(crate) fn bytes(layout: &Layout, for_zombies: bool) -> u64 {
+/// Bytes of a store of one plane, without its policy's; with all that the policy or the placement
+/// asks for.
+pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
     let geometry = &layout.geometry;
-    shared_bytes(layout, for_zombies)
-        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages())
+    shared_bytes(layout, asks.zombies)
+        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages(), asks)
 }
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -124,8 +141,16 @@ impl<P: VictimPolicy> PageStore<P> {
         let blocks_per_plane = planes.blocks_per_plane()?;
         let promised = planes.promised()?;
         layout.check()?;
-        let sorting = Sorting::new(layout)?;
-        let keeps_zombies = sorting.asks_for_zombies() || P::Tracker::FOLLOWS_ZOMBIES;
+        let mut sorting = Sorting::new(layout)?;
+        let asks = Asks::of::<P>();
+        if P::BY_PLACEMENT && sorting.picker().is_none() {
+            return Err(SpecError::new(
+                "the victims are left to the placement, which picks none",
+                "give another victim policy",
+            )
+            .into());
+        }
+        let keeps_zombies = sorting.asks_for_zombies() || asks.zombies;
         if keeps_zombies {
             zombies::check(&geometry)?;
         }
@@ -135,15 +160,21 @@ impl<P: VictimPolicy> PageStore<P> {
         let mut bytes = shared_bytes(layout, keeps_zombies);
         let mut made = Vec::with_capacity(planes.planes as usize);
         for (number, &promised) in (0..).zip(&promised) {
-            bytes += plane_bytes(layout, blocks_per_plane, promised);
+            bytes += plane_bytes(layout, blocks_per_plane, promised, asks);
             let shape = Geometry::new(
                 blocks_per_plane,
                 geometry.pages_per_block(),
                 promised.max(1).into(),
             )?;
-            let mut blocks = BlockTable::new(&shape);
+            let mut blocks = BlockTable::from_block(number * blocks_per_plane, &shape);
             if keeps_zombies {
                 blocks.keep_zombies();
+            }
+            if asks.history || sorting.sees_blocks() {
+                blocks.keep_history(if sorting.has_rule() { HOST } else { NO_CLASS });
+            }
+            if let Some(watcher) = sorting.watcher() {
+                watcher.begin(&mut blocks)?;
             }
             let mut rng = planes.stream(number, "victim");
             let policy = make(&mut blocks, &mut rng)?;
@@ -291,6 +322,9 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.close_class(class);
         let block = plane_state.erased_block(self.sorting.takes_cold_data(class))?;
         plane_state.open[usize::from(class)] = Active::erased(block);
+        if self.sorting.has_rule() {
+            plane_state.blocks.set_class(block, class);
+        }
         self.sorting.opened(plane_state.first_block + block, class);
         self.nothing_waits(plane, class);
         Ok(())

@@ -5,6 +5,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::error::{FtlError, FtlErrorKind};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
+use flashgc_base::rng::Stream;
 
 impl<P: VictimPolicy> Plane<P> {
     /// Asks the policy for a victim and takes it from the candidates.
@@ -12,14 +13,25 @@ impl<P: VictimPolicy> Plane<P> {
     /// # Errors
     /// Nothing to collect, nothing gained in many collections, or a pick that is no candidate.
     pub(crate) fn pick(&mut self) -> Result<BlockId, FtlError> {
+        self.pick_by(P::pick)
+    }
+
+    /// Asks `pick` in the policy's stead.
+    pub(super) fn pick_by(
+        &mut self,
+        pick: impl FnOnce(&mut P, &BlockTable, &P::Tracker, &mut Stream) -> Option<BlockId>,
+    ) -> Result<BlockId, FtlError> {
         let blocks = &self.blocks;
         let count = u64::from(blocks.len());
         if self.fruitless >= count && self.fruitless.is_multiple_of(count) {
             check_progress(blocks, self.fruitless)?;
         }
         self.fruitless += 1;
+        self.blocks.set_host_clock(self.counters.host_pages);
+        let blocks = &self.blocks;
         self.tracker.settle(blocks);
-        let Some(victim) = self.policy.pick(blocks, &self.tracker, &mut self.rng) else {
+        let picked = pick(&mut self.policy, blocks, &self.tracker, &mut self.rng);
+        let Some(victim) = picked else {
             return Err(FtlError::no_space("no block may be collected"));
         };
         if victim >= blocks.len() {

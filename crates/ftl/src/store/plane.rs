@@ -188,8 +188,14 @@ impl<P: VictimPolicy> Plane<P> {
 
     /// Makes a full block a candidate, if there is one.
     pub(crate) fn close(&mut self, full: Active) {
+        self.close_at(full, self.counters.host_pages);
+    }
+
+    /// Makes a full block a candidate, if there is one, when the host has written so many pages.
+    pub(super) fn close_at(&mut self, full: Active, host_clock: u64) {
         if full.is_some() {
             self.blocks.close(full.block);
+            self.blocks.note_close(full.block, host_clock);
             self.tracker.closed(&self.blocks, full.block);
             if let Some(leveller) = &mut self.leveller {
                 leveller.changed(&self.blocks, full.block);

@@ -10,8 +10,9 @@ use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
+use crate::history::NO_CLASS;
 use crate::layout::Layout;
-use crate::placement::{Class, Collected, Now, Placement};
+use crate::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use crate::slc::RESERVED_WITH_SLC;
 use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
@@ -30,6 +31,9 @@ pub const RESERVED_BLOCKS: u32 = 1;
 pub(crate) struct Sorting {
     #[snapshot(state)]
     rule: Option<Box<dyn Placement>>,
+    /// The rule looks at the blocks.
+    #[snapshot(skip)]
+    sees_blocks: bool,
     /// The class of each block of the drive, kept until it is opened again; empty without a rule.
     #[snapshot(table)]
     class_of: Vec<Class>,
@@ -56,9 +60,16 @@ pub(crate) struct Sorting {
     pub(super) streams: Option<Streams>,
 }
 
+/// A block and its class.
+#[inline]
+fn place(class_of: &[Class], block: BlockId) -> Place {
+    Place { class: class_of[block as usize], block }
+}
+
 impl Sorting {
     pub(super) fn new(layout: &Layout) -> Result<Self, SpecError> {
-        let rule = layout.placement.make(&layout.geometry)?;
+        let mut rule = layout.placement.make(&layout.geometry)?;
+        let sees_blocks = rule.as_mut().is_some_and(|rule| rule.blocks().is_some());
         let classified = rule.as_ref().map_or(0, |_| layout.geometry.blocks());
         let copies = match layout.frontier {
             Frontier::Single | Frontier::Mixed { .. } => HOST,
@@ -75,6 +86,7 @@ impl Sorting {
         let pages = layout.geometry.logical_pages() as usize;
         Ok(Self {
             rule,
+            sees_blocks,
             class_of: vec![HOST; classified],
             copies,
             levelled,
@@ -102,6 +114,22 @@ impl Sorting {
 
     pub(super) fn asks_for_zombies(&self) -> bool {
         self.rule.as_ref().is_some_and(|rule| rule.asks_for_zombies())
+    }
+
+    /// Returns `true` if the rule looks at the blocks: they are to be true after each page.
+    #[inline]
+    pub(crate) fn sees_blocks(&self) -> bool {
+        self.sees_blocks
+    }
+
+    /// The rule, if it looks at the blocks.
+    pub(super) fn watcher(&mut self) -> Option<&mut dyn SeesBlocks> {
+        self.rule.as_mut().and_then(|rule| rule.blocks())
+    }
+
+    /// The rule, if it picks victims.
+    pub(super) fn picker(&mut self) -> Option<&mut dyn PicksVictims> {
+        self.rule.as_mut().and_then(|rule| rule.victims())
     }
 
     /// Returns `true` if a placement decides.
@@ -179,6 +207,12 @@ impl Sorting {
         }
     }
 
+    /// Block `block`, with the class of the data of `page` there.
+    #[inline]
+    fn place_at(&self, page: u32, block: BlockId) -> Place {
+        Place { class: self.class_at(page, block), block }
+    }
+
     /// Asks the processor to load what the rule keeps of `page`.
     #[inline]
     pub(crate) fn prefetch(&self, page: u32) {
@@ -192,14 +226,14 @@ impl Sorting {
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
         let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
-        rule.host(page, stream, old.map(|block| self.class_at(page, block)), self.now)
+        rule.host(page, stream, old.map(|block| self.place_at(page, block)), self.now)
     }
 
     /// The class of a copy of `page`, from `block`.
     #[inline]
     pub(crate) fn of_copy(&self, page: u32, block: BlockId, zombie: bool) -> Class {
         let Some(rule) = &self.rule else { return self.copies };
-        rule.copy(page, self.class_at(page, block), zombie, self.now)
+        rule.copy(page, self.place_at(page, block), zombie, self.now)
     }
 
     /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
@@ -221,8 +255,15 @@ impl Sorting {
     /// The drive has data of `page` on `block` from the beginning.
     pub(super) fn holds(&mut self, page: u32, block: BlockId) {
         if let Some(rule) = &mut self.rule {
-            rule.holds(page, self.class_of[block as usize], self.now);
+            rule.holds(page, place(&self.class_of, block), self.now);
         }
+    }
+
+    /// The class of `block`; [`NO_CLASS`] without a placement, and for a block that was opened in SLC mode.
+    pub(super) fn class_of_block(&self, block: BlockId) -> Class {
+        let class = self.class_of.get(block as usize).copied().unwrap_or(NO_CLASS);
+        let is_slc = self.region.is_some_and(|region| class == region.slc);
+        if is_slc { NO_CLASS } else { class }
     }
 
     /// Sets the time to that of a drive with these counts, and the classes of its blocks.
@@ -240,7 +281,7 @@ impl Sorting {
         if let Some(rule) = &mut self.rule {
             self.class_of[block as usize] = class;
             self.opened[block as usize] = self.now;
-            rule.opened(class, self.now);
+            rule.opened(Place { class, block }, self.now);
         }
     }
 
@@ -251,7 +292,7 @@ impl Sorting {
         }
         if let Some(rule) = &mut self.rule {
             let (class, opened) = (self.class_of[block as usize], self.opened[block as usize]);
-            rule.collected(Collected { class, opened, valid, pages }, self.now);
+            rule.collected(Collected { class, block, opened, valid, pages }, self.now);
         }
     }
 
@@ -261,13 +302,13 @@ impl Sorting {
         self.now.programs += pages;
     }
 
-    /// The host has written `page`, whose data were on block `from`, at the open block of class `to`.
+    /// The host has written `page`, whose data were on block `from`, at `to`.
     #[inline]
-    pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Class) {
+    pub(crate) fn wrote(&mut self, page: u32, from: Option<BlockId>, to: Place) {
         if let Some(streams) = &mut self.streams {
             streams.wrote(page);
         }
-        let from = from.filter(|_| self.has_rule()).map(|block| self.class_at(page, block));
+        let from = from.filter(|_| self.has_rule()).map(|block| self.place_at(page, block));
         if let Some(rule) = &mut self.rule {
             self.now.host += 1;
             rule.wrote(page, from, to, self.now);
@@ -292,26 +333,23 @@ impl Sorting {
     /// The host has discarded `page`, whose data were on block `from`.
     #[inline]
     pub(super) fn trimmed(&mut self, page: u32, from: BlockId) {
-        let from = self.has_rule().then(|| self.class_at(page, from));
+        let from = self.has_rule().then(|| self.place_at(page, from));
         if let Some((rule, from)) = self.rule.as_mut().zip(from) {
             rule.trimmed(page, from, self.now);
         }
     }
 
-    /// `page` was copied from block `from` to the open block of class `to`. The rule hears nothing of a folded
-    /// page that keeps its class.
+    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that keeps its class.
     #[inline]
-    pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Class) {
-        let Some(rule) = &mut self.rule else { return };
-        let class = self.class_of[from as usize];
-        match (self.region, self.in_slc.first()) {
-            (Some(region), Some(classes)) if class == region.slc => {
-                let class = classes[page as usize];
-                if class != to {
-                    rule.copied(page, class, to, self.now);
-                }
-            }
-            _ => rule.copied(page, class, to, self.now),
+    pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
+        if self.rule.is_none() {
+            return;
+        }
+        let is_folded =
+            self.region.is_some_and(|region| self.class_of[from as usize] == region.slc);
+        let from = self.place_at(page, from);
+        if let Some(rule) = self.rule.as_mut().filter(|_| !is_folded || from.class != to.class) {
+            rule.copied(page, from, to, self.now);
         }
     }
 

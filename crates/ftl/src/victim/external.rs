@@ -15,7 +15,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;
 
 /// Makes the function of one plane from its block table. The table stays where it is for as long as
-/// the plane lives, and [`BlockTable::lend`] keeps it longer.
+/// the plane lives, and who [lends](BlockTable::lend) it keeps it longer.
 pub type MakePick = Arc<dyn Fn(&mut BlockTable) -> Result<ExternalPick, FtlError> + Send + Sync>;
 
 /// See the module's text.
@@ -46,6 +46,8 @@ impl VictimPolicy for External {
     const PARAMS: &'static [Param] = &[];
     /// Nobody knows what a function from outside does, so it counts as one that draws.
     const DRAWS: bool = true;
+    /// It may look at everything.
+    const ASKS_FOR_HISTORY: bool = true;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Err(SpecError::new("an external policy is made from a function, not from a name", ""))

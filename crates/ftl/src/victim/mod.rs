@@ -4,6 +4,7 @@
 pub mod bsgc;
 #[cfg(test)]
 mod by_hand;
+mod by_placement;
 pub mod cat;
 pub mod cost_benefit;
 pub mod d_choices;
@@ -23,6 +24,7 @@ pub mod windowed;
 pub mod z_cost_benefit;
 pub mod z_greedy;
 
+pub use by_placement::ByPlacement;
 pub use external::{External, ExternalPick, MakePick};
 pub use scored::Scored;
 
@@ -50,6 +52,13 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
 
     /// `true` if it draws random numbers. If not, it decides alike for every seed.
     const DRAWS: bool;
+
+    /// `true` if it asks for the classes of blocks and the times at which they were closed:
+    /// [`BlockTable::classes`] and what follows it. They are kept only then.
+    const ASKS_FOR_HISTORY: bool = false;
+
+    /// `true` if the placement picks in its stead.
+    const BY_PLACEMENT: bool = false;
 
     /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;

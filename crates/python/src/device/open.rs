@@ -41,8 +41,7 @@ pub(crate) struct StoredDrive {
 /// The policies of a drive that are written in Python; their exceptions go to `raised`.
 pub(super) fn outside(written: Option<Written<'_>>, raised: &Raised) -> PyResult<Outside> {
     let loaded = written.map(|written| loaded(written, raised)).transpose()?.unwrap_or_default();
-    let victim = loaded.victim.map(|(_, make)| make);
-    Ok(Outside { victim, placement: loaded.placement })
+    Ok(Outside { victim: loaded.victim, placement: loaded.placement })
 }
 
 struct Open {

@@ -2,13 +2,13 @@
 //! class.
 
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Now};
+use flashgc_ftl::placement::{Class, Now, Place};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::rule::Rule;
 use super::tables::Table;
-use super::verbs::{Verb, call};
+use super::verbs::{Ends, Verb, call};
 use super::{place, shown};
 use crate::errors::PolicyError;
 
@@ -55,7 +55,7 @@ impl Rule {
         verb: &Verb,
         page: u32,
         stream: Option<StreamId>,
-        old: Option<Class>,
+        old: Option<Place>,
         now: Now,
     ) -> Class {
         if let Some((asked, class)) = self.asked.get()
@@ -67,8 +67,10 @@ impl Rule {
             return 0;
         }
         let class = Python::attach(|py| {
-            let rest = [self.class_or_none(py, stream), self.class_or_none(py, old), self.at(now)];
-            self.class(py, verb, page, rest, |_| true)
+            let class = old.map(|old| old.class);
+            let rest =
+                [self.class_or_none(py, stream), self.class_or_none(py, class), self.at(now)];
+            self.class(py, verb, page, rest, Ends::new(old, None), |_| true)
         });
         let class = class.unwrap_or_else(|error| {
             self.fail(error);
@@ -82,7 +84,7 @@ impl Rule {
         &self,
         verb: &Verb,
         page: u32,
-        from: Class,
+        from: Place,
         zombie: bool,
         now: Now,
     ) -> Class {
@@ -93,9 +95,9 @@ impl Rule {
         let class = Python::attach(|py| {
             // SAFETY: both are objects that live as long as the interpreter.
             let zombie = unsafe { if zombie { ffi::Py_True() } else { ffi::Py_False() } };
-            let rest = [self.number(from), zombie, self.at(now)];
+            let rest = [self.number(from.class), zombie, self.at(now)];
             let takes = |class| self.takes_copies[usize::from(class)];
-            self.class(py, verb, page, rest, takes)
+            self.class(py, verb, page, rest, Ends::new(Some(from), None), takes)
         });
         class.unwrap_or_else(|error| {
             self.fail(error);
@@ -110,9 +112,10 @@ impl Rule {
         verb: &Verb,
         page: u32,
         rest: [*mut ffi::PyObject; N],
+        ends: Ends,
         may_be: impl Fn(Class) -> bool,
     ) -> PyResult<Class> {
-        let answer = call(py, verb, Some(page), rest)?;
+        let answer = call(py, verb, Some(page), rest, ends)?;
         // SAFETY: the object is alive and the interpreter attached. -1 with an exception is no number,
         // -1 without one is no class.
         let number = unsafe { ffi::PyLong_AsLong(answer.as_ptr()) };

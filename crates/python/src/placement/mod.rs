@@ -16,8 +16,17 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors::PolicyError;
-use crate::policy::{Raised, own, store};
+use crate::policy::{Raised, own, picker, store};
 use rule::Rule;
+
+/// The picks that are left to a placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Picks {
+    /// Its drives have another victim policy.
+    Nothing,
+    /// It picks the victims of its drives, too.
+    Victims,
+}
 
 /// Returns the placement `rule`, as far as it is known before there is a drive. Every drive gets a
 /// copy of it, or an object of its own if it is a class. `raised` keeps what it raises.
@@ -27,9 +36,15 @@ use rule::Rule;
 pub(crate) fn external(
     rule: &Bound<'_, PyAny>,
     name: String,
+    picks: Picks,
     raised: &Raised,
 ) -> PyResult<ExternalPlacement> {
     let object = own(rule)?;
+    if picks == Picks::Victims {
+        picker(&object)?;
+    }
+    let sees_blocks =
+        picks == Picks::Victims || object.getattr_opt(intern!(rule.py(), "see"))?.is_some();
     let takes_copies = takes_copies(&object)?;
     let asks_for_zombies = match object.getattr_opt(intern!(rule.py(), "asks_for_zombies"))? {
         Some(asks) => asks.is_truthy()?,
@@ -43,7 +58,7 @@ pub(crate) fn external(
             if let Some(begin) = object.getattr_opt(intern!(py, "begin"))? {
                 begin.call1((pages, pages_per_block))?;
             }
-            let rule = Rule::new(&object, pages, &known, asks_for_zombies, &raised)?;
+            let rule = Rule::new(&object, pages, &known, asks_for_zombies, picks, &raised)?;
             Ok::<_, PyErr>(Box::new(rule) as Box<dyn Placement>)
         });
         made.map_err(|error| {
@@ -52,7 +67,8 @@ pub(crate) fn external(
             SpecError::new(text, "")
         })
     };
-    Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, make: Arc::new(make) })
+    let make = Arc::new(make);
+    Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, sees_blocks, make })
 }
 
 /// Returns for each class of the placement `true` if it takes copies.

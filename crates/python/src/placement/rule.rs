@@ -5,20 +5,21 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
+use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Collected, Now, Placement};
-use flashgc_ftl::{FtlError, FtlErrorKind};
+use flashgc_ftl::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
+use flashgc_ftl::{BlockId, BlockTable, FtlError, FtlErrorKind};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::asking::Question;
-use super::place;
 use super::untold::{Untold, What};
-use super::verbs::Verb;
+use super::verbs::{Ends, Verb};
+use super::{Picks, place};
 use crate::clock::{Clock, PickedBlock};
 use crate::errors::PolicyError;
-use crate::policy::{Raised, store};
+use crate::policy::{Call, Raised, picker, store};
 
 /// The placement of one drive.
 pub(super) struct Rule {
@@ -31,6 +32,11 @@ pub(super) struct Rule {
     pub(super) copied: Option<Verb>,
     pub(super) opened: Option<Verb>,
     pub(super) collected: Option<Verb>,
+    /// The method that takes the blocks of each plane at the beginning.
+    see: Option<Py<PyAny>>,
+    picks: Picks,
+    /// The blocks of each plane, and the call of its picks; empty if the placement sees none.
+    planes: Vec<Call>,
     /// The events that wait until many pages are told at once; `None` if every page is told at once.
     pub(super) untold: Option<RefCell<Untold>>,
     pub(super) takes_copies: Vec<bool>,
@@ -52,6 +58,7 @@ impl Rule {
         pages: u32,
         takes_copies: &[bool],
         asks_for_zombies: bool,
+        picks: Picks,
         raised: &Raised,
     ) -> PyResult<Self> {
         let py = object.py();
@@ -77,6 +84,9 @@ impl Rule {
             copied: Verb::find(object, "copied")?,
             opened: Verb::find(object, "opened")?,
             collected: Verb::find(object, "collected")?,
+            see: object.getattr_opt("see")?.map(Bound::unbind),
+            picks,
+            planes: Vec::new(),
             untold: Untold::find(object)?.map(RefCell::new),
             takes_copies: takes_copies.to_vec(),
             asks_for_zombies,
@@ -136,59 +146,66 @@ impl Placement for Rule {
     }
 
     #[inline]
-    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Class>, now: Now) -> Class {
+    fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
         self.tell_contents();
         match &self.host {
-            Question::Table(table) => self.read(table, page, old, |_| true),
+            Question::Table(table) => self.read(table, page, old.map(|old| old.class), |_| true),
             Question::Verb(verb) => self.ask_host(verb, page, stream, old, now),
         }
     }
 
     #[inline]
-    fn copy(&self, page: u32, from: Class, zombie: bool, now: Now) -> Class {
+    fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class {
         self.tell_contents();
         let takes = |class| self.takes_copies[usize::from(class)];
         match &self.copy {
-            Question::Table(table) => self.read(table, page, Some(from), takes),
+            Question::Table(table) => self.read(table, page, Some(from.class), takes),
             Question::Verb(verb) => self.ask_copy(verb, page, from, zombie, now),
         }
     }
 
-    fn holds(&mut self, page: u32, class: Class, now: Now) {
-        if self.waits(What::Holds, page, None, Some(class), now) {
+    fn holds(&mut self, page: u32, place: Place, now: Now) {
+        if self.waits(What::Holds, page, None, Some(place), now) {
             return;
         }
-        self.tell(self.holds.as_ref(), Some(page), |rule, _| [rule.number(class), rule.at(now)]);
+        self.tell(self.holds.as_ref(), Some(page), Ends::new(None, Some(place)), |rule, _| {
+            [rule.number(place.class), rule.at(now)]
+        });
     }
 
     #[inline]
-    fn wrote(&mut self, page: u32, from: Option<Class>, to: Class, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
         if self.waits(What::Wrote, page, from, Some(to), now) {
             return;
         }
-        self.tell(self.wrote.as_ref(), Some(page), |rule, py| {
-            [rule.class_or_none(py, from), rule.number(to), rule.at(now)]
+        self.tell(self.wrote.as_ref(), Some(page), Ends::new(from, Some(to)), |rule, py| {
+            let from = from.map(|from| from.class);
+            [rule.class_or_none(py, from), rule.number(to.class), rule.at(now)]
         });
     }
 
-    fn trimmed(&mut self, page: u32, from: Class, now: Now) {
+    fn trimmed(&mut self, page: u32, from: Place, now: Now) {
         if self.waits(What::Trimmed, page, Some(from), None, now) {
             return;
         }
-        self.tell(self.trimmed.as_ref(), Some(page), |rule, _| [rule.number(from), rule.at(now)]);
-    }
-
-    fn copied(&mut self, page: u32, from: Class, to: Class, now: Now) {
-        if self.waits(What::Copied, page, Some(from), Some(to), now) {
-            return;
-        }
-        self.tell(self.copied.as_ref(), Some(page), |rule, _| {
-            [rule.number(from), rule.number(to), rule.at(now)]
+        self.tell(self.trimmed.as_ref(), Some(page), Ends::new(Some(from), None), |rule, _| {
+            [rule.number(from.class), rule.at(now)]
         });
     }
 
-    fn opened(&mut self, class: Class, now: Now) {
-        self.tell(self.opened.as_ref(), None, |rule, _| [rule.number(class), rule.at(now)]);
+    fn copied(&mut self, page: u32, from: Place, to: Place, now: Now) {
+        if self.waits(What::Copied, page, Some(from), Some(to), now) {
+            return;
+        }
+        self.tell(self.copied.as_ref(), Some(page), Ends::new(Some(from), Some(to)), |rule, _| {
+            [rule.number(from.class), rule.number(to.class), rule.at(now)]
+        });
+    }
+
+    fn opened(&mut self, place: Place, now: Now) {
+        self.tell(self.opened.as_ref(), None, Ends::new(None, Some(place)), |rule, _| {
+            [rule.number(place.class), rule.at(now)]
+        });
     }
 
     fn collected(&mut self, block: Collected, now: Now) {
@@ -200,10 +217,21 @@ impl Placement for Rule {
         let block = Python::attach(|py| PickedBlock::new(py, block));
         match block {
             Ok(block) => {
-                self.tell(self.collected.as_ref(), None, |rule, _| [block.as_ptr(), rule.at(now)])
+                let ends = Ends::default();
+                self.tell(self.collected.as_ref(), None, ends, |rule, _| {
+                    [block.as_ptr(), rule.at(now)]
+                });
             }
             Err(error) => self.fail(error),
         }
+    }
+
+    fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
+        (self.see.is_some() || self.picks == Picks::Victims).then_some(self)
+    }
+
+    fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
+        (self.picks == Picks::Victims).then_some(self)
     }
 
     fn check(&self) -> Result<(), FtlError> {
@@ -211,5 +239,56 @@ impl Placement for Rule {
             None => Ok(()),
             Some(why) => Err(FtlErrorKind::Placement(why.clone()).into()),
         }
+    }
+}
+
+impl SeesBlocks for Rule {
+    fn begin(&mut self, blocks: &mut BlockTable) -> Result<(), FtlError> {
+        let begun = Python::attach(|py| {
+            let object = self.object.bind(py);
+            let policy = match self.picks {
+                Picks::Victims => picker(object)?,
+                Picks::Nothing => object.clone(),
+            };
+            let call = Call::new(py, policy, blocks)?;
+            if let Some(see) = &self.see {
+                see.call1(py, (&call.blocks,))?;
+            }
+            self.planes.push(call);
+            self.has_its_arrays(py)
+        });
+        begun.map_err(|error| {
+            self.fail(error);
+            let why = self.failed.get().cloned().unwrap_or_default();
+            FtlErrorKind::Placement(why).into()
+        })
+    }
+
+    fn look(&mut self, blocks: &BlockTable) {
+        self.plane(blocks).blocks.get().refresh(blocks);
+    }
+}
+
+impl Rule {
+    /// The plane with this table.
+    fn plane(&self, blocks: &BlockTable) -> &Call {
+        &self.planes[(blocks.first() / blocks.len()) as usize]
+    }
+}
+
+impl PicksVictims for Rule {
+    fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
+        self.tell_contents();
+        self.asked.set(None);
+        if self.failed.get().is_some() {
+            return None;
+        }
+        Python::attach(|py| {
+            let picked = self.plane(blocks).picked(py, blocks, rng, &self.raised);
+            if let Err(error) = self.has_its_arrays(py) {
+                self.fail(error);
+            }
+            picked
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! Reports to a placement in Python of what happened: of each page at once, or of many later.
 
-use flashgc_ftl::placement::{Class, Now};
+use flashgc_ftl::placement::{Now, Place};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::rule::Rule;
 use super::untold::What;
-use super::verbs::{Verb, call};
+use super::verbs::{Ends, Verb, call};
 
 impl Rule {
     /// Notes what happened to `page` if it is told later, and tells of all where it is due. Returns
@@ -16,8 +16,8 @@ impl Rule {
         &mut self,
         what: What,
         page: u32,
-        from: Option<Class>,
-        to: Option<Class>,
+        from: Option<Place>,
+        to: Option<Place>,
         now: Now,
     ) -> bool {
         if self.untold.is_none() {
@@ -27,11 +27,11 @@ impl Rule {
         if what != What::Holds {
             self.tell_contents();
         }
-        let is_heard = self.verb_of(what).is_some();
+        let takes_blocks = self.verb_of(what).map(|verb| !verb.blocks.is_empty());
         let Some(untold) = &mut self.untold else { return false };
         let untold = untold.get_mut();
-        if is_heard {
-            untold.note(what, page, from, to, now);
+        if let Some(takes_blocks) = takes_blocks {
+            untold.note(what, page, (from, to), takes_blocks, now);
         }
         if what == What::Wrote && untold.is_full(now) {
             self.tell_all();
@@ -68,7 +68,7 @@ impl Rule {
                     return;
                 }
                 let clock = self.at(run.now);
-                let told = run.tell(verb.method.bind(py), clock);
+                let told = run.tell(py, verb, clock);
                 if let Err(error) = told.and_then(|()| self.has_its_arrays(py)) {
                     self.fail(error);
                 }
@@ -78,7 +78,7 @@ impl Rule {
 
     /// Checks that the arrays that are read are still those of the object.
     #[inline]
-    fn has_its_arrays(&self, py: Python<'_>) -> PyResult<()> {
+    pub(super) fn has_its_arrays(&self, py: Python<'_>) -> PyResult<()> {
         for table in [self.host.table(), self.copy.table()].into_iter().flatten() {
             table.is_still(self.object.bind(py))?;
         }
@@ -91,12 +91,13 @@ impl Rule {
         &self,
         verb: Option<&Verb>,
         page: Option<u32>,
+        ends: Ends,
         rest: impl FnOnce(&Self, Python<'_>) -> [*mut ffi::PyObject; N],
     ) {
         self.asked.set(None);
         let Some(verb) = verb.filter(|_| self.failed.get().is_none()) else { return };
         Python::attach(|py| {
-            let told = call(py, verb, page, rest(self, py));
+            let told = call(py, verb, page, rest(self, py), ends);
             if let Err(error) = told.and_then(|_| self.has_its_arrays(py)) {
                 self.fail(error);
             }

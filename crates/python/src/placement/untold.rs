@@ -1,16 +1,21 @@
 //! Events that a placement in Python hears of many pages at once: they wait here until so many host
 //! writes are full.
 
-use flashgc_ftl::placement::{Class, Now};
+use flashgc_ftl::BlockId;
+use flashgc_ftl::placement::{Class, Now, Place};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use pyo3::{ffi, intern};
 
+use super::verbs::{Ends, Verb};
 use super::{place, shown};
 use crate::errors::PolicyError;
 
 /// Stands for no class in arrays: there are fewer classes.
 const NO_CLASS: Class = Class::MAX;
+
+/// Stands for no block in arrays.
+const NO_BLOCK: BlockId = BlockId::MAX;
 
 /// The kind of an event of a page, by the verb that tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub(super) struct Run {
     pages: Vec<u8>,
     from: Vec<Class>,
     to: Vec<Class>,
+    /// The blocks of each, where its verb takes any.
+    ends: Vec<Ends>,
     /// The time after the last of them.
     pub(super) now: Now,
 }
@@ -73,18 +80,22 @@ impl Untold {
         &mut self,
         what: What,
         page: u32,
-        from: Option<Class>,
-        to: Option<Class>,
+        (from, to): (Option<Place>, Option<Place>),
+        takes_blocks: bool,
         now: Now,
     ) {
         if self.runs.last().is_none_or(|run| run.what != what) {
-            let (pages, from, to) = (Vec::new(), Vec::new(), Vec::new());
-            self.runs.push(Run { what, pages, from, to, now });
+            let (pages, from, to, ends) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            self.runs.push(Run { what, pages, from, to, ends, now });
         }
         if let Some(run) = self.runs.last_mut() {
             run.pages.extend_from_slice(&page.to_ne_bytes());
-            run.from.push(from.unwrap_or(NO_CLASS));
-            run.to.push(to.unwrap_or(NO_CLASS));
+            let class = |place: Option<Place>| place.map_or(NO_CLASS, |place| place.class);
+            run.from.push(class(from));
+            run.to.push(class(to));
+            if takes_blocks {
+                run.ends.push(Ends::new(from, to));
+            }
             run.now = now;
         }
     }
@@ -113,30 +124,38 @@ impl Untold {
 }
 
 impl Run {
-    /// Calls `method` with the arrays of its verb and `clock`.
+    /// Calls `verb` with its arrays and `clock`.
     ///
     /// # Errors
     /// What it raises.
     pub(super) fn tell(
         &self,
-        method: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        verb: &Verb,
         clock: *mut ffi::PyObject,
     ) -> PyResult<()> {
-        let py = method.py();
         let numpy = py.import(intern!(py, "numpy"))?;
         let from_bytes = numpy.getattr(intern!(py, "frombuffer"))?;
         let array = |bytes, dtype| from_bytes.call1((PyBytes::new(py, bytes), dtype));
         let pages = array(&self.pages, intern!(py, "uint32"))?;
         let classes = |classes| array(classes, intern!(py, "uint8"));
         // SAFETY: the clock is alive as long as its placement, which calls this.
-        let now = unsafe { Borrowed::from_ptr(py, clock) };
-        match self.what {
-            What::Holds => method.call1((pages, classes(&self.to)?, now)),
-            What::Wrote | What::Copied => {
-                method.call1((pages, classes(&self.from)?, classes(&self.to)?, now))
-            }
-            What::Trimmed => method.call1((pages, classes(&self.from)?, now)),
-        }?;
+        let now = unsafe { Borrowed::from_ptr(py, clock) }.to_owned();
+        let mut arguments = vec![pages];
+        if self.what != What::Holds {
+            arguments.push(classes(&self.from)?);
+        }
+        if self.what != What::Trimmed {
+            arguments.push(classes(&self.to)?);
+        }
+        arguments.push(now);
+        for &end in &verb.blocks {
+            let blocks = self.ends.iter().map(|ends| ends.block(end).unwrap_or(NO_BLOCK));
+            let bytes: Vec<u8> = blocks.flat_map(BlockId::to_ne_bytes).collect();
+            let blocks = (PyBytes::new(py, &bytes), intern!(py, "uint32"));
+            arguments.push(from_bytes.call1(blocks)?);
+        }
+        verb.method.bind(py).call1(PyTuple::new(py, arguments)?)?;
         Ok(())
     }
 }

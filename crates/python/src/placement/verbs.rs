@@ -1,12 +1,47 @@
 //! The verbs of a placement: methods that the engine calls for every page.
 
-use pyo3::ffi;
+use flashgc_ftl::BlockId;
+use flashgc_ftl::placement::Place;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::{ffi, intern};
+
+/// The end of a move of a page whose block a method takes, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The block that the page is on, or was on.
+    From,
+    /// The block that the page is on from now on, or that is opened.
+    To,
+}
+
+/// The blocks of an event, as far as it has such.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ends {
+    from: Option<BlockId>,
+    to: Option<BlockId>,
+}
+
+impl Ends {
+    pub(super) fn new(from: Option<Place>, to: Option<Place>) -> Self {
+        let block = |place: Option<Place>| place.map(|place| place.block);
+        Self { from: block(from), to: block(to) }
+    }
+
+    pub(super) fn block(self, end: End) -> Option<BlockId> {
+        match end {
+            End::From => self.from,
+            End::To => self.to,
+        }
+    }
+}
 
 /// A method that is looked up once.
 pub(super) struct Verb {
     pub(super) name: &'static str,
     pub(super) method: Py<PyAny>,
+    /// The numbers of blocks that it takes behind its other arguments, in its order.
+    pub(super) blocks: Box<[End]>,
 }
 
 impl Verb {
@@ -15,20 +50,36 @@ impl Verb {
     /// # Errors
     /// There is none.
     pub(super) fn new(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Self> {
-        Ok(Self { name, method: object.getattr(name)?.unbind() })
+        Self::of(object.getattr(name)?, name)
+    }
+
+    fn of(method: Bound<'_, PyAny>, name: &'static str) -> PyResult<Self> {
+        let py = method.py();
+        let faults = py.import(intern!(py, "flashgc._faults"))?;
+        let taken = faults.call_method1(intern!(py, "blocks_taken"), (&method, name))?;
+        let ends: PyResult<Box<[End]>> = taken
+            .extract::<Vec<String>>()?
+            .into_iter()
+            .map(|taken| match taken.as_str() {
+                "old_block" | "from_block" => Ok(End::From),
+                "block" | "to_block" => Ok(End::To),
+                _ => Err(PyValueError::new_err(taken)),
+            })
+            .collect();
+        Ok(Self { name, method: method.unbind(), blocks: ends? })
     }
 
     /// The method `name` of `object`, if it has one.
     pub(super) fn find(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Option<Self>> {
-        let method = object.getattr_opt(name)?;
-        Ok(method.map(|method| Self { name, method: method.unbind() }))
+        object.getattr_opt(name)?.map(|method| Self::of(method, name)).transpose()
     }
 }
 
 /// Most arguments of a verb.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
-/// Calls `verb` with the number of `page`, if there is one, and `rest`, which are alive.
+/// Calls `verb` with the number of `page`, if there is one, `rest`, which are alive, and those of the
+/// blocks `ends` that it takes.
 ///
 /// # Errors
 /// What it raises.
@@ -38,6 +89,7 @@ pub(super) fn call<'py, const N: usize>(
     verb: &Verb,
     page: Option<u32>,
     rest: [*mut ffi::PyObject; N],
+    ends: Ends,
 ) -> PyResult<Bound<'py, PyAny>> {
     // The first entry is the method's own: it puts its object there rather than copy the arguments.
     let mut arguments = [std::ptr::null_mut(); MOST + 1];
@@ -51,10 +103,17 @@ pub(super) fn call<'py, const N: usize>(
         count = 1;
     }
     arguments[1 + count..1 + count + N].copy_from_slice(&rest);
+    count += N;
+    let mut blocks = [const { None }; 2];
+    for (block, &end) in blocks.iter_mut().zip(&verb.blocks) {
+        let number = ends.block(end).into_pyobject(py)?;
+        arguments[1 + count] = block.insert(number).as_ptr();
+        count += 1;
+    }
     // SAFETY: all are alive during the call and the interpreter is attached. The result is a new
     // reference, or null with an exception; the number of the page is ours to give back.
     unsafe {
-        let answer = vectorcall(verb.method.as_ptr(), &arguments[1..1 + count + N]);
+        let answer = vectorcall(verb.method.as_ptr(), &arguments[1..1 + count]);
         if page.is_some() {
             ffi::Py_DECREF(arguments[1]);
         }
