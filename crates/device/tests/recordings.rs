@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
 use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};
+use flashgc_front::command::{Answer, Command};
 use flashgc_front::meter::Kind;
-use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::queue::Engine;
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, Request, TraceReader};

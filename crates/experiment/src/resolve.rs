@@ -420,13 +420,15 @@ fn swap(
     let Some(swap) = &config.swap else { return Ok(None) };
     if hosted {
         return Err(SpecError::new(
-            "a VM page cache and a host cache cannot be combined",
+            "a VM page cache and a host cache cannot be combined: each stands between the program and the \
+             drive, and swapping goes past the other one",
             "leave one of them out",
         ));
     }
     if specs.lifespan.is_some() {
         return Err(SpecError::new(
-            "a VM page cache and an endurance cannot be combined",
+            "a VM page cache and an endurance cannot be combined: a drive that has become read-only takes \
+             no page, and the program cannot go on",
             "leave one of them out",
         ));
     }

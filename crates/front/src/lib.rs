@@ -5,6 +5,7 @@
 //! waits for a client in an answer.
 
 mod clients;
+pub mod command;
 pub mod control;
 #[cfg(target_os = "linux")]
 pub mod fuse;

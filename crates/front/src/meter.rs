@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use super::queue::Command;
+use super::command::Command;
 use flashgc_device::{PAGE, Usage};
 
 /// Significant decimal digits of a percentile: its relative error is below 0.1%.

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use flashgc_workload::Op;
 use std::collections::HashMap;
 
+use super::command::Command;
 use super::meter::Kind;
-use super::queue::Command;
 
 use tally::Tally;
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};

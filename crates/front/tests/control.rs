@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
+use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::request::Pages;
 use flashgc_front::control::{Client, ClientError, Keeper, Server, Status};
-use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
 use flashgc_device::{DeviceError, Served};
+use flashgc_front::command::{Answer, Command};
 use flashgc_front::fuse::Mount;
-use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate};
 use rustix::io::Errno;

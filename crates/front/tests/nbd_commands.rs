@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use crate::client::*;
 use flashgc_device::{DeviceError, Served};
+use flashgc_front::command::Command;
 use flashgc_front::nbd::{Address, Export, Server};
-use flashgc_front::queue::{Command, Engine};
+use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -300,6 +301,6 @@ proptest! {
             }
         }
         let drive = setup.engine.queue().call(Command::Read { at: 0, bytes: model.len() });
-        prop_assert_eq!(drive, Ok(flashgc_front::queue::Answer::Data(model)));
+        prop_assert_eq!(drive, Ok(flashgc_front::command::Answer::Data(model)));
     }
 }

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flashgc_device::failure::Failure;
+use flashgc_front::command::{Answer, Command};
 use flashgc_front::meter::Kind;
 use flashgc_front::pace::{Pace, Simulated, Work};
-use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use flashgc_workload::Op;
 

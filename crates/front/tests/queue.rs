@@ -7,7 +7,8 @@ use std::thread::ThreadId;
 
 use flashgc_device::failure::Failure;
 use flashgc_device::{DeviceError, Served};
-use flashgc_front::queue::{Answer, Command, Engine, Queue};
+use flashgc_front::command::{Answer, Command};
+use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
 
 /// A call to a [`Told`] drive.

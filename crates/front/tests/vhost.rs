@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::driver;
 use crate::driver::{Driver, ERROR, Machine, OK, Out, UNSUPPORTED};
 use flashgc_device::{DeviceError, Served};
-use flashgc_front::queue::{Answer, Command, Engine};
+use flashgc_front::command::{Answer, Command};
+use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use flashgc_front::vhost::{Disk, Server};
 

@@ -196,7 +196,7 @@ impl BlockTable {
     }
 
     /// The class for which each block was opened last, in order of block number: 0 for blocks that were
-    /// not, [`NO_CLASS`] on a drive without a placement and for blocks in SLC mode. Empty where no policy asks.
+    /// not, [`NO_CLASS`] on a drive without a placement. SLC mode does not count. Empty where no policy asks.
     pub fn classes(&self) -> &[Class] {
         self.history().map_or(&[], |history| &history.classes)
     }

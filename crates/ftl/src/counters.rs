@@ -1,4 +1,4 @@
-//! The counters of layers.
+//! The counters of layers, and the digest of their decisions.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
@@ -115,4 +115,10 @@ impl Default for StreamTotals {
     fn default() -> Self {
         Self { streams: vec![StreamCounts::default(); MOST_STREAMS + 1], moved_blocks: 0 }
     }
+}
+
+/// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
+/// golden ratio.
+pub(crate) fn digest(decisions: u64, decision: u64) -> u64 {
+    (decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -9,13 +9,13 @@ use crate::table::bytes_of;
 /// opened; the first contents of a drive belong to class 0.
 pub type Class = u8;
 
-/// The class of a block on a drive without a placement, and of one that was opened in SLC mode.
+/// The class of a block on a drive without a placement.
 pub const NO_CLASS: Class = Class::MAX;
 
 /// Columns of a block table, an entry a block. They never move.
 #[derive(Clone, Debug, State)]
 pub(crate) struct History {
-    /// The class for which it was opened last; [`NO_CLASS`] without a placement, or in SLC mode.
+    /// The class for which it was opened last as a normal block; [`NO_CLASS`] without a placement.
     #[snapshot(table)]
     pub(crate) classes: Vec<Class>,
     /// The clock when it became a candidate last.
@@ -54,7 +54,7 @@ impl History {
     }
 
     /// Checks the columns of a plane whose clocks stand at `clock` and `host_clock`. `class_of` gives the
-    /// class of a block as the placement's side keeps it.
+    /// class of a block as the placement's side keeps it, if it is one of the placement's.
     ///
     /// # Errors
     /// The first difference.
@@ -62,11 +62,12 @@ impl History {
         &self,
         clock: u64,
         host_clock: u64,
-        class_of: impl Fn(u32) -> Class,
+        class_of: impl Fn(u32) -> Option<Class>,
     ) -> Result<(), String> {
         for (block, &class) in self.classes.iter().enumerate() {
-            let known = class_of(block as u32);
-            if class != known {
+            if let Some(known) = class_of(block as u32)
+                && class != known
+            {
                 return Err(format!("block {block} has class {known}, the table says {class}"));
             }
             let (at, at_host) = (self.closed_at[block], self.closed_at_host[block]);

@@ -76,7 +76,9 @@ impl Layout {
         self.buffer.check(frontier, &self.placement)?;
         self.allocation.check(frontier)?;
         levelling.map_or(Ok(()), |levelling| levelling.check(frontier))?;
-        self.slc.map_or(Ok(()), |slc| slc.check(self))?;
+        let units = self.buffer.units_per_page;
+        let of_block = (self.geometry.pages_per_block(), units);
+        self.slc.map_or(Ok(()), |slc| slc.check(of_block, &self.placement, self.frontier))?;
         Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)
     }
 

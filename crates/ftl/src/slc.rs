@@ -7,7 +7,6 @@
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
-use crate::layout::Layout;
 use crate::placement::PlacementSpec;
 
 /// The region of every plane.
@@ -75,13 +74,17 @@ impl SlcRegion {
         placement.blocks_kept().map_or(0, |kept| kept - for_copies - (for_copies + 1))
     }
 
-    /// Checks that the region goes together with the other parts of a layout.
+    /// Checks that the region goes together with blocks of so many pages, with so many units in a flash page, and
+    /// with a placement and a frontier.
     ///
     /// # Errors
     /// The first that it does not go together with.
-    pub(crate) fn check(&self, layout: &Layout) -> Result<(), SpecError> {
-        let units = layout.buffer.units_per_page;
-        let pages = layout.geometry.pages_per_block();
+    pub(crate) fn check(
+        &self,
+        (pages, units): (u32, u32),
+        placement: &PlacementSpec,
+        frontier: Frontier,
+    ) -> Result<(), SpecError> {
         if self.bits_per_cell < 2 || self.pages(pages, units) == 0 {
             return Err(SpecError::new(
                 format!(
@@ -99,8 +102,8 @@ impl SlcRegion {
             ));
         }
         // A placement adds a block for each of its classes but one.
-        let least = if layout.placement.is_none() { RESERVED_WITH_SLC } else { 1 };
-        if !matches!(layout.frontier, Frontier::Pool { low } if low >= least) {
+        let least = if placement.is_none() { RESERVED_WITH_SLC } else { 1 };
+        if !matches!(frontier, Frontier::Pool { low } if low >= least) {
             return Err(SpecError::new(
                 format!("slc does not go together with fewer than {least} erased blocks a plane"),
                 format!("--gc-low {least}"),

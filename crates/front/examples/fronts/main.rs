@@ -24,9 +24,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flashgc_device::Served;
+use flashgc_front::command::Command;
 use flashgc_front::fuse::Mount;
 use flashgc_front::nbd::{Address, Export, Server};
-use flashgc_front::queue::{Command, Engine, Queue};
+use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
 
 /// The pages of drive and file: 256 MiB.

@@ -32,7 +32,8 @@
 use fuser::{Errno, ReplyIoctl};
 
 use super::errno;
-use crate::queue::{Answer, Command, Queue};
+use crate::command::{Answer, Command};
+use crate::queue::Queue;
 
 /// The letters FGCH.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"FGCH");

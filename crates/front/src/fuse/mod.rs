@@ -30,7 +30,8 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno as System;
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use super::queue::{Answer, Command, Queue};
+use super::command::{Answer, Command};
+use super::queue::Queue;
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::time::Instant;
 
 use super::Export;
-use super::transmission::LARGEST;
+use super::wire::LARGEST;
 use super::wire::{
     self, IHAVEOPT, NBDMAGIC, OPTION_REPLY, allocation, garbage, handshake, info, option, reply,
 };

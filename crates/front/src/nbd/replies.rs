@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::Receiver;
 
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
+use crate::command::Answer;
 use crate::limits::PIECE;
-use crate::queue::Answer;
 use crate::socket::{Replies, Socket};
 use crate::window::Window;
 use flashgc_device::bytes::Extent;

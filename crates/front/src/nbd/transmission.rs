@@ -6,17 +6,16 @@ use std::sync::mpsc::{Sender, channel};
 use super::Export;
 use super::negotiation::Agreed;
 use super::replies::{self, Reply};
-use super::wire::{self, command, error, flag, garbage};
+use super::wire::{self, LARGEST, command, error, flag, garbage};
 use crate::clients::Client;
+use crate::command::{Answer, Command};
 use crate::limits::PIECE;
-use crate::queue::{Answer, Command, Queue};
+use crate::queue::Queue;
 use crate::socket::Requests;
 use flashgc_device::PAGE;
 use flashgc_device::bytes::Extent;
 use flashgc_device::failure::Failure;
 
-/// The largest read or write, in bytes.
-pub const LARGEST: u32 = 32 << 20;
 /// Extents in the answer to one block status request; the client asks again from where they end.
 const EXTENTS: usize = 1024;
 /// The bytes that a request takes beside its data.

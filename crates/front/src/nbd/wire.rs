@@ -2,6 +2,9 @@
 
 use std::io::{self, Read};
 
+/// The largest read or write, in bytes.
+pub const LARGEST: u32 = 32 << 20;
+
 pub const NBDMAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
 pub const IHAVEOPT: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 pub const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;

@@ -15,8 +15,9 @@ use vmm_sys_util::event::{
 
 use super::Disk;
 use super::request::{Asked, DISCARD, Request, SECTOR, SECTORS, SEGMENTS, Status, ZEROES};
+use crate::command::Answer;
 use crate::limits::Limits;
-use crate::queue::{Answer, Queue};
+use crate::queue::Queue;
 use crate::window::{Room, Window};
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;

@@ -3,7 +3,7 @@
 use virtio_queue::DescriptorChain;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryLoadGuard, GuestMemoryMmap};
 
-use crate::queue::Command;
+use crate::command::Command;
 use flashgc_device::PAGE;
 
 /// The memory of the machine, as it is while a request is under way.

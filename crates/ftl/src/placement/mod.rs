@@ -362,7 +362,10 @@ impl PlacementSpec {
         }
         if levelling.is_some() {
             return Err(SpecError::new(
-                format!("placement {self} and static wear levelling cannot be combined"),
+                format!(
+                    "placement {self} and static wear levelling cannot be combined: levelling fills \
+                     blocks of its own, in which the classes would mix"
+                ),
                 "give one or the other",
             ));
         }

@@ -28,7 +28,6 @@ mod zombies;
 pub(crate) use buffer::Gathering;
 pub use contents::{Contents, OpenBlock};
 pub(crate) use open::Active;
-pub(crate) use pick::digest;
 pub use plane::Move;
 pub(crate) use plane::{Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
@@ -46,7 +45,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
-use crate::counters::{Counters, Levelled, ZombieCounts};
+use crate::counters::{Counters, Levelled, ZombieCounts, digest};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
 use crate::history::{History, NO_CLASS};

@@ -2,6 +2,7 @@
 
 use super::plane::Plane;
 use crate::blocks::{BlockId, BlockTable};
+use crate::counters::digest;
 use crate::error::{FtlError, FtlErrorKind};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
@@ -69,12 +70,6 @@ impl<P: VictimPolicy> Plane<P> {
         let room = if self.pool.is_empty() { room } else { b };
         self.leveller.as_mut()?.victim(&self.blocks, room)
     }
-}
-
-/// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
-/// golden ratio.
-pub(crate) fn digest(decisions: u64, decision: u64) -> u64 {
-    (decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A policy may pick full blocks for a while (FIFO and random do), but not for ever.

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use flashgc_base::snapshot::{Fault, State};
 
 use super::plane::{Steps, UnderWay};
-use super::{Active, PageStore, Plane, digest};
+use super::{Active, PageStore, Plane};
 use crate::blocks::BlockId;
-use crate::history::NO_CLASS;
+use crate::counters::digest;
 use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
@@ -247,7 +247,6 @@ impl<P: VictimPolicy> PageStore<P> {
         let class = region.classes.slc;
         if !plane_state.open[usize::from(class)].is_some() {
             let block = plane_state.open_slc();
-            plane_state.blocks.set_class(block, NO_CLASS);
             self.sorting.opened_slc(plane_state.first_block + block);
         }
         class

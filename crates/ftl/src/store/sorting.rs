@@ -259,11 +259,11 @@ impl Sorting {
         }
     }
 
-    /// The class of `block`; [`NO_CLASS`] without a placement, and for a block that was opened in SLC mode.
-    pub(super) fn class_of_block(&self, block: BlockId) -> Class {
+    /// The class of `block`, [`NO_CLASS`] without a placement; `None` for a block that was opened in SLC mode.
+    pub(super) fn class_of_block(&self, block: BlockId) -> Option<Class> {
         let class = self.class_of.get(block as usize).copied().unwrap_or(NO_CLASS);
         let is_slc = self.region.is_some_and(|region| class == region.slc);
-        if is_slc { NO_CLASS } else { class }
+        (!is_slc).then_some(class)
     }
 
     /// Sets the time to that of a drive with these counts, and the classes of its blocks.

@@ -1,0 +1,107 @@
+//! The commands of front ends for a drive, and its answers.
+
+use flashgc_device::bytes::Extent;
+
+/// A command for a drive. Ranges are in bytes.
+#[derive(Debug)]
+pub enum Command {
+    /// Reads the range. The answer holds the data.
+    Read {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Reads the range without its holes. The answer holds the extents and the data.
+    ReadSparse {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Writes `data`.
+    Write {
+        /// The first byte.
+        at: u64,
+        /// The bytes to write.
+        data: Vec<u8>,
+        /// `true` if the write must be durable when it is answered.
+        fua: bool,
+    },
+    /// Discards the pages that lie whole in the range.
+    Trim {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// `true` if the discard must be durable when it is answered.
+        fua: bool,
+    },
+    /// Makes the range read as zeros.
+    Zero {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// `true` if whole pages are written as zeros, and not discarded.
+        keep: bool,
+        /// `true` if the zeros must be durable when they are answered.
+        fua: bool,
+    },
+    /// Makes every command completed before durable.
+    Flush,
+    /// Asks for the number of pages that the host has written.
+    Moment,
+    /// Notes that the host will write the pages of the range soon. The answer holds the number of pages written since.
+    Hint {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The moment from which the hint holds; `None` is now.
+        moment: Option<u64>,
+    },
+    /// Takes hints on the pages of the range back.
+    Cancel {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// Asks which parts of a range have data.
+    Extents {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The most extents in the answer.
+        most: usize,
+    },
+}
+
+impl Command {
+    /// Returns `true` if all that the command did must be durable when it is answered.
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            Self::Flush => true,
+            Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
+            Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
+            Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
+        }
+    }
+}
+
+/// The answer of a drive to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The command is done.
+    Done,
+    /// The data of a read.
+    Data(Vec<u8>),
+    /// The extents of a range.
+    Extents(Vec<Extent>),
+    /// The extents of a range, and the data of those that have some, one behind the other.
+    Sparse(Vec<Extent>, Vec<u8>),
+    /// A number of pages: those that the host has written, or those of a hint that came too late.
+    Pages(u64),
+}
