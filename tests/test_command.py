@@ -277,7 +277,7 @@ def test_a_policy_that_spins_is_stopped_by_a_second_ctrl_c(tmp_path: Path) -> No
     )
     under_way(process)
     process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    time.sleep(2)  # The note comes after a second.
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=10)

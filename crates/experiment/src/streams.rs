@@ -44,7 +44,7 @@ fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
         ("a VM page cache", "--vm-page-cache")
     } else if config.host.is_some() {
         ("a host's cache", "--host-cache")
-    } else if mapping.info().name != Mapping::default().info().name {
+    } else if !mapping.info().has_victims {
         (mapping.info().name, "--mapping")
     } else {
         return Ok(());

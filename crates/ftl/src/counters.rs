@@ -111,6 +111,17 @@ pub struct StreamTotals {
     pub moved_blocks: u64,
 }
 
+impl StreamTotals {
+    /// The counts of a drive whose map is on flash, with `writes` translation pages programmed: they are copies
+    /// without a stream.
+    pub fn with_map(mut self, writes: u64) -> Self {
+        let none = &mut self.streams[MOST_STREAMS];
+        none.host_pages -= writes;
+        none.copied_pages += writes;
+        self
+    }
+}
+
 impl Default for StreamTotals {
     fn default() -> Self {
         Self { streams: vec![StreamCounts::default(); MOST_STREAMS + 1], moved_blocks: 0 }

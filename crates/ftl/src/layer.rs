@@ -85,6 +85,14 @@ pub struct LayerCounts {
     pub duplicates: Option<Duplicates>,
 }
 
+impl LayerCounts {
+    /// The counts of a drive whose map is on flash, above a layer with these counts. It heeds no hints.
+    pub fn with_map(self, traffic: MapTraffic) -> Self {
+        let streams = self.streams.map(|streams| streams.with_map(traffic.writes));
+        Self { map_traffic: Some(traffic), zombies: None, streams, ..self }
+    }
+}
+
 /// A layer that is told the stream of each write.
 pub trait TakesStreams {
     /// The next write of each of `pages` belongs to the stream beside it; to none if `streams` is empty.

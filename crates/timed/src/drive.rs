@@ -403,10 +403,9 @@ impl<O: Observer> TimedDrive<O> {
     /// Returns the counts that only some drives keep. A map on flash heeds no hints.
     pub fn counts(&mut self) -> LayerCounts {
         let map = &mut *self.shared.map;
-        let counts = map.counts();
         match self.front.mapping_mut().map(|mapping| mapping.traffic(map)) {
-            None => counts,
-            map_traffic => LayerCounts { map_traffic, zombies: None, ..counts },
+            None => map.counts(),
+            Some(traffic) => map.counts().with_map(traffic),
         }
     }
 

@@ -1,17 +1,21 @@
 //! The timed drive with its map on flash: the counting drive's decisions and translation traffic, times
 //! worked by hand, and counts that add up under any overlap.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use flashgc_base::rng::Stream;
+use flashgc_base::stream::{MOST_STREAMS, NO_STREAM};
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, MapTraffic, Mapping, SlcBlocks, SlcRegion, Stepwise,
-    Translation, VictimSpec,
+    Fill, Frontier, Geometry, Layout, MapTraffic, Mapping, PlacementSpec, SlcBlocks, SlcRegion,
+    Stepwise, Translation, VictimSpec,
 };
 use flashgc_timed::{
     Cause, Completion, Hardware, Loop, Observer, Order, Place, Placement, Preemption, Scheduling,
     Settings, Slc, Source, Span, Stop, Suspend, TimedDrive, Unit, Until, Work,
 };
-use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::{Op, StreamRanges};
 
 use crate::timed_common::*;
 
@@ -99,6 +103,65 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         let traffic = counting.counts().map_traffic.unwrap();
         assert!(counting.counters().collections > 100 && traffic.misses > 100, "{traffic:?}");
     }
+}
+
+/// The first fifth of the host's pages is stream 0, the rest stream 1. Translation pages have no stream.
+#[test]
+fn streams_go_through_a_map_on_flash_on_both_drives() {
+    const PLACEMENT: &str = "fdp:handles=3";
+    let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
+    let mapping = Mapping::parse("dftl:entries=40,per_page=64").unwrap();
+    let commands = mixed(6000, geometry.logical_pages());
+    let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let page = u64::from(PAGE);
+    let border = u64::from(geometry.logical_pages() / 5) * page;
+    let end = u64::from(geometry.logical_pages()) * page;
+    let table = format!("0, {border}, 0\n{border}, {end}, 1\n");
+    let ranges = StreamRanges::parse(Path::new("table"), table.as_bytes()).unwrap();
+    let placement = PlacementSpec::parse(PLACEMENT).unwrap();
+    let host = Loop::Closed { threads: 1, think_ns: THOUGHT };
+    let mut settings = Settings { host, ..settings(paper_hardware()) };
+    settings.collecting.low += placement.kept_for_copies();
+    settings.collecting.high = settings.collecting.low;
+    let below = mapping.geometry_below(&geometry).unwrap();
+    let layer = sorted_layer(&settings, below, ("greedy", PLACEMENT), Fill::Random, 2);
+    let cache = mapping.cache(&geometry, |page| layer.locate(page)).unwrap();
+    let requests = Box::new(Listed::new(requests));
+    let timed = TimedDrive::new(settings, layer, requests, Recorder::default()).unwrap();
+    let mut timed = timed.mapped(cache).unwrap().named_by(Arc::new(ranges.clone()), PAGE);
+    let layout = Layout {
+        frontier: Frontier::Pool { low: 2 },
+        fill: Fill::Random,
+        streams: true,
+        placement,
+        seed: 7,
+        ..Layout::new(geometry)
+    };
+    let policy = VictimSpec::parse("greedy").unwrap();
+    let mut counting = mapping.build(layout, &|layout| policy.build(layout)).unwrap();
+    for &(op, number) in &commands {
+        match op {
+            Op::Write => {
+                let stream = ranges.of(u64::from(number) * page).unwrap_or(NO_STREAM);
+                counting.streams().unwrap().name(&[number], &[stream]).unwrap();
+                counting.write(&[number]).unwrap();
+            }
+            Op::Read => counting.reads().unwrap().read(&[number]).unwrap(),
+            _ => counting.trim(&[number]).unwrap(),
+        }
+    }
+    timed.run(Until::END).unwrap();
+    assert_eq!(timed.counters(), counting.counters());
+    assert_eq!(timed.layer().decisions(), counting.decisions());
+    assert_eq!(timed.counts(), counting.counts());
+    let streams = counting.counts().streams.unwrap().streams;
+    let (first, second, none) = (streams[0], streams[1], streams[MOST_STREAMS]);
+    let written = commands.iter().filter(|(op, _)| *op == Op::Write).count() as u64;
+    assert_eq!((first.host_pages + second.host_pages, none.host_pages), (written, 0));
+    let writes = counting.counts().map_traffic.unwrap().writes;
+    assert!(first.copied_pages > 0 && writes > 1000 && none.copied_pages >= writes);
+    let copied = streams.iter().map(|stream| stream.copied_pages).sum::<u64>();
+    assert_eq!(copied, counting.counters().copied_pages);
 }
 
 #[test]

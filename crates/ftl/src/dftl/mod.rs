@@ -196,12 +196,7 @@ impl Layer for Dftl {
     }
 
     fn counts(&self) -> LayerCounts {
-        LayerCounts {
-            map_traffic: Some(self.cache.traffic()),
-            zombies: None,
-            streams: None,
-            ..self.inner.counts()
-        }
+        self.inner.counts().with_map(self.cache.traffic())
     }
 
     fn wear(&self) -> Option<&Wear> {
@@ -213,7 +208,7 @@ impl Layer for Dftl {
     }
 
     fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        None
+        self.inner.streams() // translation pages have none
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {
