@@ -1,6 +1,6 @@
 //! The layer of a drive without a clock: it is driven in batches.
 //!
-//! What all layers have is in [`Layer`]. Two more capabilities may be absent: [`FollowsReads`] and
+//! [`Layer`] has all that layers share. Two more capabilities may be absent: [`FollowsReads`] and
 //! [`SharesMemory`].
 
 use flashgc_base::residency::Residency;

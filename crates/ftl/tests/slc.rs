@@ -213,17 +213,21 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
     }
 }
 
-/// A write that waits for the region needs no block: the full one of its class stays open.
-#[test]
-fn a_write_that_waits_for_a_fold_closes_no_block() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(1), bits_per_cell: 3, waits: true };
-    let layout = Layout {
+/// An empty drive with two placement handles.
+fn two_handles() -> Layout {
+    Layout {
         placement: PlacementSpec::parse("fdp:handles=2").unwrap(),
         streams: true,
         fill: Fill::Empty,
         ..Layout::new(Geometry::new(30, 12, 48).unwrap())
-    };
-    let mut map = with_region(region, "greedy", layout);
+    }
+}
+
+/// A write that waits for the region needs no block: the full one of its class stays open.
+#[test]
+fn a_write_that_waits_for_a_fold_closes_no_block() {
+    let region = SlcRegion { blocks: SlcBlocks::Static(1), bits_per_cell: 3, waits: true };
+    let mut map = with_region(region, "greedy", two_handles());
     for first in [0, 4, 8] {
         write_slc(&mut *map, first..first + 4);
         fold(&mut *map);
@@ -322,13 +326,7 @@ fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
 #[test]
 fn folded_pages_go_to_the_class_of_their_write() {
     let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
-    let layout = Layout {
-        placement: PlacementSpec::parse("fdp:handles=2").unwrap(),
-        streams: true,
-        fill: Fill::Empty,
-        ..Layout::new(Geometry::new(30, 12, 48).unwrap())
-    };
-    let mut map = with_region(region, "greedy", layout);
+    let mut map = with_region(region, "greedy", two_handles());
     let name = |map: &mut dyn Stepwise, page: u32, stream| {
         map.streams().unwrap().name(&[page], &[stream]).unwrap();
     };

@@ -46,7 +46,7 @@ pub struct Shared<O> {
 
 /// Returns `true` if the page at `ppn` of `map` lies in an SLC block.
 #[inline]
-fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
+pub fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
     map.slc().is_some_and(|slc| slc.holds(ppn))
 }
 

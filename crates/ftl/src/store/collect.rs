@@ -22,9 +22,7 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn begin(&mut self, plane: PlaneId) -> Result<Option<BlockId>, FtlError> {
         self.sorting.goes_on()?;
         let plane_state = &mut self.planes[plane as usize];
-        if self.sorting.sees_blocks()
-            && let Some(watcher) = self.sorting.watcher()
-        {
+        if let Some(watcher) = self.sorting.watcher() {
             plane_state.blocks.set_host_clock(plane_state.counters.host_pages);
             watcher.look(&plane_state.blocks);
         }

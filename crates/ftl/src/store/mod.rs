@@ -108,21 +108,22 @@ fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
 }
 
 /// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without its policy's.
-fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, asks: Asks) -> u64 {
+fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, keeps_history: bool) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
         + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
-        + if asks.history || layout.placement.sees_blocks() { History::bytes(blocks) } else { 0 }
+        + if keeps_history { History::bytes(blocks) } else { 0 }
 }
 
 /// Bytes of a store of one plane, without its policy's; with all that the policy or the placement
 /// asks for.
 pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
     let geometry = &layout.geometry;
+    let keeps_history = asks.history || layout.placement.sees_blocks();
     shared_bytes(layout, asks.zombies)
-        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages(), asks)
+        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages(), keeps_history)
 }
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -149,6 +150,7 @@ impl<P: VictimPolicy> PageStore<P> {
             )
             .into());
         }
+        let keeps_history = asks.history || sorting.sees_blocks();
         let keeps_zombies = sorting.asks_for_zombies() || asks.zombies;
         if keeps_zombies {
             zombies::check(&geometry)?;
@@ -159,7 +161,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let mut bytes = shared_bytes(layout, keeps_zombies);
         let mut made = Vec::with_capacity(planes.planes as usize);
         for (number, &promised) in (0..).zip(&promised) {
-            bytes += plane_bytes(layout, blocks_per_plane, promised, asks);
+            bytes += plane_bytes(layout, blocks_per_plane, promised, keeps_history);
             let shape = Geometry::new(
                 blocks_per_plane,
                 geometry.pages_per_block(),
@@ -169,7 +171,7 @@ impl<P: VictimPolicy> PageStore<P> {
             if keeps_zombies {
                 blocks.keep_zombies();
             }
-            if asks.history || sorting.sees_blocks() {
+            if keeps_history {
                 blocks.keep_history(if sorting.has_rule() { HOST } else { NO_CLASS });
             }
             if let Some(watcher) = sorting.watcher() {

@@ -60,12 +60,6 @@ pub(crate) struct Sorting {
     pub(super) streams: Option<Streams>,
 }
 
-/// A block and its class.
-#[inline]
-fn place(class_of: &[Class], block: BlockId) -> Place {
-    Place { class: class_of[block as usize], block }
-}
-
 impl Sorting {
     pub(super) fn new(layout: &Layout) -> Result<Self, SpecError> {
         let mut rule = layout.placement.make(&layout.geometry)?;
@@ -255,7 +249,8 @@ impl Sorting {
     /// The drive has data of `page` on `block` from the beginning.
     pub(super) fn holds(&mut self, page: u32, block: BlockId) {
         if let Some(rule) = &mut self.rule {
-            rule.holds(page, place(&self.class_of, block), self.now);
+            let class = self.class_of[block as usize];
+            rule.holds(page, Place { class, block }, self.now);
         }
     }
 

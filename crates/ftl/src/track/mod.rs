@@ -43,7 +43,7 @@ impl Origin {
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 ///
 /// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their pages.
-/// What pages inherit goes through them, and [`Tracker::folded`] says when a fold begins.
+/// Pages hand on through them what they inherited, and [`Tracker::folded`] says when a fold begins.
 pub trait Tracker: State + Send {
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;

@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::flash::{Job, Site};
 use crate::measure::Observer;
 use crate::ops::{Kind, Ops};
-use crate::shared::Shared;
+use crate::shared::{Shared, in_slc};
 
 /// The places of jobs of the cells, as far as the map no longer knows them.
 #[derive(State)]
@@ -95,7 +95,7 @@ impl Scheduler {
         };
         if let Some(time) = flash.slc_time(job) {
             let is_in_slc = match one {
-                Some(flushed) if flush.is_some() => map.slc().is_some_and(|slc| slc.holds(flushed)),
+                Some(flushed) if flush.is_some() => in_slc(&**map, flushed),
                 _ => is_in_slc(ops, collector, die, job),
             };
             if is_in_slc {
