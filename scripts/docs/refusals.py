@@ -120,8 +120,8 @@ def page() -> str:
         GENERATED,
         "",
         f"A test tries {len(FEATURES)} options on a small drive of each kind, alone and in pairs. "
-        "It writes down what the drive refuses, and in which words. All other pairs of options that "
-        "the drive takes work. Not tried are pairs that give one option two values.",
+        "It writes down what the drive refuses, and in which words. All other pairs of options "
+        "that the drive takes work. Not tried are pairs that give one option two values.",
     ]
     for drive, refused in found.items():
         alone = [(one, why) for one, other, why in refused if other is None]

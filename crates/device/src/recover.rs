@@ -397,3 +397,32 @@ pub(crate) fn from_oob(
     }
     Ok(map)
 }
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::snapshot::Writer;
+    use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
+
+    use super::*;
+
+    /// The bytes fit, so the number alone tells that they mean something else.
+    #[test]
+    fn a_snapshot_of_another_format_is_not_restored() {
+        let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();
+        let layout = Layout { frontier: Frontier::Pool { low: 2 }, ..Layout::new(geometry) };
+        let greedy = VictimSpec::parse("greedy").unwrap();
+        let mut store = greedy.build_stepwise(PlaneLayout::one(layout)).unwrap();
+        let mut restored = |format: u32| {
+            let mut bytes = Vec::new();
+            let mut to = Writer::new(&mut bytes);
+            format.put(&mut to);
+            store.save(&mut to);
+            to.finish().unwrap();
+            let count = bytes.len() as u64;
+            restore(&mut *store, Reader::new(&mut bytes.as_slice(), count))
+        };
+        assert_eq!(restored(FORMAT), Ok(()));
+        let fault = Fault::new("another version of flashgc wrote it");
+        assert_eq!([FORMAT - 1, FORMAT + 1].map(restored), [Err(fault.clone()), Err(fault)]);
+    }
+}
