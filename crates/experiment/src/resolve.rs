@@ -82,7 +82,14 @@ impl Resolved {
                 auto_warmup: false,
                 until_failure: matches!(config.length, Length::Until(_)),
             },
-            None => Course::new(config, specs.lifespan, &geometry, &*source)?,
+            None => {
+                let space = Space {
+                    logical_pages: geometry.logical_pages(),
+                    page_size: config.unit(),
+                    request_size: config.request_size.unwrap_or(config.unit()),
+                };
+                Course::new(config, specs.lifespan, &geometry, &*source, &space)?
+            }
         };
         let swap = swap(config, &specs, host.is_some(), &geometry, &course.plan)?;
         let frontier = match &timed {
@@ -114,9 +121,7 @@ impl Resolved {
             bytes: 0,
         };
         resolved.config = resolved.canonical();
-        if resolved.timed.is_none() {
-            resolved.check_frontier()?;
-        }
+        resolved.check_frontier()?;
         resolved.bytes = resolved.layer_bytes()?;
         Ok(resolved)
     }
@@ -221,6 +226,7 @@ impl Course {
         lifespan: Option<Lifespan>,
         geometry: &Geometry,
         source: &dyn Source,
+        space: &Space,
     ) -> Result<Self, SpecError> {
         let warmup = Warmup::parse(&config.warmup)?;
         let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
@@ -229,7 +235,13 @@ impl Course {
             _ => config.length.clone(),
         };
         Ok(Self {
-            plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
+            plan: Plan::new(
+                warmup,
+                &length,
+                geometry.logical_pages(),
+                source.pass(),
+                |requests| source.commands(requests, space),
+            )?,
             // Otherwise the rule finds it.
             auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,

@@ -91,6 +91,9 @@ pub struct RunResult {
     /// The response times and all else that only a drive with a clock has; `None` without one.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedResult>,
+    /// A digest of the decisions of each run; the document does not have them.
+    #[serde(skip)]
+    pub decisions: Vec<u64>,
     /// The single operations, if they were asked for; the document does not have them.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
@@ -315,6 +318,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         trace,
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
         timed: None,
+        decisions: runs.iter().map(|run| run.decisions).collect(),
         timeline: None,
         samples,
         map_bytes: runs.first().map_or(0, |run| run.map_bytes),

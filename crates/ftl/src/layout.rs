@@ -64,14 +64,22 @@ impl Layout {
         }
     }
 
-    /// Checks that the parts go together.
+    /// Checks that the parts go together, and that one plane has room for its open blocks.
     ///
     /// # Errors
     /// The first fault found.
     pub fn check(&self) -> Result<(), FtlError> {
+        self.check_parts()?;
+        Ok(self.check_spare()?)
+    }
+
+    /// Checks that the parts go together, on any number of planes.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check_parts(&self) -> Result<(), FtlError> {
         let Self { frontier, levelling, .. } = *self;
         self.placement.check(frontier, levelling)?;
-        self.check_spare()?;
         self.buffer.check_blocks(self.geometry.pages_per_block())?;
         self.buffer.check(frontier, &self.placement)?;
         self.allocation.check(frontier)?;
