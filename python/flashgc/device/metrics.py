@@ -66,10 +66,6 @@ METRICS = (
     ),
     *_counts(),
     Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
-    Metric("counters.syncs", "syncs", "counter", "Syncs of the file since the drive was opened."),
-    Metric(
-        "counters.checkpoints", "checkpoints", "counter", "Checkpoints since the drive was opened."
-    ),
     Metric(
         "smart.critical_warning", "critical_warning", "gauge",
         "Critical warning of the SMART log, as bits.",

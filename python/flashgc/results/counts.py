@@ -89,9 +89,9 @@ class ZombieCounts:
 class StreamCounts:
     """The cost of a stream, in mapping units."""
 
-    #: Written by the host in this stream.
+    #: Mapping units that the host wrote to it.
     host_pages: int
-    #: Copied by collections, of data that the host had written in this stream.
+    #: Mapping units copied by collections, of data that the host had written to it.
     copied_pages: int
 
 
@@ -169,7 +169,7 @@ class Collecting:
     preemptions: int
     #: The reads served from the buffer of a page that was moved.
     merged_reads: int
-    #: The writes programmed in the place of a page that was moved.
+    #: The writes programmed in place of a page that was moved.
     merged_writes: int
     #: The reads that overlapped with a read of a collection.
     pipelined_reads: int

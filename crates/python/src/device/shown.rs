@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use flashgc_base::counts::{Count, Listed};
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, PAGE, Recording, Report, Served, Usage};
+use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::control::Keeper;
 use flashgc_front::meter::{Kind, Latencies, Meter};
@@ -215,17 +215,16 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
 fn counters_of(report: &Report) -> Map<String, Value> {
     let zombies = report.zombies.unwrap_or_default();
     let mut all = Map::new();
-    all.extend(named(&report.counters).chain(named(&report.usage)).chain(named(&zombies)));
+    all.extend(named(&report.counters).chain(named(&report.usage)));
+    all.extend(named(&zombies).chain(named(&report.opened)));
     all.insert("host_pages_read".into(), json!(report.usage.read_bytes / PAGE as u64));
-    all.insert("syncs".into(), json!(report.syncs));
-    all.insert("checkpoints".into(), json!(report.checkpoints));
     all
 }
 
 /// The declared counts of a drive's state as JSON: the name of each, its text and its unit.
 #[pyfunction]
 pub(crate) fn device_counts() -> String {
-    let all = [Counters::list(), Usage::list(), ZombieCounts::list()].concat();
+    let all = [Counters::list(), Usage::list(), ZombieCounts::list(), Opened::list()].concat();
     let one = |&Count { stat, text, unit, .. }: &Count| json!([stat, text, unit]);
     json!(all.iter().map(one).collect::<Vec<_>>()).to_string()
 }

@@ -21,7 +21,7 @@ pub struct CollectionCounts {
     /// The reads served from the buffer of a page that was moved.
     #[counts(words = "reads merged")]
     pub merged_reads: u64,
-    /// The writes programmed in the place of a page that was moved.
+    /// The writes programmed in place of a page that was moved.
     #[counts(words = "writes merged")]
     pub merged_writes: u64,
     /// The reads that overlapped with a read of a collection.
