@@ -85,3 +85,48 @@ impl<'de, T: Listed> Visitor<'de> for Object<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::snapshot::{Reader, Writer};
+    use flashgc_ftl::{Levelled, MapTraffic, Merges, Packing, StreamCounts, ZombieCounts};
+    use flashgc_host::{HintCounts, HostPages};
+    use flashgc_timed::{CollectionResult, SlcCounts};
+
+    use super::*;
+
+    /// Returns the fault of counts that are not whole in a difference, a sum or a snapshot.
+    fn fault<T: Listed + Value + PartialEq>(name: &'static str) -> Option<&'static str> {
+        let counts = |step: u64| T::of(&mut (1..).map(|number| number * step)).unwrap();
+        let (mut bytes, seven) = (Vec::new(), counts(7));
+        let mut to = Writer::new(&mut bytes);
+        seven.put(&mut to);
+        to.finish().unwrap();
+        let length = bytes.len() as u64;
+        let read = T::take(&mut Reader::new(&mut bytes.as_slice(), length));
+        let is_whole = seven.since(&counts(5)) == counts(2)
+            && seven.plus(&counts(5)) == counts(12)
+            && read.is_ok_and(|read| read == seven);
+        (!is_whole).then_some(name)
+    }
+
+    #[test]
+    fn every_count_is_in_differences_sums_and_snapshots() {
+        let faults = [
+            fault::<Asked>("asked"),
+            fault::<CollectionResult>("collecting"),
+            fault::<Counters>("counters"),
+            fault::<HintCounts>("hints"),
+            fault::<HostPages>("host"),
+            fault::<Levelled>("levelling"),
+            fault::<MapTraffic>("map traffic"),
+            fault::<Merges>("merges"),
+            fault::<Packing>("packing"),
+            fault::<SlcCounts>("slc"),
+            fault::<StreamCounts>("streams"),
+            fault::<Swapping>("swapping"),
+            fault::<ZombieCounts>("zombies"),
+        ];
+        assert_eq!(faults.into_iter().flatten().collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}
