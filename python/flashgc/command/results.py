@@ -9,6 +9,7 @@ import click
 
 from flashgc import _files
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, timed_results, written
+from flashgc.command.counted import told
 from flashgc.terminal.render import (
     LEFT,
     RIGHT,
@@ -51,11 +52,9 @@ def show_run(result: Result) -> None:
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
-    measured = f"{format_count(result.host_pages)} host pages"
+    measured = told(result, but=("copied_pages", "erases", "collections"))
     if result.reads:
-        measured += f", {format_count(result.reads)} reads"
-    if result.trimmed_pages:
-        measured += f", {format_count(result.trimmed_pages)} trimmed"
+        measured.append(f"{format_count(result.reads)} reads")
     rows: list[tuple[str, Text | str]] = [
         ("workload", result.workload),
         *replayed(result),
@@ -64,7 +63,7 @@ def show_run(result: Result) -> None:
         ("spare", spare(result)),
     ]
     figures: list[tuple[str, Text | str]] = [
-        ("measured", measured),
+        ("measured", ", ".join(measured)),
         *written.rows(result),
         (
             "copies",

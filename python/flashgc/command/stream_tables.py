@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flashgc.command.counted import declared
 from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
 from flashgc.units import format_count, format_size
 
@@ -24,7 +25,8 @@ def show_streams(out: Console, result: Result) -> None:
 
 def _show_streams(out: Console, result: Result) -> None:
     timed = any(one.read_us or one.write_us for one in result.streams)
-    columns = [("stream", LEFT), ("host pages", RIGHT), ("copied", RIGHT), ("WA", RIGHT)]
+    counts = declared("StreamCounts").values()
+    columns = [("stream", LEFT), *((words, RIGHT) for words in counts), ("WA", RIGHT)]
     if timed:
         columns += [(name, RIGHT) for name in ("read p50", "p99 us", "write p50", "p99 us")]
     made = table(out, columns)
@@ -36,8 +38,7 @@ def _show_streams(out: Console, result: Result) -> None:
 def _cells(one: Stream, *, timed: bool) -> list[Text | str]:
     cells: list[Text | str] = [
         "none" if one.stream is None else str(one.stream),
-        format_count(one.host_pages),
-        format_count(one.copied_pages),
+        *(format_count(getattr(one, name)) for name in declared("StreamCounts")),
         "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
     ]
     if timed:

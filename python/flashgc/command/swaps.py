@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flashgc.command.counted import told
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 if TYPE_CHECKING:
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 #: Headings of a comparison's columns under a page cache, and what they mean.
 COLUMNS = ("swap-outs", "moved", "erases")
 LEGEND = "I/O s: seconds of collections and pages swapped out; moved: pages copied by collections"
-
-#: Kinds of merges, as results name them.
-KINDS = ("switch", "partial", "full", "dead")
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
@@ -40,10 +38,9 @@ def map_rows(result: Result) -> list[tuple[str, str]]:
         )
     if result.merges is not None:
         merges = result.merges
-        kinds = ", ".join(f"{format_count(getattr(merges, kind))} {kind}" for kind in KINDS)
         picks = merges.picks
         weighed = f"; {merges.weighed / picks:.3g} log blocks weighed a pick" if picks else ""
-        made.append(("merges", kinds + weighed))
+        made.append(("merges", ", ".join(told(merges)) + weighed))
     return made
 
 
@@ -64,18 +61,8 @@ def _cache(result: Result) -> list[tuple[str, str]]:
             f"{format_count(swap.references)}, {format_count(swap.writes)} of them writes; "
             f"{hits} in memory",
         ),
-        (
-            "swapped",
-            f"{format_count(swap.swap_outs)} pages out, {format_count(swap.swap_ins)} in; "
-            f"{format_count(swap.clean_evictions)} left clean",
-        ),
-        (
-            "duplicates",
-            f"{format_count(swap.made_dirty)} made dirty, "
-            f"{format_count(swap.left_dirty)} left dirty, "
-            f"{format_count(swap.flushed)} written back"
-            + ("" if excluded is None else f"; {excluded:.4g} a collection"),
-        ),
+        ("swapped", ", ".join(told(swap, but=("references", "writes", "hits")))),
+        *([] if excluded is None else [("duplicates", f"{excluded:.4g} a collection")]),
         (
             "time",
             f"collections {format_duration(swap.collection_seconds)}, swapping out "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command import hosts, lifetimes, stream_tables, swaps, tenant_tables, written
+from flashgc.command.counted import told
 from flashgc.options import find
 from flashgc.results.result import short_workload
 from flashgc.terminal.render import (
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flashgc._documents import Scalar
-    from flashgc.results import Comparison, Figures, Rank, Result, Slc, Timing, Worst
+    from flashgc.results import Comparison, Figures, Rank, Result, Timing, Worst
     from flashgc.terminal.render import Console
 
 #: The columns of a table of response times, and the keys of their figures.
@@ -169,9 +170,9 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         f"{format_share(used.collection)}; {_few_digits(timing.requests_in_system)} requests "
         "at a time",
     )
-    yield "collections", collections(result)
+    yield "collections", ", ".join(told(timing.collecting)) or "none"
     if timing.slc is not None:
-        yield "SLC region", slc(timing.slc)
+        yield "SLC region", ", ".join(told(timing.slc)) or "not used"
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from written.rows(result)
@@ -179,40 +180,6 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)
     yield from hosts.rows(result)
-
-
-def collections(result: Result) -> str:
-    """Return the counts of collections, in words."""
-    counts = clock(result).collecting
-    parts = [f"{format_count(counts.started)} started"]
-    named = (
-        ("preempted", "preempted"),
-        ("preemptions", "page operations served between their steps"),
-        ("merged_reads", "reads merged"),
-        ("merged_writes", "writes merged"),
-        ("pipelined_reads", "reads pipelined"),
-        ("pipelined_writes", "writes pipelined"),
-        ("suspended_programs", "programs suspended"),
-        ("suspended_erases", "erases suspended"),
-        ("idle", "by idle dies"),
-        ("entered_s2", "times writes were held back"),
-        ("entered_s3", "times an urgent write stopped preemption"),
-        ("starved", "writes starved"),
-    )
-    for key, text in named:
-        if count := getattr(counts, key):
-            parts.append(f"{format_count(count)} {text}")
-    return ", ".join(parts)
-
-
-def slc(counts: Slc) -> str:
-    """Return the traffic of an SLC region, in words."""
-    by_idle = f" ({format_count(counts.idle_folds)} by idle dies)" if counts.folds else ""
-    return (
-        f"{format_count(counts.host_pages)} pages written, {format_count(counts.direct_pages)} "
-        f"directly to normal blocks; {format_count(counts.folds)} blocks folded{by_idle}, "
-        f"{format_count(counts.folded_pages)} pages; {format_count(counts.reads)} pages read"
-    )
 
 
 def _workloads(result: Result) -> Iterable[tuple[str, str]]:
