@@ -22,7 +22,7 @@ from flashgc.device import mounts, processes, up
 from flashgc.device.control import Client
 from flashgc.followers import postgres
 from flashgc.followers.postgres import DIRTY, Hints
-from flashgc.postgres.cluster import USER
+from flashgc_papers.postgres.cluster import USER
 
 pytestmark = MARKS
 

@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from flashgc import _ctrl_c
-from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
+from flashgc._core import ConfigError, FlashgcError, TraceError, suggest, version
 from flashgc.command import streams
-from flashgc.postgres import PostgresError
 
 #: The home of each sub-command; imported only when it is used.
 COMMANDS = {
@@ -28,7 +27,7 @@ COMMANDS = {
     "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
-    "reproduce": "flashgc.command.reproduce:reproduce",
+    "reproduce": "flashgc.command.papers:reproduce",
     "model": "flashgc.command.model:model",
     "identify": "flashgc.command.identify:identify",
     "policies": "flashgc.command.policies:policies",
@@ -152,10 +151,10 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
         return BAD_INPUT
     except click.ClickException as error:
         return fail(_usage(error), BAD_INPUT)
-    except (PolicyError, DriveError, PostgresError) as error:
-        return fail(str(error), FAILED)
-    except FlashgcError as error:
+    except (ConfigError, TraceError) as error:
         return fail(str(error), BAD_INPUT)
+    except FlashgcError as error:
+        return fail(str(error), FAILED)
     except MemoryError:
         return fail("not enough memory; hint: fewer blocks, or fewer --jobs at a time", FAILED)
     except UnicodeEncodeError as error:

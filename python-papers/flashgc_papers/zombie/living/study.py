@@ -11,12 +11,12 @@ from typing import Any
 from flashgc import _core, _engine, _files
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.followers.live import stand
-from flashgc.followers.live.plan import Plan
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load
-from flashgc.postgres.cluster import programs
 from flashgc.progress import Pace, Show
+from flashgc_papers.live import stand
+from flashgc_papers.live.plan import Plan
+from flashgc_papers.postgres.cluster import programs
 from flashgc_papers.zombie.living import session
 
 #: The weight of making an image, in sessions, for the progress.

@@ -11,11 +11,11 @@ from pathlib import Path
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
-from flashgc.device.campaign import cuts, databases, hints, kills, postgres
-from flashgc.device.campaign.report import Broken, BrokenPromiseError, Level
 from flashgc.device.scratch import scratch
-from flashgc.postgres import PostgresError, cluster
 from flashgc.progress import Pace
+from flashgc_papers.campaign import cuts, databases, hints, kills, postgres
+from flashgc_papers.campaign.report import Broken, BrokenPromiseError, Level
+from flashgc_papers.postgres import PostgresError, cluster
 
 #: The levels, and what each does.
 LEVELS = {

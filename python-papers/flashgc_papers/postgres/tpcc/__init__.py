@@ -12,14 +12,14 @@ revision 5.11. These things differ:
 - Transactions are isolated as PostgreSQL does by default (READ COMMITTED); rows that they change
   are locked. Foreign keys are not declared.
 
->>> from flashgc.postgres.tpcc import Size
+>>> from flashgc_papers.postgres.tpcc import Size
 >>> Size(warehouses=2).rows()["customer"]
 60000
 """
 
-from flashgc.postgres.tpcc.checking import Condition, check
-from flashgc.postgres.tpcc.loading import load
-from flashgc.postgres.tpcc.running import Kind, Result, run
-from flashgc.postgres.tpcc.size import Size
+from flashgc_papers.postgres.tpcc.checking import Condition, check
+from flashgc_papers.postgres.tpcc.loading import load
+from flashgc_papers.postgres.tpcc.running import Kind, Result, run
+from flashgc_papers.postgres.tpcc.size import Size
 
 __all__ = ["Condition", "Kind", "Result", "Size", "check", "load", "run"]

@@ -15,7 +15,7 @@ from typing import Any
 from flashgc import Device, DriveError
 from flashgc.device import mounts, programs, up
 from flashgc.device.control import Client
-from flashgc.followers.live.plan import COLLECTORS, MIB, Plan
+from flashgc_papers.live.plan import COLLECTORS, MIB, Plan
 
 #: The counts that a replay must come to as well.
 EXACT = ("host_pages_written", "copied_pages", "erases")

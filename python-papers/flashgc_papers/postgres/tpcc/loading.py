@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from flashgc.postgres import PostgresError
-from flashgc.postgres.clients import Database
-from flashgc.postgres.tpcc.size import DISTRICTS, Size, constants_of_load
-from flashgc.postgres.tpcc.target import Target, database, silent, sql
 from flashgc.progress import Pace
+from flashgc_papers.postgres import PostgresError
+from flashgc_papers.postgres.clients import Database
+from flashgc_papers.postgres.tpcc.size import DISTRICTS, Size, constants_of_load
+from flashgc_papers.postgres.tpcc.target import Target, database, silent, sql
 
 #: Lines of an order, on average (clause 4.3.3.1).
 LINES = 10

@@ -1,8 +1,8 @@
 """PostgreSQL as a living host: clusters of our own, and a load for them or for any database.
 
-:mod:`flashgc.postgres.clients` reaches a database, :mod:`flashgc.postgres.cluster` makes one in a
-scratch folder, and :mod:`flashgc.postgres.tpcc` is a TPC-C-like load. No stored drive is
-needed.
+:mod:`~flashgc_papers.postgres.clients` reaches a database, :mod:`~flashgc_papers.postgres.cluster`
+makes one in a scratch folder, and :mod:`~flashgc_papers.postgres.tpcc` is a TPC-C-like load. No
+stored drive is needed.
 """
 
 from __future__ import annotations

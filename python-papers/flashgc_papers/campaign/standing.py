@@ -8,8 +8,8 @@ from pathlib import Path
 from flashgc import Device
 from flashgc.device import processes
 from flashgc.device import up as upping
-from flashgc.device.campaign.report import BrokenPromiseError
 from flashgc.device.scratch import note
+from flashgc_papers.campaign.report import BrokenPromiseError
 
 
 class Standing:

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flashgc.device.campaign.cuts import check
-from flashgc.device.campaign.report import BrokenPromiseError, Level
-from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
-from flashgc.postgres import PostgresError
-from flashgc.postgres.cluster import USER, Cluster
 from flashgc.progress import Pace
+from flashgc_papers.campaign.cuts import check
+from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.campaign.standing import Standing
+from flashgc_papers.postgres import PostgresError
+from flashgc_papers.postgres.cluster import USER, Cluster
 
 #: Programs that the level runs, beside those of every cluster.
 PROGRAMS = ("pg_amcheck", "pg_checksums")

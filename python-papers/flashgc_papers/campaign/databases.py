@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _isolated
-from flashgc.device.campaign.report import BrokenPromiseError, Level
-from flashgc.device.campaign.standing import Standing
 from flashgc.device.scratch import note
 from flashgc.progress import Pace
+from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.campaign.standing import Standing
 
 #: Rows of a transaction, and the transactions of which one deletes an older one.
 ROWS, DELETES = 5, 7

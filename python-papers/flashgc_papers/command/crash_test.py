@@ -14,8 +14,8 @@ from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from flashgc._core import Control
-    from flashgc.device.campaign.mutants import Hunt
-    from flashgc.device.campaign.report import Level
+    from flashgc_papers.campaign.mutants import Hunt
+    from flashgc_papers.campaign.report import Level
 
 
 @click.command(
@@ -99,10 +99,10 @@ def crash_test(
     import json
 
     from flashgc._core import ConfigError, Control
-    from flashgc.device.campaign.levels import Sizes, campaign
     from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
+    from flashgc_papers.campaign.levels import Sizes, campaign
 
     if mutants is not None:
         if level != "all":
@@ -158,9 +158,9 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
 
     from flashgc._core import Control
     from flashgc.command.results import deliver
-    from flashgc.device.campaign.mutants import hunts, mutants
     from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
+    from flashgc_papers.campaign.mutants import hunts, mutants
 
     wanted = mutants(names)
     width = max(len(one.name) for one in wanted)
@@ -206,7 +206,7 @@ def _show_hunt(one: Hunt, width: int) -> None:
 
 
 def _levels(text: str) -> list[str]:
-    from flashgc.device.campaign.levels import LEVELS
+    from flashgc_papers.campaign.levels import LEVELS
 
     if text == "all":
         return list(LEVELS)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashgc.device.campaign.report import BrokenPromiseError
+from flashgc_papers.campaign.report import BrokenPromiseError
 
 #: Names that the workload uses, and bytes of a file at most.
 NAMES, LARGEST = 40, 48 << 10

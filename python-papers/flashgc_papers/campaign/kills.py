@@ -20,10 +20,10 @@ from pathlib import Path
 from flashgc import Device
 from flashgc.device import privileges, trust
 from flashgc.device import up as upping
-from flashgc.device.campaign import nbd
-from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.scratch import note
 from flashgc.progress import Pace
+from flashgc_papers.campaign import nbd
+from flashgc_papers.campaign.report import BrokenPromiseError, Level
 
 PAGE = 4096
 

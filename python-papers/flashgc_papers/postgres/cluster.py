@@ -20,9 +20,9 @@ from typing import Self
 from flashgc.device import programs as system
 from flashgc.device.processes import end, family
 from flashgc.device.scratch import note
-from flashgc.postgres import PostgresError
-from flashgc.postgres.clients import CLIENTS, QUOTED, Database, execute
-from flashgc.postgres.clients import programs as found
+from flashgc_papers.postgres import PostgresError
+from flashgc_papers.postgres.clients import CLIENTS, QUOTED, Database, execute
+from flashgc_papers.postgres.clients import programs as found
 
 #: The superuser of a cluster, and the user of the system where root makes it.
 USER = "postgres"

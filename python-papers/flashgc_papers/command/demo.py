@@ -47,10 +47,10 @@ def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
     from flashgc._core import Control
     from flashgc.command.hints.following import summary
     from flashgc.command.output import draw
-    from flashgc.followers.live import demo
     from flashgc.plot.files import check_ending
     from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
+    from flashgc_papers.live import demo
 
     check_ending(picture, "--plot: ")
     with Bars(quiet=quiet) as bars, _engine.terminating():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 
 from flashgc._core import Control
-from flashgc.postgres import PostgresError
-from flashgc.postgres.clients import Database
-from flashgc.postgres.cluster import Cluster
-from flashgc.postgres.tpcc.size import Size
 from flashgc.progress import Pace
+from flashgc_papers.postgres import PostgresError
+from flashgc_papers.postgres.clients import Database
+from flashgc_papers.postgres.cluster import Cluster
+from flashgc_papers.postgres.tpcc.size import Size
 
 #: A cluster that was started, a database, or libpq's connection string of one.
 Target = Cluster | Database | str
@@ -24,7 +24,7 @@ def database(target: Target) -> Database:
 
 def sql(name: str) -> str:
     """A file of statements of this package."""
-    return files("flashgc.postgres.tpcc").joinpath("sql", name).read_text(encoding="utf-8")
+    return files("flashgc_papers.postgres.tpcc").joinpath("sql", name).read_text(encoding="utf-8")
 
 
 def made(where: Database) -> tuple[Size, int]:

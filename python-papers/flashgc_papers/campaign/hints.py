@@ -16,18 +16,18 @@ from pathlib import Path
 
 from flashgc._core import DriveError
 from flashgc.device import processes
-from flashgc.device.campaign import postgres
-from flashgc.device.campaign.cuts import check
-from flashgc.device.campaign.followers import Follower, Lies
-from flashgc.device.campaign.report import BrokenPromiseError, Level
-from flashgc.device.campaign.standing import Standing
 from flashgc.device.control import Client
 from flashgc.followers.page_cache import check_tracepoints
 from flashgc.followers.stream import load as psycopg
-from flashgc.postgres import PostgresError, tpcc
-from flashgc.postgres.cluster import Cluster
-from flashgc.postgres.tpcc.running import mix
 from flashgc.progress import Pace
+from flashgc_papers.campaign import postgres
+from flashgc_papers.campaign.cuts import check
+from flashgc_papers.campaign.followers import Follower, Lies
+from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.campaign.standing import Standing
+from flashgc_papers.postgres import PostgresError, tpcc
+from flashgc_papers.postgres.cluster import Cluster
+from flashgc_papers.postgres.tpcc.running import mix
 
 #: Seconds between two kills, on average.
 ROUND = 10.0

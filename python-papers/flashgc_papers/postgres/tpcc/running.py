@@ -17,11 +17,11 @@ from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.device.scratch import note, scratch
-from flashgc.postgres.clients import Database, failed
-from flashgc.postgres.tpcc.checking import Condition, check
-from flashgc.postgres.tpcc.size import Size, constants_of_run
-from flashgc.postgres.tpcc.target import Target, database, made, silent
 from flashgc.progress import Pace
+from flashgc_papers.postgres.clients import Database, failed
+from flashgc_papers.postgres.tpcc.checking import Condition, check
+from flashgc_papers.postgres.tpcc.size import Size, constants_of_run
+from flashgc_papers.postgres.tpcc.target import Target, database, made, silent
 
 #: The types of transactions, and how many of 100 are of each.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
@@ -148,7 +148,7 @@ def mix(size: Size, load_seed: int, seed: int) -> Iterator[list[str]]:
     variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
     words = ["-n", "-M", "prepared"]
     words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
-    with as_file(files("flashgc.postgres.tpcc").joinpath("sql")) as scripts:
+    with as_file(files("flashgc_papers.postgres.tpcc").joinpath("sql")) as scripts:
         for name, weight in MIX.items():
             words += ["-f", f"{scripts / name}.pgbench@{weight}"]
         yield words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashgc.postgres.tpcc.target import Target, database, made, sql
+from flashgc_papers.postgres.tpcc.target import Target, database, made, sql
 
 #: The first four conditions, which every system must show to hold.
 CONDITIONS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flashgc.device import programs as system
-from flashgc.postgres import PostgresError
+from flashgc_papers.postgres import PostgresError
 
 #: The folder of the programs on Debian and its kin, one folder a version.
 VERSIONS = Path("/usr/lib/postgresql")

@@ -15,9 +15,9 @@ from typing import Any
 from flashgc import _isolated
 from flashgc._core import DriveError
 from flashgc.device import processes
-from flashgc.device.campaign.report import BrokenPromiseError
 from flashgc.device.control import PAGE, Client
 from flashgc.device.scratch import note
+from flashgc_papers.campaign.report import BrokenPromiseError
 
 #: Runs the command, as people do.
 COMMAND = tuple(_isolated.command("flashgc.command:main"))

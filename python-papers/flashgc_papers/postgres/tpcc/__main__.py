@@ -1,4 +1,4 @@
-"""``python -m flashgc.postgres.tpcc``: the TPC-C-like load on any database."""
+"""``python -m flashgc_papers.postgres.tpcc``: the TPC-C-like load on any database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import click
 
 from flashgc._core import Control
 from flashgc.command.entrance import CONTEXT, FAILED, OK, enter
-from flashgc.postgres import tpcc
 from flashgc.progress import Pace
 from flashgc.terminal.progress import Bars
 from flashgc.units import format_count, parse_count
+from flashgc_papers.postgres import tpcc
 
 
 def _dsn(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,4 +109,4 @@ def _show(conditions: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(enter(sys.argv[1:], cli, "python -m flashgc.postgres.tpcc"))
+    sys.exit(enter(sys.argv[1:], cli, "python -m flashgc_papers.postgres.tpcc"))

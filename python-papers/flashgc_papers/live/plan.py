@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flashgc.postgres.tpcc import Size
+from flashgc_papers.postgres.tpcc import Size
 
 #: The collectors of the paper as options of a drive, and greedy without DAC beside them.
 COLLECTORS: dict[str, dict[str, str]] = {

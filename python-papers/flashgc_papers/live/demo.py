@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.scratch import note, scratch
-from flashgc.followers import micro
-from flashgc.followers.live import image, stand
-from flashgc.followers.live.plan import MIB, Plan
 from flashgc.followers.page_cache import PageCache, check_tracepoints
 from flashgc.progress import Pace
 from flashgc.units import format_count
+from flashgc_papers.live import image, micro, stand
+from flashgc_papers.live.plan import MIB, Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
