@@ -27,8 +27,8 @@ from pathlib import Path
 from flashgc import Device
 from flashgc.device import mounts, up
 from flashgc.device.control import Client
-from flashgc.followers.link import Link
-from flashgc.followers.page_cache import PageCache
+from flashgc.device.hints.link import Link
+from flashgc.device.hints.page_cache import PageCache
 from flashgc_papers.live import stand
 from flashgc_papers.live.stand import following
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from flashgc._core import DriveError
 from flashgc.device import processes
 from flashgc.device.control import Client
-from flashgc.followers.page_cache import check_tracepoints
-from flashgc.followers.stream import load as psycopg
+from flashgc.device.hints.page_cache import check_tracepoints
+from flashgc.device.hints.stream import load as psycopg
 from flashgc.progress import Pace
 from flashgc_papers.campaign import postgres
 from flashgc_papers.campaign.cuts import check

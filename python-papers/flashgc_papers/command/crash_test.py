@@ -142,7 +142,7 @@ def crash_test(
             report=report,
         )
     if as_json:
-        from flashgc.command.results import deliver
+        from flashgc.command.show.results import deliver
 
         told = [one.to_dict() for one in done]
         document = {"seed": parse_count(seed, "--seed"), "levels": told}
@@ -157,7 +157,7 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
     import json
 
     from flashgc._core import Control
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
     from flashgc_papers.campaign.mutants import hunts, mutants

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, programs
+from flashgc.device.hints.page_cache import PageCache, check_tracepoints
 from flashgc.device.scratch import note, scratch
-from flashgc.followers.page_cache import PageCache, check_tracepoints
 from flashgc.progress import Pace
 from flashgc.units import format_count
 from flashgc_papers.live import image, micro, stand

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import re
 import sys
@@ -13,7 +14,6 @@ import click
 
 from flashgc import _ctrl_c
 from flashgc._core import ConfigError, FlashgcError, TraceError, suggest, version
-from flashgc.command import streams
 
 #: The home of each sub-command; imported only when it is used.
 COMMANDS = {
@@ -22,7 +22,7 @@ COMMANDS = {
     "sweep": "flashgc.command.sweep:sweep",
     "find": "flashgc.command.find:find",
     "fleet": "flashgc.command.fleet:fleet",
-    "results": "flashgc.command.kept:results",
+    "results": "flashgc.command.results:results",
     "plot": "flashgc.command.plot:plot",
     "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
@@ -122,21 +122,44 @@ def cli() -> None:
     """Garbage collection in flash drives: which policy writes least, and how sure is that."""
 
 
+def _prepare_streams() -> None:
+    """Makes the standard streams safe to write to; nothing is said about it.
+
+    A closed one becomes the null device: the next file opened would take its number otherwise. What
+    a stream's encoding cannot show is written as escapes.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - kept open
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Gives up standard output: the interpreter would flush it once more, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def enter(arguments: list[str], command: click.Command = cli, name: str = "flashgc") -> int:
     """Runs the command and returns its exit code."""
-    streams.prepare()
+    _prepare_streams()
     stdout = sys.stdout
     try:
         code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has seen enough.
-        streams.abandon()
+        _abandon_output()
         return OK
     except SystemExit:
         # Click makes this of a broken pipe, and wraps the stream.
         if sys.stdout is not stdout:
-            streams.abandon()
+            _abandon_output()
             return OK
         raise
     except (KeyboardInterrupt, click.Abort):
@@ -160,7 +183,7 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
     except UnicodeEncodeError as error:
         return fail(f"{error.object!r} is not UTF-8; hint: rename the file", BAD_INPUT)
     except OSError as error:
-        streams.abandon()
+        _abandon_output()
         place = f"{error.filename}: " if error.filename else ""
         return fail(f"{place}{error.strerror or error}", FAILED)
     except Exception as error:

@@ -68,8 +68,8 @@ def fleet(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.fleets import reasons, show_fleet, warnings
-    from flashgc.command.results import deliver
+    from flashgc.command.show.fleet import reasons, show_fleet, warnings
+    from flashgc.command.show.results import deliver
     from flashgc.registry import policies
     from flashgc.studies.fleet.fleet import fleet_with
     from flashgc.terminal.progress import Bars

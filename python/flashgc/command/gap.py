@@ -106,8 +106,8 @@ def gap(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.foreseen import show_gap
-    from flashgc.command.results import deliver
+    from flashgc.command.show.gap import show_gap
+    from flashgc.command.show.results import deliver
     from flashgc.studies.gap.gap import compared
     from flashgc.terminal.progress import Bar
 

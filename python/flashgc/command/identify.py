@@ -138,8 +138,8 @@ def identify(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.identified import show_identification
-    from flashgc.command.results import deliver
+    from flashgc.command.show.identify import show_identification
+    from flashgc.command.show.results import deliver
     from flashgc.studies.identify.identify import identify as perform
     from flashgc.terminal.progress import Bars
     from flashgc.terminal.render import warn

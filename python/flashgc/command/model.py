@@ -12,12 +12,12 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc._documents import Json, dumps
-from flashgc.command import model_views as views
 from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
 from flashgc.command.options import output_options, plot_option
 from flashgc.command.policies import plain
-from flashgc.command.results import deliver
+from flashgc.command.show import model as views
+from flashgc.command.show.results import deliver
 from flashgc.model import (
     Model,
     ModelResult,

@@ -11,7 +11,7 @@ from flashgc.command import output
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import complete
 
-#: Words of :mod:`flashgc.kept.view` and :mod:`flashgc.plot.look`, which take a while to import.
+#: Words of :mod:`flashgc.reports.view` and :mod:`flashgc.plot.look`, which take a while to import.
 _KINDS = ("lines", "pareto", "heatmap", "distribution")
 _MEDIA = ("screen", "paper")
 
@@ -83,10 +83,10 @@ def plot(
 
     RESULTS is a file that `flashgc sweep` keeps, or a table that ends in .csv, .json or .parquet.
     """
-    from flashgc.kept.table import rows_of
-    from flashgc.kept.view import view
     from flashgc.plot import save, style
     from flashgc.plot.grids import of_view
+    from flashgc.reports.view import view
+    from flashgc.store.table import rows_of
 
     # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -183,7 +183,7 @@ def _distinct(results: Sequence[Result]) -> list[Named]:
     Names of traces are as short as tells them apart.
     """
     from flashgc._naming import name
-    from flashgc.kept.wording import texts
+    from flashgc.reports.wording import texts
 
     if len(results) == 1:
         return [("", results[0])]

@@ -75,8 +75,8 @@ def sweep(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.results import deliver
-    from flashgc.command.swept import show_plan, show_swept, warnings
+    from flashgc.command.show.results import deliver
+    from flashgc.command.show.sweep import show_plan, show_swept, warnings
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
     from flashgc.studies.sweep.sweep import sweep as run

@@ -74,7 +74,7 @@ Examples:
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
     from flashgc._core import ConfigError, Control
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
     from flashgc.traces import trace_stat

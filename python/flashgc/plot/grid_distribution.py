@@ -8,8 +8,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Line, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
 from flashgc.plot.look import Style, looks
@@ -17,6 +15,8 @@ from flashgc.plot.multiples import beside, multiples
 from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Line, View
+from flashgc.reports.wording import label, scaled
 
 #: Shares that are marked on each curve, with their markers.
 MARKED = {0.5: "o", 0.95: "D"}

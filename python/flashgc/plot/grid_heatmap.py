@@ -14,14 +14,14 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from flashgc.kept.view import Pane, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.grid_lines import said
 from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.look import GRID, SOFT_INK, Style, contrast
 from flashgc.plot.multiples import multiples, names, widest
 from flashgc.plot.scales import WIDE, formatter
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Pane, View
+from flashgc.reports.wording import label, scaled
 
 #: Perceptually uniform, and alike for the colour-blind (Nuñez, Anderton and Renslow, 2018).
 MAP = "cividis"

@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Line, Point, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.curves import draw
 from flashgc.plot.labels import EndLabel, header, led_to, wrapped
 from flashgc.plot.look import Look, Style, looks
 from flashgc.plot.multiples import beside, multiples, names, widest
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Series
+from flashgc.reports.view import Line, Point, View
+from flashgc.reports.wording import label, scaled
 
 #: Distance of lines of text, in sizes of the font.
 _LEADING = 1.25

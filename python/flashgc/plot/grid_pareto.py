@@ -9,8 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Pane, Point, View, front
-from flashgc.kept.wording import label, more_is_better, scaled
 from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
 from flashgc.plot.look import INK, SOFT_INK, Look, Style, looks
@@ -18,6 +16,8 @@ from flashgc.plot.multiples import configurations, multiples, names
 from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Pane, Point, View, front
+from flashgc.reports.wording import label, more_is_better, scaled
 
 #: The opacity of a point that another one betters.
 _PALE = 0.35

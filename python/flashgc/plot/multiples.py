@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flashgc.kept.view import Pane, Point, View
-from flashgc.kept.wording import label, texts
 from flashgc.plot.labels import text_width, wrapped
 from flashgc.plot.look import Style, new_figure
 from flashgc.plot.series import literal
+from flashgc.reports.view import Pane, Point, View
+from flashgc.reports.wording import label, texts
 
 #: Most panels in a row.
 COLUMNS = 3

@@ -13,9 +13,9 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device.hints.page_cache import PageCache
+from flashgc.device.hints.postgres import Hints
 from flashgc.device.scratch import scratch
-from flashgc.followers.page_cache import PageCache
-from flashgc.followers.postgres import Hints
 from flashgc.progress import Pace
 from flashgc_papers.live import micro, stand
 from flashgc_papers.live.image import FILLER, MICRO, Image, fill, made

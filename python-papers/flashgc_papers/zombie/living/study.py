@@ -11,8 +11,8 @@ from typing import Any
 from flashgc import _core, _engine, _files
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.followers.page_cache import check_tracepoints
-from flashgc.followers.stream import load
+from flashgc.device.hints.page_cache import check_tracepoints
+from flashgc.device.hints.stream import load
 from flashgc.progress import Pace, Show
 from flashgc_papers.live import stand
 from flashgc_papers.live.plan import Plan

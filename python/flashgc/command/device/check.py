@@ -38,7 +38,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     command writes nothing and loads no policy in Python. The drive must not be served.
     """
     from flashgc import _core
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import code, making
     from flashgc.terminal.progress import Bar
     from flashgc.units import format_count as n

@@ -32,7 +32,7 @@ def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> 
     EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
     """
     from flashgc._documents import dumps
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import trust
 
     if file.absolute().parent.is_dir():

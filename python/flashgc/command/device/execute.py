@@ -103,7 +103,7 @@ def execute(
     Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
     bytes are followed from the write calls down to the erased blocks.
     """
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import execution, replaying
     from flashgc.device.serving import Fronts
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc._summaries import Column, Shown, figure, short
-from flashgc.kept.tidy import axis_value
 from flashgc.results.figures import figures_of
 from flashgc.store import Kept
+from flashgc.store.tidy import axis_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from typing import Any
 from flashgc._core import ConfigError
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.kept.tidy import EXPERIMENT
 from flashgc.policy_files import KEYS, announce, is_written, load_policy, named
 from flashgc.store import Contents, key_of
+from flashgc.store.tidy import EXPERIMENT
 from flashgc.studies.sweep.grid import Cell, Grid
 
 

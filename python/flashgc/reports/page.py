@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from flashgc import _core
 from flashgc._documents import Json, dumps
-from flashgc.pages.asked import Asked, cells, short_name
+from flashgc.reports.asked import Asked, cells, short_name
 from flashgc.units import format_count
 
 HERE = Path(__file__).parent

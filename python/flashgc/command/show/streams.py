@@ -1,11 +1,11 @@
-"""Streams and flexible data placement as people read them: tables of one run."""
+"""Streams, flexible data placement and tenants as people read them: tables of one run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
-from flashgc.units import format_count, format_size
+from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from flashgc.results import Fdp, Result, Stream
@@ -57,3 +57,24 @@ def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
         f"{format_count(fdp.events.invalid_placement_identifier)} invalid placement identifier"
     )
     return [("FDP log", text), ("FDP events", events)]
+
+
+def show_tenants(out: Console, result: Result) -> None:
+    """Prints what each tenant got; nothing where the drive has one host."""
+    timing = result.timing
+    if timing is None or not timing.tenants:
+        return
+    out.print()
+    names = ("mean", "p50", "p99", "p99.9", "max")
+    columns = [("tenant", LEFT), ("share", RIGHT), ("requests/s", RIGHT), ("", LEFT)]
+    made = table(out, [*columns, *((name, RIGHT) for name in names)])
+    for one in timing.tenants:
+        head = [one.name, format_share(one.share), format_rate(one.requests_per_second, "")[:-3]]
+        for side, figures in (("read", one.read_us), ("write", one.write_us)):
+            if figures is not None:
+                times = (getattr(figures, name.replace(".", "_")) for name in names)
+                made.add_row(*head, side, *map(format_time, times))
+                head = [""] * len(head)
+        if head[0]:
+            made.add_row(*head, "", *["-"] * len(names))
+    show(out, made)

@@ -12,21 +12,21 @@ from typing import Any
 from flashgc import _files
 from flashgc._core import ConfigError
 from flashgc._documents import Json
-from flashgc.kept.choice import SEED, Chosen, Row, Table
-from flashgc.kept.tidy import axis_value, tidy
-from flashgc.pages.asked import asked
-from flashgc.pages.columns import columns
-from flashgc.pages.page import page
+from flashgc.reports.asked import asked
+from flashgc.reports.choice import SEED, Chosen, Row, Table
+from flashgc.reports.columns import columns
+from flashgc.reports.page import page
 from flashgc.results.intervals import half_width
 from flashgc.store import Store
 from flashgc.store.query import Condition, conditions
+from flashgc.store.tidy import axis_value, tidy
 from flashgc.studies.sweep.outcome import Sweep
 
 #: Kinds of pictures of the page, and the places of each that have an option.
 KINDS = {
     "lines": ("x", "by", "panels"), "heatmap": ("x", "by", "panels"), "pareto": ("by",),
 }  # fmt: skip
-#: The columns of a row of the page beside those of :func:`flashgc.kept.tidy.tidy`.
+#: The columns of a row of the page beside those of :func:`flashgc.store.tidy.tidy`.
 _ADDED = ("made", "version", "engine")
 
 #: The ending of the name of a page.

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-from flashgc import _core
-from flashgc._core import ConfigError
-from flashgc.kept.tidy import is_option
 from flashgc.registry import brief
+from flashgc.store.tidy import UNITS, is_option
 from flashgc.units import format_size
 
-#: Other names of columns.
-ALIASES = {
-    "trace": "workload", "source": "workload", "WA": "write_amplification",
-    "wa": "write_amplification", "policy": "victim",
-}  # fmt: skip
-#: Units at the ends of columns, as labels have them.
-_UNITS = {"bytes": "bytes", "us": "µs", "seconds": "s", "terabytes": "TB"}
 #: Columns whose labels are not their names.
 _LABELS = {
     "write_amplification": "write amplification",
@@ -38,31 +29,6 @@ _SHARES = ("spare", "overprovision", "die_share", "bus_share", "collection_share
 _MORE_IS_BETTER = ("_per_second", "_drive_writes", "_terabytes")
 
 
-def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
-    """The column that a person means; raises :class:`flashgc.ConfigError`, naming ``what``.
-
-    ``likely`` are those that a hint may name. A unit at the end may be left out, and words may
-    have hyphens.
-
-    >>> column("trace", ["workload"], "x"), column("page-size", ["page_size_bytes"], "x")
-    ('workload', 'page_size_bytes')
-    >>> column("spar", ["workload", "spare"], "--x")
-    Traceback (most recent call last):
-    ...
-    flashgc.ConfigError: --x: there is no column 'spar'; hint: did you mean 'spare'?
-    """
-    for name in (asked, ALIASES.get(asked, asked), asked.replace("-", "_")):
-        if name in names:
-            return name
-        for unit in _UNITS:
-            if f"{name}_{unit}" in names:
-                return f"{name}_{unit}"
-    if not names:
-        raise ConfigError(f"{what}: there is no column '{asked}': the table is empty")
-    hint = _core.suggest(asked, list(likely or names))
-    raise ConfigError(f"{what}: there is no column '{asked}'; hint: {hint}")
-
-
 def label(name: str) -> str:
     """The label of an axis that shows a column, with its unit.
 
@@ -74,13 +40,13 @@ def label(name: str) -> str:
     if name in _LABELS:
         return _LABELS[name]
     stem, _, unit = name.rpartition("_")
-    if not stem or unit not in _UNITS:
+    if not stem or unit not in UNITS:
         stem, unit = name, ""
     words = re.sub(r"(p\d+)_(\d+)", r"\1.\2", stem).replace("_", " ")
     if unit == "bytes" and not is_option(name):
         return f"{words} bytes"
     # Sizes are written with their units.
-    return f"{words} ({_UNITS[unit]})" if unit and unit != "bytes" else words
+    return f"{words} ({UNITS[unit]})" if unit and unit != "bytes" else words
 
 
 def scaled(name: str, value: float) -> float:

@@ -11,8 +11,8 @@ from pathlib import Path
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
 from flashgc.device._closing import Closing
-from flashgc.followers.link import Link, Sent
-from flashgc.followers.place import IN_PLACE
+from flashgc.device.hints.link import Link, Sent
+from flashgc.device.hints.place import IN_PLACE
 
 #: The folders of tracepoints in the kernel; the second one is that of older systems.
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashgc._core import ConfigError
-from flashgc.kept.tidy import ABOUT, is_option
-from flashgc.kept.wording import column
 from flashgc.options import find, known
 from flashgc.results.figures import NAMES
+from flashgc.store.tidy import ABOUT, column, is_option
 
 Row = Mapping[str, Any]
 

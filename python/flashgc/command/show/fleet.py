@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from flashgc.command.tuned import wrapped
+from flashgc.command.show.tune import wrapped
 from flashgc.studies.fleet.outcome import ROUNDED, Fleet, FleetPolicy, kind_of
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 from flashgc.units import format_size

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import tables
 from flashgc._core import ConfigError
-from flashgc.kept.tidy import axis_value, tidy
-from flashgc.kept.wording import column
 from flashgc.store.file import Store
 from flashgc.store.query import COLUMNS, conditions
+from flashgc.store.tidy import axis_value, column, tidy
 
 if TYPE_CHECKING:
     from flashgc.studies.sweep.outcome import Sweep

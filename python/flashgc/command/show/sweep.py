@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from flashgc._documents import Scalar
-from flashgc.command.tuned import wrapped
+from flashgc.command.show.tune import wrapped
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
 from flashgc.studies.executing import cores

@@ -13,7 +13,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.kept.choice import (
+from flashgc.reports.choice import (
     AMPLIFICATION,
     MOST,
     MOST_ROWS,
@@ -24,7 +24,7 @@ from flashgc.kept.choice import (
     figure,
     number,
 )
-from flashgc.kept.wording import more_is_better, text
+from flashgc.reports.wording import more_is_better, text
 from flashgc.results.intervals import half_width, mean
 
 KINDS = ("lines", "pareto", "heatmap", "distribution")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.results import drive, policy
+from flashgc.command.show.results import drive, policy
 from flashgc.terminal.render import (
     LEFT,
     RIGHT,

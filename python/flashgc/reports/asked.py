@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 
-from flashgc.pages.columns import Column, Rows
+from flashgc.reports.columns import Column, Rows
 from flashgc.units import format_count, format_duration, format_size
 
 #: Values of an option that are listed; of more, the first and the last.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command import hosts, lifetimes, stream_tables, swaps, tenant_tables, written
+from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps
 from flashgc.options import find
 from flashgc.results.result import short_workload
 from flashgc.terminal.render import (
@@ -56,8 +56,8 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
         show(out, _latencies(out, result))
         out.print()
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
-    tenant_tables.show_tenants(out, result)
-    stream_tables.show_streams(out, result)
+    streams.show_tenants(out, result)
+    streams.show_streams(out, result)
     if any(one.operations for one in timing.worst):
         _show_worst(out, timing.worst)
 
@@ -174,7 +174,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         yield "SLC region", slc(timing.slc)
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
-        yield from written.rows(result)
+        yield from programmed.rows(result)
     # How busy the flash was is said above, die by die.
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command import swaps, timed_results
-from flashgc.command.results import amplification, ratio
+from flashgc.command.show import swaps, timed
+from flashgc.command.show.results import amplification, ratio
 from flashgc.ranking import differences, figure_of
 from flashgc.terminal.render import (
     LEFT,
@@ -87,7 +87,7 @@ def _told(name: str, values: list[str]) -> str:
 
 def _figure(result: Result, plus_minus: str) -> str:
     if result.timing is not None:
-        return timed_results.figure(result, plus_minus)
+        return timed.figure(result, plus_minus)
     if result.swap is not None:
         return swaps.figure(result)
     return amplification(result, plus_minus, several=True)

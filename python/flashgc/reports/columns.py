@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._documents import Json
-from flashgc.kept.tidy import is_option, varied
-from flashgc.kept.wording import label, more_is_better, text, texts
 from flashgc.options import find, known
+from flashgc.reports.wording import label, more_is_better, text, texts
 from flashgc.results.figures import NAMES
+from flashgc.store.tidy import is_option, varied
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 Rows = Sequence[Mapping[str, Any]]
 
 #: The columns of each row beside options and figures, in order.
 ABOUT = ("status", "reason", "work", "seconds", "made", "version", "engine", "key", "command")
-#: Titles of columns that :func:`flashgc.kept.wording.label` does not know.
+#: Titles of columns that :func:`flashgc.reports.wording.label` does not know.
 _TITLES = {
     "write_amplification_ci95": "± 95%",
     "seconds": "computed for",

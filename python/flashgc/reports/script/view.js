@@ -1,4 +1,4 @@
-// What a picture shows: the mean and interval of each point. The same as flashgc.kept.view.
+// What a picture shows: the mean and interval of each point. The same as flashgc.reports.view.
 const SEED = "seed";
 class Refused extends Error {}
 

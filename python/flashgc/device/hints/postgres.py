@@ -16,9 +16,9 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import DriveError
-from flashgc.followers import place
-from flashgc.followers.link import Link
-from flashgc.followers.stream import Stream, load
+from flashgc.device.hints import place
+from flashgc.device.hints.link import Link
+from flashgc.device.hints.stream import Stream, load
 
 #: Major versions whose log is understood.
 VERSIONS = range(13, 19)

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.options import OPTIONS, PATHS, Option, find, known
 from flashgc.results.figures import figures_of
@@ -15,6 +16,14 @@ from flashgc.units import parse_count, parse_share, parse_size
 
 #: The key of what was asked under which a grid of whole experiments has the experiment's name.
 EXPERIMENT = "experiment"
+
+#: Other names of columns.
+ALIASES = {
+    "trace": "workload", "source": "workload", "WA": "write_amplification",
+    "wa": "write_amplification", "policy": "victim",
+}  # fmt: skip
+#: Units at the ends of columns, as labels have them.
+UNITS = {"bytes": "bytes", "us": "µs", "seconds": "s", "terabytes": "TB"}
 
 #: Columns of a row that are neither options nor figures.
 ABOUT = ("key", "status", "work", "seconds", "reason", "command")
@@ -63,6 +72,31 @@ def is_option(column: str) -> bool:
     (True, True, False)
     """
     return column in (EXPERIMENT, "workload") or known(column.removesuffix("_bytes"))
+
+
+def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
+    """The column that a person means; raises :class:`flashgc.ConfigError`, naming ``what``.
+
+    ``likely`` are those that a hint may name. A unit at the end may be left out, and words may
+    have hyphens.
+
+    >>> column("trace", ["workload"], "x"), column("page-size", ["page_size_bytes"], "x")
+    ('workload', 'page_size_bytes')
+    >>> column("spar", ["workload", "spare"], "--x")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: --x: there is no column 'spar'; hint: did you mean 'spare'?
+    """
+    for name in (asked, ALIASES.get(asked, asked), asked.replace("-", "_")):
+        if name in names:
+            return name
+        for unit in UNITS:
+            if f"{name}_{unit}" in names:
+                return f"{name}_{unit}"
+    if not names:
+        raise ConfigError(f"{what}: there is no column '{asked}': the table is empty")
+    hint = _core.suggest(asked, list(likely or names))
+    raise ConfigError(f"{what}: there is no column '{asked}'; hint: {hint}")
 
 
 def axis_value(name: str, value: Any) -> tuple[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashgc.command.tuned import WIDTH, show_facts, wrapped
+from flashgc.command.show.tune import WIDTH, show_facts, wrapped
 from flashgc.studies.gap.describe import heading, sentences, text
 from flashgc.studies.gap.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
 from flashgc.terminal.render import (
