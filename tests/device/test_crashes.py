@@ -20,7 +20,6 @@ from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
 from flashgc._core import ConfigError
-from flashgc.progress import Pace
 from flashgc_papers.campaign import (
     cuts,
     databases,
@@ -33,6 +32,7 @@ from flashgc_papers.campaign import (
     serving,
 )
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError, cluster
 
 

@@ -10,7 +10,7 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError, tpcc
 from flashgc_papers.postgres.clients import Database
 from flashgc_papers.postgres.cluster import Cluster

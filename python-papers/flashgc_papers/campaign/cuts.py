@@ -17,10 +17,10 @@ from pathlib import Path
 from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
-from flashgc.progress import Pace
 from flashgc_papers.campaign import files
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.campaign.serving import served
+from flashgc_papers.pace import Pace
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}

@@ -22,9 +22,9 @@ from typing import Any
 
 from flashgc import _isolated
 from flashgc.device.scratch import note
-from flashgc.progress import Pace
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.campaign.standing import Standing
+from flashgc_papers.pace import Pace
 
 #: Rows of a transaction, and the transactions of which one deletes an older one.
 ROWS, DELETES = 5, 7

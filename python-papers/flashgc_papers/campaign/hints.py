@@ -19,12 +19,12 @@ from flashgc.device import processes
 from flashgc.device.control import Client
 from flashgc.device.hints.page_cache import check_tracepoints
 from flashgc.device.hints.stream import load as psycopg
-from flashgc.progress import Pace
 from flashgc_papers.campaign import postgres
 from flashgc_papers.campaign.cuts import check
 from flashgc_papers.campaign.followers import Follower, Lies
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.campaign.standing import Standing
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError, tpcc
 from flashgc_papers.postgres.cluster import Cluster
 from flashgc_papers.postgres.tpcc.running import mix

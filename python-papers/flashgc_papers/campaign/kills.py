@@ -21,9 +21,9 @@ from flashgc import Device
 from flashgc.device import privileges, trust
 from flashgc.device import up as upping
 from flashgc.device.scratch import note
-from flashgc.progress import Pace
 from flashgc_papers.campaign import nbd
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.pace import Pace
 
 PAGE = 4096
 

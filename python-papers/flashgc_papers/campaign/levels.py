@@ -12,9 +12,9 @@ from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.scratch import scratch
-from flashgc.progress import Pace
 from flashgc_papers.campaign import cuts, databases, hints, kills, postgres
 from flashgc_papers.campaign.report import Broken, BrokenPromiseError, Level
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError, cluster
 
 #: The levels, and what each does.

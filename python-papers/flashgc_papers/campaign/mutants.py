@@ -16,7 +16,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError, suggest
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
 
 #: All of them.
 ALL = "all"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from flashgc.device.scratch import note
-from flashgc.progress import Pace
 from flashgc_papers.campaign.cuts import check
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.campaign.standing import Standing
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError
 from flashgc_papers.postgres.cluster import USER, Cluster
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ are removed when the command ends, or else when the next one begins.""",
     flag_value="all",
     help="Run images and fuzz with drives that are wrong on purpose. Each must be found.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def crash_test(
     level: str,
@@ -99,10 +100,10 @@ def crash_test(
     import json
 
     from flashgc._core import ConfigError, Control
-    from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
     from flashgc_papers.campaign.levels import Sizes, campaign
+    from flashgc_papers.pace import Pace
 
     if mutants is not None:
         if level != "all":
@@ -158,9 +159,9 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
 
     from flashgc._core import Control
     from flashgc.command.show.results import deliver
-    from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
     from flashgc_papers.campaign.mutants import hunts, mutants
+    from flashgc_papers.pace import Pace
 
     wanted = mutants(names)
     width = max(len(one.name) for one in wanted)

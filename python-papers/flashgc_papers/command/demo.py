@@ -43,17 +43,16 @@ def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
     cache begins to tell the drive which pages will be overwritten. The picture shows the write
     amplification over time.
     """
-    from flashgc import _engine
     from flashgc._core import Control
     from flashgc.command.hints.following import summary
     from flashgc.command.output import draw
     from flashgc.plot.files import check_ending
-    from flashgc.progress import Pace
     from flashgc.terminal.progress import Bars
     from flashgc_papers.live import demo
+    from flashgc_papers.pace import Pace, terminating
 
     check_ending(picture, "--plot: ")
-    with Bars(quiet=quiet) as bars, _engine.terminating():
+    with Bars(quiet=quiet) as bars, terminating():
         shown = demo.run(seconds, Pace(bars.show, Control()))
     draw(lambda: demo.draw(shown), picture, measured=True, quiet=quiet)
     if as_json:

@@ -14,10 +14,10 @@ from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache, check_tracepoints
 from flashgc.device.scratch import note, scratch
-from flashgc.progress import Pace
 from flashgc.units import format_count
 from flashgc_papers.live import image, micro, stand
 from flashgc_papers.live.plan import MIB, Plan
+from flashgc_papers.pace import Pace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

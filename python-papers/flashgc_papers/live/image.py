@@ -11,10 +11,10 @@ from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.scratch import scratch
-from flashgc.progress import Pace
 from flashgc_papers.live import micro, stand
 from flashgc_papers.live.plan import Plan
 from flashgc_papers.live.stand import limited
+from flashgc_papers.pace import Pace
 
 #: Names in a file system: of the micro-benchmark's file, and of what fills the rest.
 MICRO, FILLER = "micro", "filler"

@@ -6,14 +6,9 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import RETRY, complete
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import (
-    GroupedCommand,
-    asked,
-    complete,
-    experiment_options,
-    table_options,
-)
+from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
 from flashgc.studies.fleet.fleet import RESULTS, UNUSED
 from flashgc.studies.fleet.volumes import BY
 
@@ -46,7 +41,7 @@ To go on after a stop, give the same command again.""",
     default=RESULTS,
     help=f"File in which results are kept. [default: {RESULTS}]",
 )
-@click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
+@RETRY
 @table_options(": one row per volume and policy")
 def fleet(
     traces: tuple[str, ...],

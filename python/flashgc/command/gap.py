@@ -9,11 +9,11 @@ from click.shell_completion import CompletionItem
 
 from flashgc import _ctrl_c
 from flashgc.command import output
+from flashgc.command.common import complete
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
-    complete,
     experiment_options,
     folder_option,
     output_options,

@@ -13,6 +13,7 @@ import click
 from flashgc._core import ConfigError
 from flashgc._documents import Json, dumps
 from flashgc.command import output
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
 from flashgc.command.options import output_options, plot_option
 from flashgc.command.policies import plain
@@ -130,7 +131,7 @@ Examples:
   flashgc model meanfield --pages-per-block 64 --spare 0.1 --d 10 --c 1 --json
   flashgc model greedy --wanted 3""",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.pass_context
 def model(context: click.Context, as_json: bool) -> None:
     """Write amplification by analytic models, in milliseconds.

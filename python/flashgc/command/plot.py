@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from flashgc.command import output
+from flashgc.command.common import complete, where
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import complete
 
 #: Words of :mod:`flashgc.reports.view` and :mod:`flashgc.plot.look`, which take a while to import.
 _KINDS = ("lines", "pareto", "heatmap", "distribution")
@@ -51,12 +51,7 @@ else.""",
     help="lines, pareto (two figures, --x and --y), heatmap (colour over --x and --by) or "
     "distribution (of --y over rows). [default: lines]",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="Only rows for which this holds; also <, <=, >, >= and !=. Repeat for several.",
-)
+@where("rows")
 @click.option(
     "--out",
     metavar="FILE",

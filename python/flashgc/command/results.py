@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from flashgc.command import output
+from flashgc.command.common import where
 from flashgc.command.entrance import CONTEXT, OK
 
 
@@ -25,12 +26,7 @@ Examples:
   flashgc results list grid.results --out table.csv""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="Only results for which this holds; also <, <=, >, >= and !=. Repeat for several.",
-)
+@where("results")
 @click.option(
     "--out",
     metavar="FILE",

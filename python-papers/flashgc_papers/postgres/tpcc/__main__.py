@@ -12,9 +12,9 @@ import click
 
 from flashgc._core import Control
 from flashgc.command.entrance import CONTEXT, FAILED, OK, enter
-from flashgc.progress import Pace
 from flashgc.terminal.progress import Bars
 from flashgc.units import format_count, parse_count
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import tpcc
 
 

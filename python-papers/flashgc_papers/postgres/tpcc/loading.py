@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError
 from flashgc_papers.postgres.clients import Database
 from flashgc_papers.postgres.tpcc.size import DISTRICTS, Size, constants_of_load

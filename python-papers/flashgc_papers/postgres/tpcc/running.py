@@ -17,7 +17,7 @@ from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.device.scratch import note, scratch
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres.clients import Database, failed
 from flashgc_papers.postgres.tpcc.checking import Condition, check
 from flashgc_papers.postgres.tpcc.size import Size, constants_of_run

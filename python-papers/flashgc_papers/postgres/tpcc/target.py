@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from flashgc._core import Control
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import PostgresError
 from flashgc_papers.postgres.clients import Database
 from flashgc_papers.postgres.cluster import Cluster

@@ -16,10 +16,10 @@ from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
 from flashgc.device.scratch import scratch
-from flashgc.progress import Pace
 from flashgc_papers.live import micro, stand
 from flashgc_papers.live.image import FILLER, MICRO, Image, fill, made
 from flashgc_papers.live.plan import Plan
+from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import tpcc
 from flashgc_papers.postgres.cluster import Cluster
 

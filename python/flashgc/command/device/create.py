@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.device.options import drive_options, planned
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import GroupedCommand
@@ -25,7 +26,7 @@ The file is sparse: it takes room on the disk only as the drive is written.""",
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @drive_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> int:
     """Make an empty drive in FILE.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
@@ -75,7 +76,7 @@ flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
     metavar="POLICY,POLICY",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--quiet", "-q", is_flag=True, help="No progress, and only warnings about safety.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(

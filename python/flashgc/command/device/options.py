@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command.options import Asked, F, GroupedCommand, _Option, asked, complete
+from flashgc.command.common import F, complete
+from flashgc.command.options import Asked, GroupedCommand, _Option, asked
 from flashgc.device import realtime
 from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
 from flashgc.options import PATHS

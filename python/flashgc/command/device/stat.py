@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, OK
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ If nobody serves the drive, the command opens it for a moment.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Show it once a second until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--openmetrics", is_flag=True, help="Print the text that Prometheus reads.")
 @click.option(
     "--svg",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import F, complete
 from flashgc.command.device.options import (
     RealtimeCommand,
     allow_python_option,
@@ -18,7 +19,6 @@ from flashgc.command.device.options import (
     user_option,
 )
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import F, complete
 
 
 def filesystem_options(command: F) -> F:

@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from flashgc.command.show.tune import wrapped
+from flashgc.command.show.sentences import show_sentences
 from flashgc.studies.fleet.outcome import ROUNDED, Fleet, FleetPolicy, kind_of
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 from flashgc.units import format_size
 
-#: Columns of the page, characters of a policy's name, and reasons of each kind that are shown.
-WIDTH, NAME, REASONS = 80, 30, 10
+#: Characters of a policy's name, and reasons of each kind that are shown.
+NAME, REASONS = 30, 10
 #: The words for volumes without a result, by status.
 _STATUSES = {
     "cannot": "cannot run",
@@ -46,9 +46,7 @@ def show_fleet(fleet: Fleet) -> None:
     out.print()
     show(out, lives)
     out.print()
-    for line in [*_sentences(fleet), *reasons(fleet), *_work(fleet)]:
-        for piece in wrapped(line, WIDTH):
-            out.print(piece, markup=False, soft_wrap=plain)
+    show_sentences(out, [*_sentences(fleet), *reasons(fleet), *_work(fleet)])
 
 
 def _sentences(fleet: Fleet) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashgc.command.show.tune import WIDTH, show_facts, wrapped
+from flashgc.command.show.sentences import show_facts, show_sentences
 from flashgc.studies.gap.describe import heading, sentences, text
 from flashgc.studies.gap.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
 from flashgc.terminal.render import (
@@ -11,7 +11,6 @@ from flashgc.terminal.render import (
     Text,
     console,
     folded,
-    is_plain,
     show,
     table,
     unicode,
@@ -43,9 +42,7 @@ def show_gap(gap: Gap) -> None:
         )
     show(out, made)
     out.print()
-    for sentence in sentences(gap):
-        for line in wrapped(sentence, WIDTH):
-            out.print(line, markup=False, soft_wrap=is_plain(out))
+    show_sentences(out, sentences(gap))
 
 
 def _figure(row: Row, plus_minus: str) -> str:

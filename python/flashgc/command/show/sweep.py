@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from flashgc._documents import Scalar
-from flashgc.command.show.tune import wrapped
+from flashgc.command.show.sentences import show_sentences
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
 from flashgc.studies.executing import cores
@@ -15,8 +15,8 @@ from flashgc.studies.sweep.sweep import Plan
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.units import format_duration
 
-#: Rows that are shown on a terminal, columns of the page, and characters of a value.
-ROWS, WIDTH, WORD = 40, 80, 24
+#: Rows that are shown on a terminal, and characters of a value.
+ROWS, WORD = 40, 24
 
 
 def show_plan(plan: Plan, jobs: str) -> None:
@@ -62,9 +62,7 @@ def show_swept(swept: Sweep) -> None:
         soft_wrap=True,
     )
     for status, words in (("cannot", "cannot run"), ("failed", "failed"), ("missing", "not run")):
-        for line in _reasons(swept.of(status), words):
-            for piece in wrapped(line, WIDTH):
-                out.print(piece, markup=False, soft_wrap=is_plain(out))
+        show_sentences(out, _reasons(swept.of(status), words))
 
 
 def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:

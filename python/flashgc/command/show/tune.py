@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
+from flashgc.command.show.sentences import show_facts, show_sentences
 from flashgc.studies.tune.describe import heading, sentences
 from flashgc.terminal.render import (
     LEFT,
@@ -12,20 +12,16 @@ from flashgc.terminal.render import (
     Text,
     console,
     folded,
-    is_plain,
     show,
     table,
     unicode,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from flashgc.studies.tune.outcome import Entry, Tuned
-    from flashgc.terminal.render import Console
 
-#: Columns of the page, and those that a configuration's name has of them.
-WIDTH, NAME = 80, 33
+#: Columns of a configuration's name.
+NAME = 33
 #: Rows of the table at most, and greedy's.
 ROWS = 20
 
@@ -57,9 +53,7 @@ def show_tuned(tuned: Tuned) -> None:
         if len(shown) < len(tuned):
             out.print(f"{len(tuned) - len(shown)} more are in --json.")
         out.print()
-    for sentence in sentences(tuned, plus_minus):
-        for line in wrapped(sentence, WIDTH):
-            out.print(line, markup=False, soft_wrap=is_plain(out))
+    show_sentences(out, sentences(tuned, plus_minus))
 
 
 def _to_the_best(tuned: Tuned, entry: Entry, plus_minus: str, almost: str) -> str:
@@ -70,16 +64,3 @@ def _to_the_best(tuned: Tuned, entry: Entry, plus_minus: str, almost: str) -> st
     if entry.difference_ci95 is not None:
         text = f"{text} {plus_minus}{of.text(entry.difference_ci95)}"
     return f"{almost} {text}" if entry.inside_noise else text
-
-
-def show_facts(out: Console, facts: Sequence[tuple[str, str]]) -> None:
-    """Prints named facts, in 80 columns."""
-    side = max(len(name) for name, _ in facts) + 2
-    for name, fact in facts:
-        for index, line in enumerate(wrapped(fact, WIDTH - side)):
-            out.print(f"{name if index == 0 else '':{side}}{line}", markup=False, soft_wrap=True)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines; one at least."""
-    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
