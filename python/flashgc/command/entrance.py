@@ -97,7 +97,7 @@ class OnStoredDrives(Suggesting):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The sub-command that the arguments name."""
-        from flashgc.device._linux import need_linux
+        from flashgc.device import need_linux
 
         need_linux()
         return super().resolve_command(ctx, args)

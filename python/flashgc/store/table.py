@@ -7,7 +7,6 @@ import io
 import json
 import operator
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from flashgc import tables
 from flashgc._core import ConfigError
 from flashgc.store.file import Store
-from flashgc.store.query import COLUMNS, conditions
+from flashgc.store.query import COLUMNS, conditions, parted
 from flashgc.store.tidy import axis_value, column, tidy
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ Row = Mapping[str, Any]
 #: Sources of rows.
 Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Row]"
 
-_CONDITION = re.compile(r"\s*([\w-]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -42,7 +40,7 @@ def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") ->
     """
     if isinstance(where, str):
         raise ConfigError(f"where: found a text, expected a list; hint: where=['{where}']")
-    wanted = [_parsed(one) for one in where]
+    wanted = [parted(one) for one in where]
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         ending = path.suffix.lower()
@@ -170,14 +168,6 @@ def _value(cell: str) -> Any:
         except ValueError:
             pass
     return cell
-
-
-def _parsed(text: str) -> tuple[str, str, str]:
-    match = _CONDITION.match(text)
-    if match is None:
-        raise ConfigError(f"--where: '{text}' is not understood; hint: write victim=greedy")
-    name, compared, value = match.groups()
-    return name, compared, value
 
 
 def _where(
