@@ -67,7 +67,7 @@ class GroupedCommand(click.Command):
                 if brief and heading != "Options":
                     all_ = [FLAGS[path] for path, group in of.items() if group == heading]
                     given = [record.partition(" ")[0] for record, _ in records]
-                    _write([("", _told(given, all_))], formatter)
+                    _write([("", _flags_in_few_words(given, all_))], formatter)
                 else:
                     _write(records, formatter)
 
@@ -75,7 +75,7 @@ class GroupedCommand(click.Command):
         return self.timed if option.drives == "timed" else headings[option.section]
 
 
-def _told(given: list[str], all_: list[str]) -> str:
+def _flags_in_few_words(given: list[str], all_: list[str]) -> str:
     """The options of a group that a command has, in few words."""
     missing = [flag for flag in all_ if flag not in given]
     if not missing:

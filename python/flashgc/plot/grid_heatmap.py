@@ -40,7 +40,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     row = max(0.9 + 1.25 * tall, 2.2) * medium.small / 72
     left, bar = widest(rows, medium.small) + 0.35, 0.9
     made = multiples(
-        view, style, x_label=_named(view.x), y_label=_named(view.by or ""),
+        view, style, x_label=_plain_label(view.x), y_label=_plain_label(view.by or ""),
         height=max(row * len(rows), 0.9), left=left + bar,
     )  # fmt: skip
     arrays = [_array(view, pane, across, down) for pane in view.panes]
@@ -70,7 +70,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     return made.figure
 
 
-def _named(name: str) -> str:
+def _plain_label(name: str) -> str:
     """The label of an axis whose cells are named with their units."""
     return label(name).removesuffix(" (%)")
 

@@ -66,7 +66,7 @@ class Column:
             "name": self.name, "title": self.title, "role": self.role, "show": self.show,
             "varied": self.varied, "more_is_better": more_is_better(self.name),
         }  # fmt: skip
-        told = [_told(value) for value in self.values]
+        told = [_with_type(value) for value in self.values]
         places = {value: place for place, value in enumerate(dict.fromkeys(told))}
         if 2 * len(places) > len(told) and not self.is_words:
             return made | {"values": list(self.values)}
@@ -90,7 +90,7 @@ _SHOWN = {
 }
 
 
-def _told(value: Any) -> tuple[str, Any]:
+def _with_type(value: Any) -> tuple[str, Any]:
     """A value with its type: 1 is not the same as true."""
     return type(value).__name__, value
 
@@ -101,27 +101,27 @@ def columns(rows: Rows) -> list[Column]:
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = [name for name in names if is_option(name) and name not in differing]
     made = [_column(rows, name, "option", varied=True) for name in differing]
-    made += [_figure(rows, name) for name in NAMES if name in names]
+    made += [_column_of_figure(rows, name) for name in NAMES if name in names]
     made += [_column(rows, name, "option", varied=False) for name in same]
-    made += [_figure(rows, name, "about") for name in ABOUT]
+    made += [_column_of_figure(rows, name, "about") for name in ABOUT]
     return made
 
 
-def _figure(rows: Rows, name: str, role: str = "figure") -> Column:
+def _column_of_figure(rows: Rows, name: str, role: str = "figure") -> Column:
     differing = len({row.get(name) for row in rows}) > 1
     return _column(rows, name, role, varied=differing)
 
 
 def _column(rows: Rows, name: str, role: str, *, varied: bool) -> Column:
     values = [_finite(row.get(name)) for row in rows]
-    return Column(name, role, _way(name, role, values), varied, values)
+    return Column(name, role, _form(name, role, values), varied, values)
 
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _way(name: str, role: str, values: Sequence[Any]) -> str:
+def _form(name: str, role: str, values: Sequence[Any]) -> str:
     """Return the way in which the values of a column are shown."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in there) and there:

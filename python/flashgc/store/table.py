@@ -45,16 +45,16 @@ def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") ->
         path = Path(source)
         ending = path.suffix.lower()
         if ending not in _READ:
-            return _kept(path, where, wanted, what)
-        rows = _table(path, ending, what)
+            return _rows_of_store(path, where, wanted, what)
+        rows = _rows_of_table(path, ending, what)
     elif hasattr(source, "cells"):
-        rows = _swept(source)
+        rows = _rows_of_sweep(source)
     else:
-        rows = _listed(source)
+        rows = _rows_of_list(source)
     return _where(rows, wanted)
 
 
-def _kept(
+def _rows_of_store(
     path: Path, where: Sequence[str], wanted: Sequence[tuple[str, str, str]], what: str
 ) -> list[Row]:
     """The rows of a file of results; the file itself answers what is no column of them."""
@@ -69,7 +69,7 @@ def _kept(
     return _where(rows, left, names)
 
 
-def _swept(sweep: Any) -> list[Row]:
+def _rows_of_sweep(sweep: Any) -> list[Row]:
     """The rows of a sweep, and its cells without a result."""
     return [
         {
@@ -83,7 +83,7 @@ def _swept(sweep: Any) -> list[Row]:
     ]
 
 
-def _listed(source: Any) -> list[Row]:
+def _rows_of_list(source: Any) -> list[Row]:
     rows = list(source) if isinstance(source, Iterable) else [source]
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
@@ -95,7 +95,7 @@ def _listed(source: Any) -> list[Row]:
     return rows
 
 
-def _table(path: Path, ending: str, what: str) -> list[Row]:
+def _rows_of_table(path: Path, ending: str, what: str) -> list[Row]:
     """The rows of a table in a file."""
     if not path.exists():
         raise ConfigError(f"{what}: {path}: no such file; hint: flashgc results list --out {path}")
@@ -182,12 +182,12 @@ def _where(
         if rows and not made:
             raise ConfigError(
                 f"--where: no row has {asked}{compared}{value}; hint: {asked} is "
-                f"{_some(dict.fromkeys(str(row.get(name)) for row in rows))}"
+                f"{_first_values(dict.fromkeys(str(row.get(name)) for row in rows))}"
             )
     return made
 
 
-def _some(values: Iterable[str]) -> str:
+def _first_values(values: Iterable[str]) -> str:
     """Values in a line, the first ones of many."""
     listed = list(values)
     return ", ".join(listed[:4]) + (", ..." if len(listed) > 4 else "")

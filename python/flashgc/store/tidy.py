@@ -43,7 +43,7 @@ def tidy(
     for one in store.each(wanted):
         found.append(one)
         look(len(found))
-    paths = _given(kept for _, _, kept in found)
+    paths = _paths_given(kept for _, _, kept in found)
     rows = []
     places: dict[str, int] = {}
     for key, work, kept in found:
@@ -113,13 +113,13 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
     if kind == "share":
         return name, None if value is None else parse_share(value)
     if kind == "size":
-        return f"{name}_bytes", _parsed(parse_size, value)
+        return f"{name}_bytes", _number(parse_size, value)
     if kind == "count":
-        return name, _parsed(parse_count, value)
+        return name, _number(parse_count, value)
     return name, value
 
 
-def _parsed(parse: Callable[[str], int], value: Any) -> Any:
+def _number(parse: Callable[[str], int], value: Any) -> Any:
     """``value`` as a number; of words for a default (``the page size``), nothing."""
     if not isinstance(value, str):
         return value
@@ -149,12 +149,21 @@ def command(asked: Mapping[str, Any] | None) -> str | None:
 
 
 #: Options that every result tells, whatever work it was for.
-_TOLD = ("workload.source", "drive.spare", "drive.blocks", "gc.victim", "gc.placement", "run.seed")
+_ALWAYS_TOLD = (
+    "workload.source",
+    "drive.spare",
+    "drive.blocks",
+    "gc.victim",
+    "gc.placement",
+    "run.seed",
+)
 
 
-def _given(results: Iterable[Kept]) -> list[str]:
+def _paths_given(results: Iterable[Kept]) -> list[str]:
     """Paths of the options that were given for any of the results, in the order of help."""
-    given = {path for kept in results for path in (_TOLD if kept.asked is None else kept.asked)}
+    given = {
+        path for kept in results for path in (_ALWAYS_TOLD if kept.asked is None else kept.asked)
+    }
     return [path for path in (EXPERIMENT, *PATHS) if path in given]
 
 
@@ -165,11 +174,11 @@ def _option(path: str, kept: Kept) -> tuple[str, Any]:
     option = PATHS[path]
     value = asked.get(path)
     if value is None:
-        value = _told(option, kept)
+        value = _value_not_given(option, kept)
     return axis_value(option.key, value)
 
 
-def _told(option: Option, kept: Kept) -> Any:
+def _value_not_given(option: Option, kept: Kept) -> Any:
     """The value of an option that was not given: what the result tells, or the default."""
     config = (kept.result or {}).get("config") or kept.config
     if option.usual is not None and kept.asked is not None:

@@ -55,7 +55,7 @@ def show_ranked(comparison: Comparison) -> None:
         out.print()
         out.print("They differ in", style="" if is_plain(out) else "bold")
         rows = list(differing.items())
-        show(out, facts(out, [(name, _told(name, values)) for name, values in rows[:_MOST]]))
+        show(out, facts(out, [(name, _values_once(name, values)) for name, values in rows[:_MOST]]))
         if len(rows) > _MOST:
             out.print(f"and {len(rows) - _MOST} options more; hint: --json has all")
     close = [rank.name for rank in comparison.ranking[1:] if rank.inside_noise]
@@ -79,7 +79,7 @@ _BASIS = {
 }
 
 
-def _told(name: str, values: list[str]) -> str:
+def _values_once(name: str, values: list[str]) -> str:
     """The values in the order of the ranking; one that several have, once."""
     shown = [format_share(float(value), 4) if name == "spare" else value for value in values]
     return ", ".join(dict.fromkeys(shown))

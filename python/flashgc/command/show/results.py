@@ -377,12 +377,12 @@ def warnings_of(results: list[Result]) -> list[str]:
             lines.append(f"{said[0][0]}: {said[0][1]}")
         else:
             hint = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
-            names = _some([name for name, _ in said], len(results))
+            names = _first_names([name for name, _ in said], len(results))
             lines.append(f"{names}: {kind}" + (f"; {hint}" if hint else ""))
     return lines
 
 
-def _some(names: list[str], all_: int) -> str:
+def _first_names(names: list[str], all_: int) -> str:
     """Names of results in a line: the first ones, and how many more there are."""
     if len(names) == all_ > 2:
         return f"all {all_}"
@@ -421,14 +421,14 @@ def drive(result: Result) -> str:
     )
     if config.capacity is not None:
         less = format_size(config.capacity - size)
-        shape += f" ({less} less than asked for, to have whole blocks{_each(config)})"
+        shape += f" ({less} less than asked for, to have whole blocks{_planes(config)})"
     if result.blocks_asked is not None:
         more = config.blocks - result.blocks_asked
-        shape += f" ({format_count(more)} more than asked for, to have as many{_each(config)})"
+        shape += f" ({format_count(more)} more than asked for, to have as many{_planes(config)})"
     return shape
 
 
-def _each(config: Config) -> str:
+def _planes(config: Config) -> str:
     """The planes that have as many blocks each, in words; nothing without a clock."""
     timed = config.timed or {}
     planes = math.prod(int(timed.get(key) or 1) for key in ("channels", "ways", "dies", "planes"))

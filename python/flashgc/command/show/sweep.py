@@ -24,7 +24,7 @@ def show_plan(plan: Plan, jobs: str) -> None:
     out = console()
     used = cores(parse_jobs(jobs, "--jobs"))
     basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
-    out.print(f"{_cells(plan.cells)}: {plan.missing} to run, {plan.found} found", highlight=False)
+    out.print(f"{_counted(plan.cells)}: {plan.missing} to run, {plan.found} found", highlight=False)
     if plan.cannot:
         out.print(f"{plan.cannot} cannot run; hint: flashgc sweep lists the reasons")
     if plan.failed:
@@ -57,7 +57,7 @@ def show_swept(swept: Sweep) -> None:
             out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
         out.print()
     out.print(
-        f"{_cells(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}"
+        f"{_counted(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}"
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
@@ -81,13 +81,13 @@ def warnings(swept: Sweep) -> list[str]:
         for text in cell.warnings:
             said.setdefault(text, []).append(cell)
     most = sorted(said.items(), key=lambda one: -len(one[1]))[:10]
-    lines = [f"{_which(cells)}: {_in_files(text)}" for text, cells in most]
+    lines = [f"{_place_or_count(cells)}: {_in_files(text)}" for text, cells in most]
     return lines + [f"no cell with {name} = {value} can run" for name, value, _ in swept.impossible]
 
 
-def _which(cells: list[Swept]) -> str:
+def _place_or_count(cells: list[Swept]) -> str:
     if len(cells) > 1:
-        return _cells(len(cells))
+        return _counted(len(cells))
     return ", ".join(f"{name}={value}" for name, value in cells[0].at.items()) or "1 cell"
 
 
@@ -104,7 +104,7 @@ def _in_files(text: str) -> str:
 _KEYS = {option.flag: option.path for option in OPTIONS}
 
 
-def _cells(count: int) -> str:
+def _counted(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
 
 

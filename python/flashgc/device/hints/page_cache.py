@@ -140,7 +140,7 @@ def mounted(mount: Path) -> Mounted:
         ) from None
     path = mount.resolve()
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-        found = [_parsed(line) for line in lines]
+        found = [_mount_of(line) for line in lines]
     # Of mounts one over another the last one counts.
     inside = [entry for entry in found if path.is_relative_to(entry[0])]
     point, number, filesystem, options = max(
@@ -161,7 +161,7 @@ def mounted(mount: Path) -> Mounted:
     return Mounted(filesystem, device, os.makedev(int(major), int(minor)))
 
 
-def _parsed(line: str) -> tuple[Path, str, str, list[str]]:
+def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
     """A line of mountinfo: where, which device, which file system, and its own options."""
     before, after = line.split(" - ", 1)
     fields, (filesystem, _source, options) = before.split(), after.split()

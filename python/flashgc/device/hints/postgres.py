@@ -84,19 +84,19 @@ def ask(dsn: str) -> Server:
             raise DriveError(
                 f"the server is PostgreSQL {version}, expected {VERSIONS[0]} to {VERSIONS[-1]}"
             )
-        level = _one(connection, "SHOW wal_level")
+        level = _single_value(connection, "SHOW wal_level")
         if level not in ("replica", "logical"):
             raise DriveError(
                 f"the server's wal_level is {level}, expected replica; "
                 "hint: ALTER SYSTEM SET wal_level = replica, and restart"
             )
         for setting in ("block_size", "wal_block_size"):
-            size = _one(connection, f"SHOW {setting}")
+            size = _single_value(connection, f"SHOW {setting}")
             if int(size) != BLOCK:
                 raise DriveError(f"the server's {setting} is {size}, expected {BLOCK}")
-        folder = _one(connection, "SHOW data_directory")
-        catalog = _one(connection, "SELECT catalog_version_no FROM pg_control_system()")
-        truth = _one(
+        folder = _single_value(connection, "SHOW data_directory")
+        catalog = _single_value(connection, "SELECT catalog_version_no FROM pg_control_system()")
+        truth = _single_value(
             connection, "SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'"
         )
         return Server(version, Path(folder), f"PG_{version}_{catalog}", truth != "0")
@@ -111,7 +111,7 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _one(connection: Any, query: str) -> str:
+def _single_value(connection: Any, query: str) -> str:
     return str(connection.execute(query).fetchone()[0])
 
 
