@@ -10,7 +10,7 @@ from flashgc.command.show.sentences import show_sentences
 from flashgc.execution import parse_jobs
 from flashgc.options import OPTIONS
 from flashgc.studies.executing import cores
-from flashgc.studies.sweep.outcome import Sweep, Swept
+from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept
 from flashgc.studies.sweep.sweep import Plan
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.units import format_duration
@@ -61,7 +61,7 @@ def show_swept(swept: Sweep) -> None:
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
-    for status, words in (("cannot", "cannot run"), ("failed", "failed"), ("missing", "not run")):
+    for status, words in WITHOUT.items():
         show_sentences(out, _reasons(swept.of(status), words))
 
 
