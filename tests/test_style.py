@@ -43,7 +43,7 @@ MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
 #: The longest file of each folder, and its lines.
 LONGEST = {
     "crates": (729, "crates/workload/tests/trace_errors.rs"),
-    "python": (525, "python/flashgc/command/results.py"),
+    "python": (525, "python/flashgc/command/show/results.py"),
     "python-papers": (496, "python-papers/flashgc_papers/pgc/sweeps.py"),
     "tests": (845, "tests/test_sweep.py"),
 }

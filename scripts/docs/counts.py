@@ -12,7 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from flashgc._listing import listing
+from flashgc.registry import listing
 from keywords import write
 
 TARGET = Path(__file__).resolve().parent.parent.parent / "python/flashgc/results/counts.py"

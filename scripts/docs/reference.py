@@ -13,7 +13,6 @@ import click
 
 import flashgc
 import refusals
-from flashgc._listing import listing
 from flashgc.command.options import BRIEF
 from flashgc.model import models
 from flashgc.options import (
@@ -37,6 +36,7 @@ from flashgc.registry import (
     gc_presets,
     generators,
     hints,
+    listing,
     mappings,
     page_caches,
     placements,

@@ -13,8 +13,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._origins import Places
 from flashgc.configuration import configurations
-from flashgc.device import realtime
-from flashgc.device._linux import need_linux
+from flashgc.device import need_linux, realtime
 from flashgc.experiment import Experiment, experiment
 from flashgc.policy_files import Policies
 from flashgc.units import parse_size
