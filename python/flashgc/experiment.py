@@ -12,7 +12,7 @@ from typing import Any
 
 from flashgc import _core, options
 from flashgc._origins import Places
-from flashgc.presets import with_device
+from flashgc.presets import device_values
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,7 @@ def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = 
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
     places = dict(places or {})
-    return Experiment(_core.experiment(with_device(values, places), places))
+    drive = values.get("drive")
+    named = isinstance(drive, Mapping) and "device" in drive
+    devices = device_values() if named else {}
+    return Experiment(_core.experiment(values, places, devices))

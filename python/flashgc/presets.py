@@ -6,13 +6,9 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flashgc import _core
-from flashgc._core import ConfigError
 from flashgc._documents import Scalar
-from flashgc._origins import Places
-from flashgc.options import ALTERNATIVES
 
 if TYPE_CHECKING:
     from flashgc.registry import Entry
@@ -70,38 +66,7 @@ def device_entries() -> tuple[Entry, ...]:
     return tuple(made)
 
 
-def with_device(values: Mapping[str, Any], places: Places) -> Mapping[str, Any]:
-    """``values`` with what the device that they name says of keys that are not given.
-
-    Raises :class:`flashgc.ConfigError` where there is no such device.
-    """
-    drive = values.get("drive")
-    name = drive.get("device") if isinstance(drive, Mapping) else None
-    if not isinstance(name, str):
-        return values
-    device = next((device for device in devices() if device.name == name), None)
-    if device is None:
-        hint = _core.suggest(name, [device.name for device in devices()])
-        raise ConfigError(
-            f"{places.get('drive.device', 'device')}: unknown device '{name}'; hint: {hint}"
-        )
-    merged = dict(values)
-    for section, keys in device.values.items():
-        given = values.get(section, {})
-        if isinstance(given, Mapping):
-            kept = {
-                key: value
-                for key, value in keys.items()
-                if not _replaced(f"{section}.{key}", given)
-            }
-            merged[section] = {**kept, **given}
-    return merged
-
-
-def _replaced(path: str, given: Mapping[str, Any]) -> bool:
-    """True if ``given`` says the same thing in another way."""
-    section, key = path.split(".")
-    others = {f"{section}.{other}" for other in given} - {path}
-    return key not in given and any(
-        path in alternatives and others & alternatives for alternatives in ALTERNATIVES
-    )
+@functools.cache
+def device_values() -> Mapping[str, Mapping[str, Mapping[str, Scalar]]]:
+    """The values of keys that each preset gives, by its name and by section."""
+    return {device.name: device.values for device in devices()}

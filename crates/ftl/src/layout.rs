@@ -1,5 +1,6 @@
 //! The layout of a layer: shape, policies and first contents.
 
+use flashgc_base::naming::option;
 use flashgc_base::rng::Stream;
 
 use crate::allocation::Allocation;
@@ -72,6 +73,16 @@ impl Layout {
         let Self { frontier, levelling, .. } = *self;
         self.placement.check(frontier, levelling)?;
         self.check_spare()?;
+        self.check_together()
+    }
+
+    /// Checks that the parts go together, however many blocks there are.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check_together(&self) -> Result<(), FtlError> {
+        let Self { frontier, levelling, .. } = *self;
+        self.placement.check(frontier, levelling)?;
         self.buffer.check_blocks(self.geometry.pages_per_block())?;
         self.buffer.check(frontier, &self.placement)?;
         self.allocation.check(frontier)?;
@@ -209,7 +220,8 @@ impl PlaneLayout<'_> {
         Err(GeometryError(format!(
             "plane {plane} has {blocks} blocks of {b} pages for {promised} logical pages, expected \
              {kept} more blocks than these pages fill, for open blocks and the pool; hint: more \
-             spare space, more blocks, or a lower --gc-low"
+             spare space, more blocks, or a lower {}",
+            option("gc_low")
         )))
     }
 
