@@ -204,7 +204,7 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             ["--drive", "timed"],
-            "--drive timed needs --times: every operation takes its time; hint: add --times "
+            "a drive with a clock needs --times: every operation takes its time; hint: add --times "
             "read=60us,program=800us,erase=1.5ms,transfer=20us, or --device tlc",
         ),
         (

@@ -478,7 +478,7 @@ const RELATIONS: &[Relation] = &[
     },
     Relation {
         given: &[("kind", "timed"), ("times", "")],
-        said: "{!kind} timed needs {times}: every operation takes its time; hint: add \
+        said: "a drive with a clock needs {times}: every operation takes its time; hint: add \
                {times=read=60us,program=800us,erase=1.5ms,transfer=20us}, or {device=tlc}",
         remedies: &[&[("times", TIMES)]],
     },
@@ -668,4 +668,36 @@ fn options_that_need_another_one_or_another_drive_say_why() {
         }
     }
     assert!(with > 6 && of_drives > 30, "{with} {of_drives}");
+}
+
+/// Adds the sources in `folder`, and in the folders there, to `found`.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_key_in_a_message_is_one_of_an_option() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut texts = Vec::new();
+    for name in ["ftl", "host", "workload", "drive", "timed", "experiment"] {
+        sources(&crates.join(name).join("src"), &mut texts);
+    }
+    let mut keys = 0;
+    for text in texts.iter().filter(|text| text.contains("flashgc_base::naming")) {
+        for call in ["option(\"", "subject(\"", "choice(\""] {
+            for (at, _) in text.match_indices(call) {
+                let key = text[at + call.len()..].split('"').next().unwrap();
+                assert!(find(key).is_some(), "{call}{key}\") names no option");
+                keys += 1;
+            }
+        }
+    }
+    assert!(keys > 100, "{keys}");
 }

@@ -309,7 +309,7 @@ fn what_a_timed_drive_has_not_is_refused() {
     let auto = RunConfig { warmup: "auto".into(), ..config() };
     assert!(error(&auto).starts_with("warmup auto only applies to kind"));
     let times = RunConfig { times: None, ..config() };
-    assert!(error(&times).starts_with("kind timed needs times: "));
+    assert!(error(&times).starts_with("a drive with a clock needs times: "));
     let passes = RunConfig { length: Length::Passes(1), ..config() };
     assert!(error(&passes).contains("passes only applies to traces"));
     let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };

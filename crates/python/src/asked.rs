@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use flashgc_experiment::asked::{self, Asked, Places, tenants};
+use flashgc_experiment::asked::{self, Asked, tenants};
 use flashgc_experiment::options::{self, Value, numbers};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 
 use crate::errors::{self, Refused};
+use crate::places::At;
 use crate::simulate::to_json;
 
 /// The most bytes of a number that is one of an option.
@@ -48,20 +49,6 @@ impl<'py> FromPyObject<'_, 'py> for Given {
         } else {
             Value::Other(shown()?)
         }))
-    }
-}
-
-/// The places of values by path, from any mapping.
-#[derive(Default)]
-pub(crate) struct At(pub(crate) Places);
-
-impl<'py> FromPyObject<'_, 'py> for At {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let items = given.cast::<PyMapping>()?.items()?;
-        let places = items.iter().map(|item| item.extract::<(String, String)>());
-        Ok(Self(Places::new(places.collect::<PyResult<_>>()?)))
     }
 }
 

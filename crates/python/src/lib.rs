@@ -16,6 +16,7 @@ mod listing;
 mod model;
 mod outside;
 mod placement;
+mod places;
 mod policy;
 mod simulate;
 mod sources;

@@ -18,9 +18,9 @@ use flashgc_experiment::simulate::simulate_each;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::asked::At;
 use crate::errors;
 use crate::outside::{Written, loaded};
+use crate::places::At;
 use crate::policy::{Raised, lock};
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};

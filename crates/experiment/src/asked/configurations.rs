@@ -536,11 +536,7 @@ impl Asked {
 pub(crate) fn without_times() -> SpecError {
     let times = choice("times", "read=60us,program=800us,erase=1.5ms,transfer=20us");
     SpecError::new(
-        format!(
-            "{} timed needs {}: every operation takes its time",
-            subject("kind"),
-            option("times")
-        ),
+        format!("a drive with a clock needs {}: every operation takes its time", option("times")),
         format!("add {times}, or {}", choice("device", "tlc")),
     )
 }

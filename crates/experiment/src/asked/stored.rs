@@ -42,7 +42,10 @@ impl Asked {
         if Mapping::parse(&text)?.info().has_clock {
             return Ok(());
         }
-        let message = format!("{} is {text}, and a stored drive maps pages", subject("mapping"));
+        let message = format!(
+            "{} is {text}, expected page or dftl: a stored drive maps pages",
+            subject("mapping")
+        );
         let hint = format!("{} has that map on flash", choice("mapping", "dftl"));
         Err(SpecError::new(message, hint).named(&self.places))
     }

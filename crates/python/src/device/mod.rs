@@ -28,9 +28,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::asked::At;
 use crate::errors::{self, ConfigError, DriveError};
 use crate::outside::{Written, loaded};
+use crate::places::At;
 use crate::policy::{Raised, lock};
 use crate::simulate::to_json;
 
