@@ -250,7 +250,7 @@ impl HintsSpec {
         if u64::from(pages) * u64::from(sectors) > 1 << 32 {
             return Err(SpecError::new(
                 format!(
-                    "{} piggyback names 2^32 sectors at most: found {pages} pages of {page_size} bytes",
+                    "{} piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors",
                     subject("hints")
                 ),
                 format!("{}, or a drive of at most 2 TiB", choice("hints", "perfect")),
