@@ -156,13 +156,13 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'name = "bulk"',
             'name = "db"',
-            "FILE:6:3: tenant 'db' is the name of two; hint: give each a name of its own",
+            "FILE:8:3: tenant 'db' is the name of two; hint: give each a name of its own",
         ),
         (
             "requests = 4000",
             "passes = 3",
             "FILE:22:1: passes does not go with tenant: a tenant's trace begins again at its end, "
-            "so that all tenants go on until the last; hint: give requests, for example 1000000",
+            "so that all tenants go on until the last; hint: give --requests, for example 1000000",
         ),
         (
             "[run]",
