@@ -112,8 +112,9 @@ format: $(VENV)/.installed ## format all code
 	$(BIN)/ruff check --fix --quiet .
 
 docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
-	$(BIN)/python scripts/docs/reference.py docs/reference
 	$(BIN)/python scripts/docs/keywords.py
+	$(BIN)/python scripts/docs/counts.py
+	$(BIN)/python scripts/docs/reference.py docs/reference
 	$(BIN)/python scripts/docs/documents.py
 	$(BIN)/python scripts/docs/notebooks.py
 	$(BIN)/python scripts/docs/tables.py

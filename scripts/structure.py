@@ -1,14 +1,18 @@
-"""Circles of files in the crates: files that need each other.
+"""Circles of files in the crates, and of modules in the Python packages: what needs each other.
 
-Usage: python scripts/structure.py [--arrows] [CRATE ...]; without crates, all of them.
+Usage: python scripts/structure.py [--arrows] [NAME ...]; without names, all crates and packages.
 
 A file needs another one if it names something that is declared there: in a `use`, or by a path that
 begins with `crate`, `self` or `super`. A name that a file only passes on (`pub use`) is looked for
 where it comes from. Tests are left out. So are the names that a file has from its own parent or
 child folder: a type whose methods are spread over the files of its folder is one thing.
+
+A module of Python needs what it imports as it runs, at its top or later; what only type checkers
+read does not count. A name that a package passes on is looked for where it comes from.
 """
 
 import argparse
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,6 +150,68 @@ class Crate:
         return graph
 
 
+#: The Python packages, by name, and the folders that they are in.
+PACKAGES = {"flashgc": ROOT / "python", "flashgc_papers": ROOT / "python-papers"}
+
+
+class Package:
+    """The modules of Python packages and what each imports."""
+
+    def __init__(self, places: dict[str, Path]) -> None:
+        self.paths: dict[Names, Path] = {}
+        for name, place in places.items():
+            for path in sorted((place / name).rglob("*.py")):
+                names = path.relative_to(place).with_suffix("").parts
+                self.paths[names[:-1] if names[-1] == "__init__" else names] = path
+        trees = {module: ast.parse(path.read_text()) for module, path in self.paths.items()}
+        #: Where each module has its names from, for type checkers too.
+        self.homes = {
+            module: {name: names for names, name in self._imports(tree, for_checkers=True)}
+            for module, tree in trees.items()
+        }
+        self.uses = {
+            module: [names for names, _ in self._imports(tree, for_checkers=False)]
+            for module, tree in trees.items()
+        }
+
+    def _imports(self, tree: ast.AST, *, for_checkers: bool) -> Iterator[tuple[Names, str]]:
+        """Each name that is imported, and what it is called then."""
+        for node in ast.iter_child_nodes(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield tuple(alias.name.split(".")), alias.asname or alias.name
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    yield (*node.module.split("."), alias.name), alias.asname or alias.name
+            checked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            if for_checkers or not checked:
+                yield from self._imports(node, for_checkers=for_checkers)
+
+    def declares(self, names: Names) -> Names | None:
+        """The module in which what an import names is declared."""
+        if names in self.paths:
+            return names
+        module, name = names[:-1], names[-1] if names else ""
+        if module not in self.paths:
+            return None
+        home = self.homes[module].get(name)
+        return (self.declares(home) if home else None) or module
+
+    def graph(self) -> Graph:
+        """The modules that each module needs."""
+        return {
+            module: {
+                target
+                for names in uses
+                if (target := self.declares(names)) is not None
+                and target != module
+                and target != module[: len(target)]
+                and module != target[: len(module)]
+            }
+            for module, uses in self.uses.items()
+        }
+
+
 def circles(graph: Graph) -> list[list[Names]]:
     """The strongly connected parts of a graph with more than one member, the largest first."""
 
@@ -175,22 +241,28 @@ def measured(folder: Path) -> tuple[Crate, list[list[Names]]]:
 
 
 def main() -> None:
-    """Prints how many files each crate has and how large its circles are."""
-    parser = argparse.ArgumentParser(description="Circles of files in the crates.")
-    parser.add_argument("crates", nargs="*", metavar="CRATE")
+    """Prints how many files each crate and package has and how large its circles are."""
+    parser = argparse.ArgumentParser(description="Circles of files in crates and packages.")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")
     asked = parser.parse_args()
-    for folder in sorted((ROOT / "crates").iterdir()):
-        if asked.crates and folder.name not in asked.crates:
+    crates = sorted(folder.name for folder in (ROOT / "crates").iterdir())
+    for name in [*crates, *PACKAGES]:
+        if asked.names and name not in asked.names:
             continue
-        crate, found = measured(folder)
+        part: Crate | Package
+        if name in PACKAGES:
+            part, joint = Package({name: PACKAGES[name]}), "."
+        else:
+            part, joint = Crate(ROOT / "crates" / name), "::"
+        graph = part.graph()
+        found = circles(graph)
         lengths = ", ".join(str(len(circle)) for circle in found) or "none"
-        print(f"{folder.name}: {len(crate.paths)} files, circles of {lengths}")
+        print(f"{name}: {len(part.paths)} files, circles of {lengths}")
         for circle in found if asked.arrows else []:
             for module in circle:
-                needed = sorted(crate.graph()[module].intersection(circle))
-                inside = ", ".join("::".join(names) for names in needed)
-                print(f"    {'::'.join(module) or 'lib'} -> {inside}")
+                inside = ", ".join(joint.join(names) for names in sorted(graph[module] & {*circle}))
+                print(f"    {joint.join(module) or 'lib'} -> {inside}")
             print()
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import counts
 import flashgc
 import flashgc.plot
 import flashgc.results
@@ -63,6 +64,10 @@ def test_the_typed_keywords_are_written_anew_with_the_options() -> None:
     assert keywords.main(["--check"]) == 0
     keys = {option.key for option in OPTIONS} - {"source", "victim"}
     assert set(RunKeywords.__annotations__) == set(CompareKeywords.__annotations__) == keys
+
+
+def test_the_types_of_counts_are_written_anew_with_the_counts() -> None:
+    assert counts.main(["--check"]) == 0
 
 
 def test_shells_complete_the_options_of_the_functions() -> None:

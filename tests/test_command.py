@@ -418,7 +418,7 @@ def test_the_reference_pages_are_current() -> None:
 
 
 def test_a_warning_of_several_results_is_said_once() -> None:
-    from flashgc.command.results import warnings_of
+    from flashgc.command.show.results import warnings_of
 
     base = flashgc.run(blocks=200, pages_per_block=16, writes="4x").to_dict()
     moving = "it still moves: {}; make it longer"

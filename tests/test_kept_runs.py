@@ -17,9 +17,9 @@ import pytest
 
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results
-from flashgc.kept.tidy import tidy
 from flashgc.store import Store
 from flashgc.store.file import CEILING
+from flashgc.store.tidy import tidy
 
 SMALL = ("--blocks", "64", "--pages-per-block", "16", "--writes", "2x")
 DRIVE = {"blocks": 64, "pages_per_block": 16, "writes": "2x"}

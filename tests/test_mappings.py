@@ -102,7 +102,7 @@ def test_a_run_prints_its_map_and_its_merges(command: Command) -> None:
     assert made.returncode == 0, made.stderr
     assert re.search(r"^policy +fast:log_blocks=8,sequential=1,", made.stdout, re.M)
     assert "frontier" not in made.stdout
-    assert re.search(r"^merges +[\d\s]+ switch, 0 partial, 0 full, 0 dead$", made.stdout, re.M)
+    assert re.search(r"^merges +[\d\s]+ switch$", made.stdout, re.M)
     # 170 data blocks and 8 log blocks of 32 pages, 4 bytes each.
     assert re.search(r"^map +1\.66 KiB of the controller's memory$", made.stdout, re.M)
 

@@ -19,10 +19,10 @@ from matplotlib.transforms import Bbox
 import flashgc
 from conftest import Command
 from flashgc import ConfigError, plot
-from flashgc.kept.table import rows_of
-from flashgc.kept.view import View, front, view
-from flashgc.kept.wording import text, texts
+from flashgc.reports.view import View, front, view
+from flashgc.reports.wording import text, texts
 from flashgc.results.intervals import half_width
+from flashgc.store.table import rows_of
 from pictures import grid_rows, rows_of_many
 
 Row = dict[str, Any]

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,7 @@ KINDS = {
     "trace format",
     "mapping",
     "option",
+    "count",
     "paper's claim",
 }
 #: The crates that recipes change, with the modules of their tests that go over what is registered.
@@ -114,6 +116,7 @@ def copy() -> Path:
         "fuzz",
         "docs",
         "python",
+        "scripts",
     ):
         source = ROOT / name
         if source.is_dir():
@@ -126,13 +129,15 @@ def copy() -> Path:
     return root
 
 
-def cargo(root: Path, *arguments: str) -> None:
+def done(root: Path, *words: str, **variables: str) -> None:
     # A folder of its own: cargo takes a package of the copy for that of the workspace.
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
-    made = subprocess.run(
-        ["cargo", *arguments], cwd=root, env=environment, capture_output=True, text=True
-    )
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target"), **variables}
+    made = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True)
     assert made.returncode == 0, f"{made.stdout}\n{made.stderr}"
+
+
+def cargo(root: Path, *arguments: str) -> None:
+    done(root, "cargo", *arguments)
 
 
 def test_there_is_a_recipe_for_each_kind_of_thing() -> None:
@@ -166,6 +171,26 @@ def test_what_the_recipes_show_passes_the_tests_they_name(copy: Path) -> None:
     cargo(copy, "fmt", "--all", "--check")
     for package, modules in TESTS.items():
         test = ["test", "--locked", "--offline", "--quiet", "--profile=checks"]
-        cargo(copy, *test, f"--package={package}", "--lib")
+        # The bytes of a state are recorded anew after the recipe of a count.
+        cargo(copy, *test, f"--package={package}", "--lib", "--", "--skip=the_bytes_of_a_state")
         cargo(copy, *test, f"--package={package}", "--test=suite", "--", *modules)
     cargo(copy, *test, "--package=flashgc-ftl", "--test=memory")
+
+
+@one_copy
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="stored drives are there on Linux")
+def test_a_count_is_wherever_counts_are_after_its_two_edits(copy: Path, tmp_path: Path) -> None:
+    build = ["build", "--locked", "--offline", "--quiet", "--profile=checks", "--lib"]
+    done(copy, "cargo", *build, "--package=flashgc-python", PYO3_BUILD_EXTENSION_MODULE="1")
+    module = copy / "python/flashgc/_core.abi3.so"
+    module.unlink(missing_ok=True)
+    shutil.copy2(copy / "target/checks/lib_core.so", module)
+    path = os.pathsep.join(str(copy / folder) for folder in ("python", "scripts/docs"))
+    done(
+        copy,
+        sys.executable,
+        str(ROOT / "tests/recipe_of_a_count.py"),
+        str(tmp_path),
+        PYTHONPATH=path,
+    )

@@ -16,7 +16,7 @@ SLOW = {"matplotlib", "numpy", "jinja2", "sqlite3", "multiprocessing", "asyncio"
 SLOW |= {"logging", "subprocess", "tomllib", "importlib.resources", "importlib.metadata", "html"}
 SLOW |= {"rich", "pathlib", "tempfile", "shutil", "textwrap", "traceback", "click.shell_completion"}
 #: Our own parts that are for other commands.
-OTHERS = {"flashgc.postgres.clients", "flashgc.traces", "flashgc.keywords"}
+OTHERS = {"flashgc.device.mounts", "flashgc.traces", "flashgc.keywords"}
 OTHERS |= {"flashgc.simulation", "flashgc.studies.sweep", "flashgc.terminal.screen"}
 #: Parts of results that a drive without a clock, a host or an endurance does not have.
 PARTS = {f"flashgc.results.{name}" for name in ("activity", "comparison", "flash", "host")}

@@ -1,4 +1,4 @@
-"""Files of a crate that need each other in a circle: few, and known."""
+"""Files that need each other in a circle: few and known in the crates, none in Python."""
 
 from __future__ import annotations
 
@@ -42,6 +42,61 @@ def test_no_circle_grows() -> None:
     assert found.keys() == LARGEST.keys()
     grown = {name: size for name, size in found.items() if size > LARGEST[name]}
     assert not grown, "scripts/structure.py --arrows CRATE shows them"
+
+
+PYTHON = structure.Package(structure.PACKAGES)
+
+
+def test_no_modules_of_python_need_each_other() -> None:
+    """``scripts/structure.py --arrows flashgc`` shows them."""
+    assert structure.circles(PYTHON.graph()) == []
+
+
+def test_nothing_else_needs_the_command() -> None:
+    """A command of the papers is one as well, and stands in a folder or a file of that name."""
+    command = ("flashgc", "command")
+    needing = {
+        module
+        for module, needed in PYTHON.graph().items()
+        if any(target[:2] == command for target in needed) and module[:2] != command
+    }
+    others = {module for module in needing if not {"command", "__main__"} & {*module}}
+    assert not others
+
+
+MODULES = {
+    # A name that is passed on, one that is imported late, one for type checkers, and a package.
+    "__init__.py": "from x.a import First as First\n",
+    "a.py": "class First: ...\n{a}\n",
+    "b.py": "def second():\n    from x import First\n    return First\n",
+    "room/__init__.py": "from x.room.door import Door as Door\n",
+    "room/door.py": "import x.room\nclass Door: ...\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", []),
+        ("from x.b import second", [[("x", "a"), ("x", "b")]]),
+        ("import x.b", [[("x", "a"), ("x", "b")]]),
+        ("def late():\n    from x import b", [[("x", "a"), ("x", "b")]]),
+        ("if TYPE_CHECKING:\n    from x import b", []),
+        ("from x.room import Door", []),
+    ],
+)
+def test_a_circle_of_modules_is_found_by_what_they_import(
+    tmp_path: Path, line: str, expected: list[list[tuple[str, ...]]]
+) -> None:
+    for name, text in MODULES.items():
+        path = tmp_path / "x" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.format(a=line) if name == "a.py" else text, encoding="utf-8")
+    graph = structure.Package({"x": tmp_path}).graph()
+    assert structure.circles(graph) == expected
+    assert graph["x", "b"] == {("x", "a")}
+    assert graph["x", "room", "door"] == set()
+    assert (("x", "room", "door") in graph["x", "a"]) == ("Door" in line)
 
 
 FILES = {

@@ -37,13 +37,13 @@ OPENINGS = {
     "python/flashgc": 0,
 }
 
-#: Made from the help texts of options: no docstrings, and as long as there are options.
-MADE = "python/flashgc/keywords.py"
+#: Made from the declarations of options and of counts, as long as there are any.
+MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
 
 #: The longest file of each folder, and its lines.
 LONGEST = {
     "crates": (729, "crates/workload/tests/trace_errors.rs"),
-    "python": (526, "python/flashgc/command/results.py"),
+    "python": (525, "python/flashgc/command/show/results.py"),
     "python-papers": (496, "python-papers/flashgc_papers/pgc/sweeps.py"),
     "tests": (845, "tests/test_sweep.py"),
 }
@@ -174,7 +174,7 @@ def test_no_more_comments_open_with_a_relative_clause() -> None:
     where: dict[str, list[str]] = {}
     for path, text in sources().items():
         parts = path.split("/")
-        if parts[0] not in ("crates", "python", "python-papers") or path == MADE:
+        if parts[0] not in ("crates", "python", "python-papers") or path in MADE:
             continue
         lines = openings_in_rust(text) if path.endswith(".rs") else openings_in_python(text)
         name = "/".join(parts[:2])
@@ -238,7 +238,7 @@ def test_no_more_sentences_of_documents_open_with_a_relative_clause() -> None:
 def test_no_file_becomes_the_longest() -> None:
     found: dict[str, tuple[int, str]] = {}
     for path, text in sources().items():
-        if (folder := path.split("/")[0]) in LONGEST and path != MADE:
+        if (folder := path.split("/")[0]) in LONGEST and path not in MADE:
             found[folder] = max(found.get(folder, (0, "")), (text.count("\n"), path))
     assert found == LONGEST, "split the longer file, or lower the bound to what is found"
 

@@ -10,9 +10,9 @@ import pytest
 from tests.conftest import Command
 
 import flashgc
-from flashgc.kept.tidy import tidy
 from flashgc.results import Result
 from flashgc.store import Store
+from flashgc.store.tidy import tidy
 
 DRIVE = (
     "--drive", "timed", "--times", "read=50us,program=200us,erase=1.5ms", "--blocks", "64",

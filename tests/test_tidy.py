@@ -7,9 +7,9 @@ from pathlib import Path
 
 import flashgc
 from conftest import Command
-from flashgc.kept.tidy import is_option, tidy, varied
 from flashgc.results.figures import NAMES
 from flashgc.store import Store
+from flashgc.store.tidy import is_option, tidy, varied
 
 GRID = {
     "drive": {"blocks": 64, "pages_per_block": 16, "page_size": ["4KiB", 8192], "spare": ["10%"]},

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 import flashgc
-from flashgc.command import results
+from flashgc.command.show import results
 
 TYPED = (
     "flashgc compare --workload hotcold:f=0.2,r=0.8 --frontier double --spare 7%\n"

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
-    from flashgc.pages.report import report
     from flashgc.presets import devices
     from flashgc.ranking import rank
     from flashgc.recording import Recording, trace_record
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
         trace_formats,
         wear_levellings,
     )
+    from flashgc.reports.report import report
     from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
     from flashgc.simulation import (
         Placement,
@@ -175,7 +175,7 @@ _HOMES = {
     "Gap": "studies.gap.outcome",
     "gap": "studies.gap.gap",
     "Sweep": "studies.sweep.outcome",
-    "report": "pages.report",
+    "report": "reports.report",
     "sweep": "studies.sweep.sweep",
     "Found": "studies.find.outcome",
     "find": "studies.find.find",

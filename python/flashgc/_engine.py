@@ -101,23 +101,6 @@ def terminable(control: Control) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextlib.contextmanager
-def terminating() -> Iterator[None]:
-    """The signal to terminate ends work as Ctrl-C does: by ``KeyboardInterrupt``."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _say_that_it_stops() -> None:
     with contextlib.suppress(OSError):
         os.write(2, IMPATIENT.encode())

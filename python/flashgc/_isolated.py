@@ -2,7 +2,8 @@
 
 Started as a script by ``python -I``, so that neither the working folder nor variables of the
 environment nor the user's own packages are on the path of imports. The package is the one that this
-file lies in, wherever that is: a wheel, or the sources.
+file lies in, wherever that is: a wheel, or the sources. A function of another package is taken from
+the folder that this process has it from.
 """
 
 from __future__ import annotations
@@ -14,22 +15,32 @@ import sys
 
 
 def command(function: str, *arguments: object) -> list[str]:
-    """Return the words that run ``module:function`` of this package with ``arguments``."""
-    return [sys.executable, "-I", os.path.abspath(__file__), function, *map(str, arguments)]
+    """Return the words that run ``module:function`` with ``arguments``."""
+    package = importlib.import_module(function.partition(".")[0])
+    (home,) = package.__path__
+    words = [sys.executable, "-I", os.path.abspath(__file__), os.path.abspath(home), function]
+    return [*words, *map(str, arguments)]
 
 
-def _run() -> object:
-    home = os.path.dirname(os.path.abspath(__file__))
+def _take(name: str, home: str) -> None:
+    """Imports the package of this name from its folder."""
     spec = importlib.util.spec_from_file_location(
-        "flashgc", os.path.join(home, "__init__.py"), submodule_search_locations=[home]
+        name, os.path.join(home, "__init__.py"), submodule_search_locations=[home]
     )
     assert spec is not None
     assert spec.loader is not None
     package = importlib.util.module_from_spec(spec)
-    sys.modules["flashgc"] = package
+    sys.modules[name] = package
     spec.loader.exec_module(package)
-    module, _, function = sys.argv.pop(1).partition(":")
-    return getattr(importlib.import_module(module), function)()
+
+
+def _run() -> object:
+    home, function = sys.argv.pop(1), sys.argv.pop(1)
+    module, _, name = function.partition(":")
+    _take("flashgc", os.path.dirname(os.path.abspath(__file__)))
+    if (package := module.partition(".")[0]) != "flashgc":
+        _take(package, home)
+    return getattr(importlib.import_module(module), name)()
 
 
 if __name__ == "__main__":

@@ -92,10 +92,10 @@ def simulate(
                     f"{(places or {}).get(option.path, option.key)}: only a run makes it, and a "
                     "kept result is not run again; hint: leave out the file of results"
                 )
-        return keeping.simulate(configs, _given(asked, configs, default_runs, python), run)
+        return keeping.simulate(configs, _options_alone(asked, configs, default_runs, python), run)
 
 
-def _given(
+def _options_alone(
     asked: Experiment, configs: Sequence[Mapping[str, Any]], default_runs: int, python: Policies
 ) -> list[dict[str, Any] | None]:
     """Return the options that give each configuration alone; ``None`` where none do."""

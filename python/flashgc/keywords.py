@@ -256,8 +256,9 @@ class Keywords(TypedDict, total=False):
     collections: int | str | None
     """Length of a run in collections, instead of writes."""
     requests: int | str | None
-    """Length of a run in page requests, reads included, instead of writes. On a trace, the length
-    is rounded up to whole replays. [default: with a clock 1000000; with a VM page cache 5000000]
+    """Length of a run in requests of the host, reads included, instead of writes. A trace is
+    replayed until it has given as many. [default: with a clock 1000000; with a VM page cache
+    5000000]
     """
     passes: int | str | None
     """Length of a run in replays of a trace, instead of writes. [default: for a trace as many as it

@@ -70,8 +70,8 @@ def trace_record(
     size = None if page_size is None else parse_page_size(page_size, "page_size")
     if os.name != "posix":
         raise ConfigError("this system has no Valgrind; hint: record the program on Linux")
-    valgrind = _found("valgrind", "apt-get install valgrind")
-    _found(program[0], "check its name and PATH")
+    valgrind = _program("valgrind", "apt-get install valgrind")
+    _program(program[0], "check its name and PATH")
     control = control or Control()
     reading, writing = os.pipe()
     try:
@@ -102,7 +102,7 @@ def trace_record(
         recorded = json.loads(text)
         stopped = control.cancelled or recorded["accesses"] == accesses
     except TraceError:
-        code = _end(process, wait=True)
+        code = _exit_code(process, wait=True)
         # An output that cannot be written closes the pipe, which ends Valgrind by no fault of its
         # own.
         if code not in (0, -signal.SIGPIPE) and not os.path.exists(target):
@@ -112,18 +112,18 @@ def trace_record(
             ) from None
         raise
     finally:
-        code = _end(process, wait=not stopped)
+        code = _exit_code(process, wait=not stopped)
     return Recording(**recorded, exit_code=None if stopped else code)
 
 
-def _found(name: str, hint: str) -> str:
+def _program(name: str, hint: str) -> str:
     path = shutil.which(name)
     if path is None:
         raise ConfigError(f"found no program '{name}'; hint: {hint}")
     return path
 
 
-def _end(process: subprocess.Popen[bytes], *, wait: bool) -> int:
+def _exit_code(process: subprocess.Popen[bytes], *, wait: bool) -> int:
     """The exit code of the program, which is ended first unless it may run to its end."""
     if not wait:
         process.terminate()

@@ -5,9 +5,20 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from flashgc import _core
-from flashgc._listing import listing
+
+
+@functools.cache
+def listing() -> dict[str, Any]:
+    """The engine's lists by name, as the engine writes them.
+
+    >>> [entry["name"] for entry in listing()["endurances"]]
+    ['fixed', 'normal', 'weibull']
+    """
+    lists: dict[str, Any] = json.loads(_core.registry())
+    return lists
 
 
 @dataclass(frozen=True)

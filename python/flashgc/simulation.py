@@ -192,12 +192,12 @@ def _asked(
     workload: str | Trace, victims: list[Victim] | None, options: dict[str, Any]
 ) -> tuple[Experiment, Policies]:
     python: dict[str, dict[str, object]] = {"victim": {}, "placement": {}}
-    names = [_named(victim, python["victim"]) for victim in victims or []]
+    names = [_name_of(victim, python["victim"]) for victim in victims or []]
     placement = options.get("placement")
     if isinstance(placement, list | tuple):
-        placement = [_named(one, python["placement"]) for one in placement]
+        placement = [_name_of(one, python["placement"]) for one in placement]
     elif placement is not None:
-        placement = _named(placement, python["placement"])
+        placement = _name_of(placement, python["placement"])
     options["placement"] = placement
     values, places = given_values(workload, options)
     collected = options.get("gc_preset") is not None and names in ([], [find("victim").default])
@@ -206,7 +206,7 @@ def _asked(
     return experiment(values, {"gc.victim": "victim", **places}), python
 
 
-def _named(policy: object, known: dict[str, object]) -> str:
+def _name_of(policy: object, known: dict[str, object]) -> str:
     """The name of a policy, which ``known`` takes in where it is written in Python."""
     if isinstance(policy, str):
         return policy

@@ -117,13 +117,17 @@ def _alias(option: Option) -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes or checks the module, and returns the exit status."""
-    text = keywords()
+    return write(TARGET, keywords(), arguments)
+
+
+def write(target: Path, text: str, arguments: list[str]) -> int:
+    """Writes a module that is made, or checks it, and returns the exit status."""
     if "--check" in arguments:
-        current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+        current = target.exists() and target.read_text(encoding="utf-8") == text
         if not current:
-            print(f"error: {TARGET} is out of date; hint: make docs", file=sys.stderr)
+            print(f"error: {target} is out of date; hint: make docs", file=sys.stderr)
         return 0 if current else 1
-    TARGET.write_text(text, encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
     return 0
 
 

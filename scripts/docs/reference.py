@@ -36,6 +36,7 @@ from flashgc.registry import (
     gc_presets,
     generators,
     hints,
+    listing,
     mappings,
     page_caches,
     placements,
@@ -44,6 +45,7 @@ from flashgc.registry import (
     schemes,
     wear_levellings,
 )
+from flashgc.results import counts
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -256,7 +258,16 @@ def _described(path: str, thing: object) -> list[str]:
     if dataclasses.is_dataclass(thing):
         fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
         parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
+        parts += _counts(thing)
     return parts + (_members(thing) if inspect.isclass(thing) else [])
+
+
+def _counts(thing: type) -> list[str]:
+    """The counts of a result, with the texts of their declarations."""
+    above = {cls.__name__ for cls in thing.__mro__ if cls.__module__ == counts.__name__}
+    lists = [one["counts"] for one in listing()["counts"] if one["name"] in above]
+    rows = [f"| `{one['name']}` | {one['text']} |" for many in lists for one in many]
+    return ["\n".join(["| count | |", "|---|---|", *rows])] if rows else []
 
 
 def _members(thing: type) -> list[str]:

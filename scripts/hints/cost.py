@@ -31,10 +31,10 @@ from typing import Any
 from flashgc import Device
 from flashgc.device import up
 from flashgc.device.control import PAGE, Client
+from flashgc.device.hints.stream import load as psycopg
 from flashgc.device.scratch import note, scratch
-from flashgc.followers.stream import load as psycopg
-from flashgc.postgres import tpcc
-from flashgc.postgres.cluster import Cluster
+from flashgc_papers.postgres import tpcc
+from flashgc_papers.postgres.cluster import Cluster
 
 SETTINGS = {"shared_buffers": "64MB", "max_wal_size": "256MB", "checkpoint_timeout": "30s"}
 

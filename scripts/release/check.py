@@ -16,6 +16,13 @@ from pathlib import Path
 RUN = ("run", "--blocks", "64", "--pages-per-block", "16", "--writes", "4x", "--quiet", "--json")
 #: A module with wrong engines or drives asks this variable which of them is wanted.
 MUTANTS = b"FLASHGC_MUTANT"
+#: Commands of the papers' package.
+OF_PAPERS = [("reproduce", "--list")]
+if sys.platform == "linux":
+    OF_PAPERS += [
+        ("device", "crash-test", "--level", "images", "--images", "100", "--quiet"),
+        ("hints", "demo", "--help"),
+    ]
 IMPORT = (
     "import flashgc; result = flashgc.run(blocks=64, pages_per_block=16, writes='4x'); "
     "print(flashgc.__version__, result.digest)"
@@ -42,7 +49,7 @@ def check(package: Path, papers: Path | None) -> str:
     """The version and the digest of a run, by the command and from Python.
 
     No module has wrong engines or drives in it.
-    ``papers`` is the package of the papers: before it is installed, ``reproduce`` says how it is.
+    ``papers`` is the package of the papers: before it is installed, its commands say how it is.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
         venv.create(folder, with_pip=True)
@@ -58,14 +65,16 @@ def check(package: Path, papers: Path | None) -> str:
         if imported != [version, digest]:
             raise SystemExit(f"error: {package.name}: the command says {version} {digest}, Python "
                              f"{' '.join(imported)}")  # fmt: skip
-        reproduce = (programs / "flashgc", "reproduce", "--list")
-        absent = subprocess.run(reproduce, cwd=empty, capture_output=True, text=True)
-        if absent.returncode != 2 or "pip install 'flashgc[papers]'" not in absent.stderr:
-            raise SystemExit(f"error: {package.name}: without the papers: {absent.stderr}")
+        of_papers = [[programs / "flashgc", *words] for words in OF_PAPERS]
+        for command in of_papers:
+            absent = subprocess.run(command, cwd=empty, capture_output=True, text=True)
+            if absent.returncode != 2 or "pip install 'flashgc[papers]'" not in absent.stderr:
+                raise SystemExit(f"error: {package.name}: without the papers: {absent.stderr}")
         if papers is not None:
             pip = (*install, "--no-deps", papers.resolve())
             output(programs / "python", *pip, folder=empty)
-            output(*reproduce, folder=empty)
+            for command in of_papers:
+                output(*command, folder=empty)
         if left := os.listdir(empty):
             raise SystemExit(f"error: {package.name}: left {', '.join(left)} in the folder")
         return f"{version} {digest}"

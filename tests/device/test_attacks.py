@@ -295,8 +295,8 @@ def test_code_in_the_working_folder_or_the_environment_is_not_run(place: Path, h
     (trap / "flashgc" / "__init__.py").write_text(EVIL.format(str(spoil)))
     for function, arguments in (
         (upping.SERVER, ("--help",)),
-        ("flashgc.device.campaign.databases:main", ("lmdb", "x", "1", "surplus")),
-        ("flashgc.device.campaign.serving:main", ("none", "none")),
+        ("flashgc_papers.campaign.databases:main", ("lmdb", "x", "1", "surplus")),
+        ("flashgc_papers.campaign.serving:main", ("none", "none")),
         ("flashgc.command:main", ("--version",)),
     ):
         more = {"PYTHONPATH": str(trap), "PYTHONSTARTUP": str(trap / "queue.py")}

@@ -20,7 +20,7 @@ from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
 from flashgc._core import ConfigError
-from flashgc.device.campaign import (
+from flashgc_papers.campaign import (
     cuts,
     databases,
     files,
@@ -31,9 +31,9 @@ from flashgc.device.campaign import (
     postgres,
     serving,
 )
-from flashgc.device.campaign.report import BrokenPromiseError, Level
-from flashgc.postgres import PostgresError, cluster
-from flashgc.progress import Pace
+from flashgc_papers.campaign.report import BrokenPromiseError, Level
+from flashgc_papers.pace import Pace
+from flashgc_papers.postgres import PostgresError, cluster
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:

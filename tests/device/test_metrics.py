@@ -17,6 +17,9 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 SAID_BY_OTHERS = {
     "ocp.percent_free_blocks",
     "ocp.incomplete_shutdowns",
+    "ocp.unaligned_io",
+    "smart.host_read_commands",
+    "smart.host_write_commands",
     "smart.data_units_read",
     "smart.data_units_written",
     "smart.controller_busy_time",

@@ -15,8 +15,8 @@ from tests.device.conftest import has_mounts, leftovers
 
 from flashgc import Device, DriveError
 from flashgc.device import up
-from flashgc.followers import stream
-from flashgc.postgres.cluster import Cluster, PostgresError, programs
+from flashgc.device.hints import stream
+from flashgc_papers.postgres.cluster import Cluster, PostgresError, programs
 
 
 def _missing() -> str | None:

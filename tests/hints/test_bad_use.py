@@ -19,7 +19,7 @@ AS_NOBODY = [
     COMMAND[0],
     "-c",
     "import os, flashgc.command.hints.postgres, flashgc.command.hints.page_cache, "
-    "flashgc.followers.postgres, flashgc.followers.page_cache, psycopg\n"
+    "flashgc.device.hints.postgres, flashgc.device.hints.page_cache, psycopg\n"
     "from flashgc.command import main; os.setgid(65534); os.setuid(65534); main()",
 ]
 

@@ -20,9 +20,9 @@ from tests.hints.stand import MARKS, Stand, standing
 
 from flashgc.device import mounts, processes, up
 from flashgc.device.control import Client
-from flashgc.followers import postgres
-from flashgc.followers.postgres import DIRTY, Hints
-from flashgc.postgres.cluster import USER
+from flashgc.device.hints import postgres
+from flashgc.device.hints.postgres import DIRTY, Hints
+from flashgc_papers.postgres.cluster import USER
 
 pytestmark = MARKS
 

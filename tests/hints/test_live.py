@@ -14,10 +14,10 @@ from tests.hints.stand import MISSING
 from conftest import COMMAND, environment
 from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
-from flashgc.followers.live import demo, image, stand
-from flashgc.followers.live.plan import MIB, Plan
-from flashgc.progress import Pace
 from flashgc_papers.claims import claims
+from flashgc_papers.live import demo, image, stand
+from flashgc_papers.live.plan import MIB, Plan
+from flashgc_papers.pace import Pace
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict

@@ -22,8 +22,8 @@ from flashgc import ConfigError, Device, DriveError, _core
 from flashgc.device import mounts
 from flashgc.device import up as upping
 from flashgc.device.control import Client
-from flashgc.followers import page_cache
-from flashgc.followers.link import Link
+from flashgc.device.hints import page_cache
+from flashgc.device.hints.link import Link
 
 EVENTS = Path("/sys/kernel/tracing/events")
 

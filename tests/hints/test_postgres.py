@@ -20,8 +20,8 @@ from tests.hints.stand import MARKS, Stand, standing
 from flashgc import Device
 from flashgc.device import up
 from flashgc.device.control import PAGE, Client
-from flashgc.followers import postgres
-from flashgc.followers.postgres import DIRTY, Hints, Sample
+from flashgc.device.hints import postgres
+from flashgc.device.hints.postgres import DIRTY, Hints, Sample
 
 pytestmark = MARKS
 

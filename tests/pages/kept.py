@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import flashgc
-from flashgc.kept.tidy import tidy
 from flashgc.store import Kept, Store
+from flashgc.store.tidy import tidy
 
 GRID = {
     "drive": {"blocks": 64, "pages_per_block": 16, "spare": ["10%", "15%", "20%", "25%"]},

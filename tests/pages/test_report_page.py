@@ -17,7 +17,7 @@ import pytest
 import flashgc
 from device.browser import Browser, browser, needs_browser
 from flashgc import tables
-from flashgc.kept.view import View, view
+from flashgc.reports.view import View, view
 from pages.kept import document, make, rows_of, run, values
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
@@ -187,7 +187,7 @@ def test_a_heat_map_has_the_same_means_and_cells_that_cannot_be(
 
 
 def test_a_pareto_picture_has_the_same_points_and_front(page: Browser, results: Path) -> None:
-    from flashgc.kept.view import front
+    from flashgc.reports.view import front
 
     click(page, "[data-kind=pareto]")
     choose(page, "y", "wear mean erases")

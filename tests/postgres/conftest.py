@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from flashgc.device.scratch import scratch
-from flashgc.postgres import PostgresError
-from flashgc.postgres.clients import Database
-from flashgc.postgres.cluster import Cluster, programs
+from flashgc_papers.postgres import PostgresError
+from flashgc_papers.postgres.clients import Database
+from flashgc_papers.postgres.cluster import Cluster, programs
 
 #: Quick rather than safe: nothing here is lost when the machine is.
 QUICK = {"fsync": "off", "shared_buffers": "32MB", "max_connections": 20}

@@ -10,11 +10,11 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc.postgres import PostgresError, tpcc
-from flashgc.postgres.clients import Database
-from flashgc.postgres.cluster import Cluster
-from flashgc.postgres.tpcc.size import constants_of_load, constants_of_run
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
+from flashgc_papers.postgres import PostgresError, tpcc
+from flashgc_papers.postgres.clients import Database
+from flashgc_papers.postgres.cluster import Cluster
+from flashgc_papers.postgres.tpcc.size import constants_of_load, constants_of_run
 
 pytestmark = needs_postgres()
 

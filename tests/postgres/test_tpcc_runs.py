@@ -15,11 +15,11 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc.postgres import tpcc
-from flashgc.postgres.clients import Database
-from flashgc.postgres.cluster import Cluster
-from flashgc.postgres.tpcc.running import MIX
-from flashgc.progress import Pace
+from flashgc_papers.pace import Pace
+from flashgc_papers.postgres import tpcc
+from flashgc_papers.postgres.clients import Database
+from flashgc_papers.postgres.cluster import Cluster
+from flashgc_papers.postgres.tpcc.running import MIX
 
 pytestmark = needs_postgres()
 
@@ -230,7 +230,7 @@ def test_a_run_that_is_stopped_says_what_it_has_done(loaded: Database) -> None:
 def test_the_command_says_what_it_found(loaded: Database) -> None:
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "flashgc.postgres.tpcc", *words],
+            [sys.executable, "-m", "flashgc_papers.postgres.tpcc", *words],
             env=environment(),
             capture_output=True,
             text=True,

@@ -1,27 +1,35 @@
 //! Counts: numbers that only grow, of which differences are measured.
 //!
 //! A count is declared once, as a field with its text. The struct derives [`Counts`], and differences,
-//! sums, names and texts are made from the declaration:
+//! sums, results and all that people see of a count are made from the declaration:
 //!
 //! ```
 //! use flashgc_base::counts::{Counts, Listed};
 //!
-//! /// Where pages are.
+//! /// Pages that were looked for.
 //! #[derive(Clone, Debug, PartialEq, Counts)]
 //! struct Found {
-//!     /// The pages that were found.
-//!     pages: u64,
+//!     /// The pages that were found at their first place.
+//!     at_once: u64,
 //!     /// The pages that wait now.
 //!     #[counts(now)]
 //!     waiting: u64,
+//!     /// The nanoseconds of the search.
+//!     #[counts(unit = "ns", words = "spent", stat = "search_seconds")]
+//!     search_ns: u64,
 //! }
 //!
-//! let (then, now) = (Found { pages: 3, waiting: 5 }, Found { pages: 7, waiting: 4 });
-//! assert_eq!(now.since(&then), Found { pages: 4, waiting: 4 });
-//! assert_eq!(now.plus(&then), Found { pages: 10, waiting: 9 });
-//! assert_eq!(Found::NAMES, ["pages", "waiting"]);
-//! assert_eq!(Found::TEXTS, ["The pages that were found.", "The pages that wait now."]);
-//! assert_eq!(Found::of(now.numbers()), Some(now));
+//! let then = Found { at_once: 3, waiting: 5, search_ns: 20 };
+//! let now = Found { at_once: 7, waiting: 4, search_ns: 50 };
+//! assert_eq!(now.since(&then), Found { at_once: 4, waiting: 4, search_ns: 30 });
+//! assert_eq!(now.plus(&then), Found { at_once: 10, waiting: 9, search_ns: 70 });
+//!
+//! let [at_once, search] = Found::list().try_into().unwrap();
+//! assert_eq!((at_once.name, at_once.words, at_once.stat), ("at_once", "at once", "at_once"));
+//! assert_eq!(at_once.text, "The pages that were found at their first place.");
+//! assert_eq!((search.unit, search.words, search.stat), ("ns", "spent", "search_seconds"));
+//! assert_eq!(now.numbers(), [7, 50]);
+//! assert_eq!(Found::of(&mut [7, 50].into_iter()), Some(Found { waiting: 0, ..now }));
 //! ```
 
 pub use flashgc_derive::Counts;
@@ -29,7 +37,7 @@ pub use flashgc_derive::Counts;
 /// Counts up to a moment.
 ///
 /// The derive takes each field by its own rule. A field with `#[counts(now)]` says how many there are at
-/// the moment, and is no difference.
+/// the moment: it is no difference, and no list has it.
 pub trait Counts: Sized {
     /// Returns the counts since `earlier`.
     #[must_use]
@@ -45,20 +53,39 @@ pub trait Counts: Sized {
     }
 }
 
-/// Counts by name. The derive of [`Counts`] makes them of a struct whose fields are all `u64`.
+/// A count as people see it.
+///
+/// The words of a field, `#[counts(WORD = "...")]`, give what does not follow from its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// The name in results.
+    pub name: &'static str,
+    /// The documentation.
+    pub text: &'static str,
+    /// The unit, `bytes` or `ns`; empty for a number of things.
+    pub unit: &'static str,
+    /// The words behind the number in a table, the name unless they are given; empty if no table has it.
+    pub words: &'static str,
+    /// The name in the state of a stored drive, where other counts may have the same name.
+    pub stat: &'static str,
+}
+
+/// Counts by name. The derive of [`Counts`] makes them of a struct whose fields are `u64`, or lists
+/// themselves: a field with `#[counts(flat)]` stands for its counts.
 pub trait Listed: Counts {
     /// The text of the struct.
     const TEXT: &'static str;
-    /// The names, in order.
-    const NAMES: &'static [&'static str];
-    /// The text of each.
-    const TEXTS: &'static [&'static str];
+    /// The number of counts.
+    const LENGTH: usize;
+
+    /// Returns the counts in their order.
+    fn list() -> Vec<Count>;
 
     /// Returns the numbers in their order.
     fn numbers(&self) -> Vec<u64>;
 
-    /// Returns the counts with these numbers; `None` if there are too few.
-    fn of(numbers: impl IntoIterator<Item = u64>) -> Option<Self>;
+    /// Returns the counts with the first of these numbers; `None` if there are too few.
+    fn of(numbers: &mut dyn Iterator<Item = u64>) -> Option<Self>;
 }
 
 /// Sums end at the largest number: a file may have any as its counts.

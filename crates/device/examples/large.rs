@@ -126,10 +126,10 @@ fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, T
         }
         "write" => {
             let mut drive = open(path, settings)?;
-            let checkpoints = drive.stat().checkpoints;
+            let checkpoints = drive.stat().opened.checkpoints;
             let (mut longest, mut page) = ((Duration::ZERO, Duration::ZERO), 0);
             // Each takes a block of the journal, so that a checkpoint is soon due.
-            while drive.stat().checkpoints < checkpoints + 2 {
+            while drive.stat().opened.checkpoints < checkpoints + 2 {
                 page = (page + GAP) % (drive.pages() / GAP * GAP);
                 let begun = Clock::start()?;
                 drive.write(page, &page_of(page), true)?;

@@ -25,6 +25,7 @@ pub use report::{Block, BlockState, Report};
 
 use std::sync::Arc;
 
+use flashgc_base::counts::Counts;
 use flashgc_ftl::Stepwise;
 use flashgc_workload::StreamRanges;
 
@@ -73,7 +74,9 @@ pub struct Drive {
     erased: Vec<u32>,
     /// The failure that ended writes; `None` without one. A drive at the end of its endurance needs none.
     failed: Option<String>,
-    stat: Stat,
+    opened: Opened,
+    /// The media errors since the superblock last took them.
+    media_errors: u64,
     /// The hosts' use of the drive that the superblock does not count yet.
     usage: Usage,
     recording: Option<Recording>,
@@ -86,13 +89,15 @@ pub struct Drive {
     window: Window,
 }
 
-/// Counts since the drive was opened, but media errors since the superblock last took them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stat {
-    media_errors: u64,
-    syncs: u64,
-    checkpoints: u64,
-    late_hints: u64,
+/// The counts since the drive was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
+pub struct Opened {
+    /// Syncs of the file since the drive was opened.
+    pub syncs: u64,
+    /// Checkpoints since the drive was opened.
+    pub checkpoints: u64,
+    /// Pages whose hints came after the host had written them, since the drive was opened.
+    pub late_hints: u64,
 }
 
 /// The result of recovering a drive when it was opened.

@@ -39,7 +39,7 @@ mod superblock;
 mod usage;
 mod verify;
 
-pub use engine::{Block, BlockState, Drive, Recovery, Report};
+pub use engine::{Block, BlockState, Drive, Opened, Recovery, Report};
 pub use error::DeviceError;
 pub use layout::PAGE;
 pub use recording::Recording;

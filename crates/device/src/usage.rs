@@ -11,26 +11,35 @@ use crate::codec::{Get, Put};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct Usage {
     /// The number of read commands.
+    #[counts(stat = "host_read_commands")]
     pub reads: u64,
     /// The bytes that read commands asked for.
+    #[counts(unit = "bytes", stat = "host_bytes_read")]
     pub read_bytes: u64,
     /// The number of write commands, those of zeros among them.
+    #[counts(stat = "host_write_commands")]
     pub writes: u64,
     /// The bytes that write commands wrote.
+    #[counts(unit = "bytes", stat = "host_bytes_written")]
     pub written_bytes: u64,
     /// The number of discards.
+    #[counts(stat = "trim_commands")]
     pub trims: u64,
     /// The bytes that discards named.
+    #[counts(unit = "bytes")]
     pub trimmed_bytes: u64,
     /// The number of flush commands.
     pub flushes: u64,
     /// The number of commands that began or ended within a page.
+    #[counts(stat = "unaligned_commands")]
     pub unaligned: u64,
     /// The number of hints and of hints taken back.
     pub hints: u64,
-    /// The nanoseconds in which commands were executed.
+    /// The time in which commands were executed.
+    #[counts(unit = "ns", stat = "busy_seconds")]
     pub busy_ns: u64,
-    /// The nanoseconds in which the drive was open.
+    /// The time in which the drive was open.
+    #[counts(unit = "ns", stat = "open_seconds")]
     pub open_ns: u64,
 }
 
@@ -42,6 +51,6 @@ impl Usage {
     }
 
     pub(crate) fn take(from: &mut Get<'_>) -> Self {
-        Self::of(std::iter::repeat_with(|| from.u64())).unwrap_or_default()
+        Self::of(&mut std::iter::repeat_with(|| from.u64())).unwrap_or_default()
     }
 }

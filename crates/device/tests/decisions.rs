@@ -50,7 +50,7 @@ fn decisions_are_those_of_the_counting_drive_across_clean_restarts() {
             drive.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
             compare(&mut drive, &held);
             assert_eq!(stat.power_cycles, round + 1);
-            assert!(stat.checkpoints > 0 && stat.unsafe_shutdowns == 0, "{what}: {stat:?}");
+            assert!(stat.opened.checkpoints > 0 && stat.unsafe_shutdowns == 0, "{what}: {stat:?}");
             drive.close().unwrap();
         }
         assert!(counting.counters().collections > 100, "{what}");

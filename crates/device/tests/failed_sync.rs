@@ -274,9 +274,9 @@ fn an_idle_drive_vouches_for_its_journal() {
         drive.write(5, &page_of(5), false).unwrap();
         drive.flush().unwrap();
         (0..rests).for_each(|_| drive.rest());
-        let syncs = drive.stat().syncs;
+        let syncs = drive.stat().opened.syncs;
         (0..5).for_each(|_| drive.rest());
-        assert_eq!(drive.stat().syncs == syncs, rests == 2, "an idle drive does it once");
+        assert_eq!(drive.stat().opened.syncs == syncs, rests == 2, "an idle drive does it once");
         drop(drive);
     }
     let disk = new_disk(&plain());
@@ -318,6 +318,6 @@ fn a_medium_that_takes_no_room_back_is_no_reason_to_stop() {
         drive.write(number * 7 % pages, &page_of(number), false).unwrap();
     }
     let stat = drive.stat();
-    assert!(stat.checkpoints > 2 && stat.read_only.is_none(), "{stat:?}");
+    assert!(stat.opened.checkpoints > 2 && stat.read_only.is_none(), "{stat:?}");
     assert!(!stat.gives_room_back);
 }

@@ -109,9 +109,9 @@ fn a_closed_drive_opens_without_its_last_checkpoint() {
 fn a_block_that_the_superblock_knows_to_be_durable_is_not_cut_off() {
     let settings = plain();
     let (mut drive, media, _, _) = full(&settings);
-    let before = drive.stat().checkpoints;
+    let before = drive.stat().opened.checkpoints;
     let mut page = 0;
-    while drive.stat().checkpoints == before {
+    while drive.stat().opened.checkpoints == before {
         page = (page + 7) % drive.pages();
         drive.write(page, &page_of(page), true).unwrap();
     }

@@ -76,7 +76,7 @@ fn a_hint_holds_for_pages_that_were_not_written_since() {
         }
         let stat = drive.stat();
         assert_eq!(stat.decisions, model.counting.decisions(), "round {round}");
-        assert_eq!(stat.late_hints, model.late - before);
+        assert_eq!(stat.opened.late_hints, model.late - before);
         drive.audit().unwrap();
         compare(&mut drive, &held);
         drive.close().unwrap();
@@ -112,7 +112,7 @@ fn trimmed_pages_are_neither_hinted_nor_late() {
     drive.write(0, &vec![1; 10 * PAGE], false).unwrap();
     drive.trim(0, 4).unwrap();
     assert_eq!(drive.hint(0, 20, Some(moment)).unwrap(), 6);
-    assert_eq!(drive.stat().late_hints, 6);
+    assert_eq!(drive.stat().opened.late_hints, 6);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl CountingDrive {
         match unit {
             Unit::Writes => self.layer.counters().host_pages,
             Unit::Collections => self.layer.counters().collections,
-            Unit::Requests => self.requests,
+            Unit::Commands => self.requests,
         }
     }
 
@@ -211,7 +211,7 @@ impl CountingDrive {
         let (writes, collections, commands) = match target.unit {
             Unit::Writes => (left, u64::MAX, u64::MAX),
             Unit::Collections => (u64::MAX, target.amount, u64::MAX),
-            Unit::Requests => (u64::MAX, u64::MAX, left),
+            Unit::Commands => (u64::MAX, u64::MAX, left),
         };
         let end = self.pass_on_hints()?.min(self.flush());
         let end = end.min(self.done.saturating_add(clamp(commands)));

@@ -18,7 +18,7 @@ pub enum Unit {
     /// Calls of the victim policy.
     Collections,
     /// Page commands of any kind, reads included.
-    Requests,
+    Commands,
 }
 
 /// A number of units.
@@ -39,7 +39,7 @@ pub enum Length {
     Writes(String),
     /// A number of calls of the victim policy.
     Collections(u64),
-    /// A number of page commands, reads included; a trace is replayed until it has given as many.
+    /// A number of requests of the host, reads included; a trace is replayed until it has given as many.
     Requests(u64),
     /// A number of replays of a trace.
     Passes(u64),
@@ -119,12 +119,17 @@ pub struct Plan {
 
 impl Plan {
     /// Returns the extents of `warmup` and `length` on a drive of `logical_pages`, for a workload
-    /// that gives `pass` page commands a replay (`None` if it has no end).
+    /// that gives `pass` page commands a replay (`None` if it has no end). `commands` says of how many page
+    /// commands that many first requests of the workload are.
+    ///
+    /// # Errors
+    /// A length or a warm-up that the workload cannot have; those of `commands`.
     pub fn new(
         warmup: Warmup,
         length: &Length,
         logical_pages: u32,
         pass: Option<Pass>,
+        commands: impl Fn(u64) -> Result<u64, SpecError>,
     ) -> Result<Self, SpecError> {
         let only_traces = || {
             SpecError::new(
@@ -132,7 +137,7 @@ impl Plan {
                 format!("give {}", choice("writes", "20x")),
             )
         };
-        let commands = pass.map(|pass| pass.commands.max(1));
+        let a_pass = pass.map(|pass| pass.commands.max(1));
         let pages = f64::from(logical_pages);
         let total = match length {
             Length::Writes(text) => {
@@ -149,17 +154,13 @@ impl Plan {
                 Extent { unit: Unit::Writes, amount }
             }
             Length::Collections(amount) => Extent { unit: Unit::Collections, amount: *amount },
-            Length::Requests(amount) => Extent {
-                unit: Unit::Requests,
-                // Whole replays, so that every part of the trace counts alike.
-                amount: commands.map_or(*amount, |pass| amount.div_ceil(pass) * pass),
-            },
+            Length::Requests(amount) => Extent { unit: Unit::Commands, amount: commands(*amount)? },
             Length::Passes(count) => {
-                let pass = commands.ok_or_else(only_traces)?;
-                Extent { unit: Unit::Requests, amount: count.saturating_mul(pass) }
+                let pass = a_pass.ok_or_else(only_traces)?;
+                Extent { unit: Unit::Commands, amount: count.saturating_mul(pass) }
             }
             Length::Settled(_) => {
-                Extent { unit: Unit::Requests, amount: commands.ok_or_else(only_traces)? }
+                Extent { unit: Unit::Commands, amount: a_pass.ok_or_else(only_traces)? }
             }
             Length::Until(end) => {
                 return Err(SpecError::new(
@@ -175,10 +176,12 @@ impl Plan {
         let before = match warmup {
             // Whole ones of the passes that the run takes will be warm-up.
             Warmup::Share(_) | Warmup::Auto if matches!(length, Length::Settled(_)) => {
-                Extent { unit: Unit::Requests, amount: 0 }
+                Extent { unit: Unit::Commands, amount: 0 }
             }
             Warmup::Share(share) => {
-                let passes = commands.filter(|_| total.unit == Unit::Requests);
+                let is_whole =
+                    |pass: &u64| total.unit == Unit::Commands && total.amount.is_multiple_of(*pass);
+                let passes = a_pass.filter(is_whole);
                 Extent { unit: total.unit, amount: share_of(share, total.amount, passes) }
             }
             Warmup::DriveWrites(times) => {
@@ -191,8 +194,8 @@ impl Plan {
             Warmup::Share(_) => Extent { amount: total.amount - before.amount, ..total },
             _ => total,
         };
-        let whole = commands.filter(|pass| {
-            measured.unit == Unit::Requests && measured.amount.is_multiple_of(*pass)
+        let whole = a_pass.filter(|pass| {
+            measured.unit == Unit::Commands && measured.amount.is_multiple_of(*pass)
         });
         let passes = whole.map(|pass| measured.amount / pass);
         if warmup == Warmup::Auto && passes == Some(1) && !matches!(length, Length::Settled(_)) {
@@ -280,9 +283,14 @@ fn whole(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Requests of three pages.
+    fn three(requests: u64) -> Result<u64, SpecError> {
+        Ok(3 * requests)
+    }
+
     fn plan(warmup: &str, length: Length) -> Plan {
         let pass = Pass { commands: 300, writes: 200 };
-        Plan::new(Warmup::parse(warmup).unwrap(), &length, 1000, Some(pass)).unwrap()
+        Plan::new(Warmup::parse(warmup).unwrap(), &length, 1000, Some(pass), three).unwrap()
     }
 
     #[test]
@@ -299,8 +307,11 @@ mod tests {
 
     #[test]
     fn traces_are_replayed_whole() {
-        let plan_of = plan("0", Length::Requests(1000));
-        assert_eq!(plan_of.measured, Extent { unit: Unit::Requests, amount: 1200 });
+        // A length in requests is exact.
+        let plan_of = plan("0", Length::Requests(250));
+        assert_eq!(plan_of.measured, Extent { unit: Unit::Commands, amount: 750 });
+        assert_eq!((plan_of.passes, plan("1/3", Length::Requests(250)).warmup.amount), (None, 250));
+        assert_eq!(plan("0", Length::Requests(200)).passes, Some(2));
         assert_eq!(plan("0", Length::Passes(2)).measured.amount, 600);
         // A share of several passes is whole passes; of one, a part of it.
         for (share, passes, before) in
@@ -315,7 +326,7 @@ mod tests {
         assert_eq!(plan("0", Length::Passes(7)).intervals_of_a_pass(), Some(18));
         assert_eq!(plan("1/3", Length::Passes(1)).passes, None);
         assert_eq!(plan("0", Length::Writes("20x".into())).passes, None);
-        let no_end = Plan::new(Warmup::Share(0.0), &Length::Passes(2), 1000, None);
+        let no_end = Plan::new(Warmup::Share(0.0), &Length::Passes(2), 1000, None, three);
         assert!(no_end.unwrap_err().to_string().contains("passes only applies to traces"));
     }
 
@@ -338,7 +349,7 @@ mod tests {
     #[test]
     fn a_warm_up_that_is_found_takes_a_pass_of_a_trace() {
         let pass = Some(Pass { commands: 300, writes: 200 });
-        let of = |passes| Plan::new(Warmup::Auto, &Length::Passes(passes), 1000, pass);
+        let of = |passes| Plan::new(Warmup::Auto, &Length::Passes(passes), 1000, pass, three);
         let error = of(1).unwrap_err().to_string();
         assert!(error.starts_with("warmup auto takes at least one pass of a trace"), "{error}");
         assert_eq!(of(2).unwrap().intervals_of_a_pass(), Some(60));
@@ -350,7 +361,7 @@ mod tests {
             assert!(Warmup::parse(text).is_err(), "{text}");
         }
         for text in ["", "x", "-1", "1.5", "inf", "0", "0x"] {
-            let made = Plan::new(Warmup::Auto, &Length::Writes(text.into()), 1000, None);
+            let made = Plan::new(Warmup::Auto, &Length::Writes(text.into()), 1000, None, three);
             assert!(made.is_err(), "{text}");
         }
     }

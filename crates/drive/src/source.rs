@@ -65,6 +65,14 @@ pub trait Source: Send + Sync {
     /// Returns the counts of one replay, or `None` if it has no end.
     fn pass(&self) -> Option<Pass>;
 
+    /// Returns the number of page commands of its first `requests` requests, on a drive that offers `space`.
+    ///
+    /// # Errors
+    /// Those of the trace.
+    fn commands(&self, requests: u64, space: &Space) -> Result<u64, SpecError> {
+        Ok(requests.saturating_mul(u64::from(space.request_size / space.page_size).max(1)))
+    }
+
     /// Returns the statistics of the trace that it is, or `None` for a generator.
     fn stat(&self) -> Option<&TraceStat> {
         None
@@ -157,6 +165,8 @@ pub struct TraceReplay {
     source: TraceSource,
     /// The counts of one replay; commands on pages that the drive leaves out do not count.
     pass: Pass,
+    /// The number of requests of one replay.
+    requests: u64,
     /// The part of the trace that the drive leaves out, in words.
     left_out: Option<String>,
 }
@@ -184,8 +194,8 @@ impl TraceReplay {
                 .hint("use smaller blocks or a longer trace"));
         }
         let mut pass = source.open(logical_pages, Replay::Passes(1))?;
-        let mut batch = Batch::default();
-        let mut one = Pass { commands: 0, writes: 0 };
+        let mut batch = Batch { wants_joints: true, ..Batch::default() };
+        let (mut one, mut requests) = (Pass { commands: 0, writes: 0 }, 0);
         loop {
             pass.fill(&mut batch, 1 << 16)
                 .map_err(|WorkloadError(text)| TraceError::new(path, Fault::Empty, text))?;
@@ -193,6 +203,7 @@ impl TraceReplay {
                 break;
             }
             one.commands += batch.pages.len() as u64;
+            requests += (batch.pages.len() - batch.joints.len()) as u64;
             one.writes += match batch.ops.as_slice() {
                 [] => batch.pages.len() as u64,
                 ops => ops.iter().filter(|&&op| op == Op::Write).count() as u64,
@@ -209,7 +220,7 @@ impl TraceReplay {
             )
         });
         let name = path.display().to_string();
-        Ok(Self { path: path.to_owned(), name, source, pass: one, left_out })
+        Ok(Self { path: path.to_owned(), name, source, pass: one, requests, left_out })
     }
 
     /// Names the replay: results record it as `name`.
@@ -265,6 +276,32 @@ impl Source for TraceReplay {
 
     fn pass(&self) -> Option<Pass> {
         Some(self.pass)
+    }
+
+    fn commands(&self, requests: u64, space: &Space) -> Result<u64, SpecError> {
+        let fault = |text: String| SpecError::new(text, "give a trace that can be read");
+        let a_pass = self.requests.max(1);
+        let (mut left, mut commands) = (requests % a_pass, requests / a_pass * self.pass.commands);
+        if left == 0 {
+            return Ok(commands);
+        }
+        let pass = self.source.open(space.logical_pages, Replay::Passes(1));
+        let mut pass = pass.map_err(|error| fault(error.to_string()))?;
+        let mut batch = Batch { wants_joints: true, ..Batch::default() };
+        loop {
+            pass.fill(&mut batch, 1 << 16).map_err(|error| fault(error.to_string()))?;
+            let (all, mut joints) = (batch.pages.len() as u32, batch.joints.iter().peekable());
+            let begins = |command: &u32| joints.next_if_eq(&command).is_none();
+            // The request behind the last one that counts begins at the end.
+            if let Some(end) = (0..all).filter(begins).nth(left as usize) {
+                return Ok(commands + u64::from(end));
+            }
+            if all == 0 {
+                return Ok(commands);
+            }
+            commands += u64::from(all);
+            left -= (batch.pages.len() - batch.joints.len()) as u64;
+        }
     }
 
     fn stat(&self) -> Option<&TraceStat> {

@@ -43,8 +43,8 @@ impl SwapSpec {
         mapping.check_scheme(self.scheme)?;
         // A page cache as large as its drive is built once more than needed, to fail before any run.
         self.cache.build(logical_pages, self.cache_pages)?;
-        if plan.warmup.unit != Unit::Requests && plan.warmup.amount > 0
-            || plan.measured.unit != Unit::Requests
+        if plan.warmup.unit != Unit::Commands && plan.warmup.amount > 0
+            || plan.measured.unit != Unit::Commands
         {
             return Err(SpecError::new(
                 format!(

@@ -14,13 +14,17 @@ pub struct Swapping {
     /// The number of references to pages in the cache.
     pub hits: u64,
     /// The number of pages read from flash.
+    #[counts(words = "pages in")]
     pub swap_ins: u64,
     /// The number of pages that came into the cache and were not on flash.
     pub first_touches: u64,
     /// The number of dirty pages that left the cache and were written to flash.
+    #[counts(words = "pages out")]
     pub swap_outs: u64,
     /// The number of clean pages that left the cache.
+    #[counts(words = "left clean")]
     pub clean_evictions: u64,
     /// The actions of collections on pages in the cache.
+    #[counts(flat)]
     pub duplicates: Duplicates,
 }

@@ -32,7 +32,7 @@ fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
         ] {
             for target in [
                 Extent { unit: Unit::Writes, amount: 9_001 },
-                Extent { unit: Unit::Requests, amount: 10_007 },
+                Extent { unit: Unit::Commands, amount: 10_007 },
                 Extent { unit: Unit::Collections, amount: 403 },
             ] {
                 let run = |batch: usize| {

@@ -35,7 +35,7 @@ fn driven(workload: &str, placement: &str, batch: usize) -> (u64, StreamTotals) 
     let source = GeneratorSpec::parse(workload).unwrap();
     let source = source.open(geometry().logical_pages(), 1).unwrap();
     let mut drive = CountingDrive::new(layer, source, batch);
-    while drive.step(Extent { unit: Unit::Requests, amount: REQUESTS }).unwrap() {}
+    while drive.step(Extent { unit: Unit::Commands, amount: REQUESTS }).unwrap() {}
     drive.layer().audit().unwrap();
     (drive.layer().decisions(), drive.layer().counts().streams.unwrap().clone())
 }

@@ -127,8 +127,8 @@ fn main() {
             println!(
                 "  {mapping:<34} {scheme:<8} {:6.1} M references/s, {:4.1}% misses, {:4.1}% swapped out",
                 references as f64 / seconds / 1e6,
-                100.0 * (1.0 - swap.hits as f64 / references as f64),
-                100.0 * swap.swap_outs as f64 / references as f64
+                100.0 * (1.0 - swap.counts.hits as f64 / references as f64),
+                100.0 * swap.counts.swap_outs as f64 / references as f64
             );
         }
     }

@@ -264,10 +264,14 @@ impl Resolved {
 
     /// Finds faults that only show when a layer is made, before any long run begins.
     pub(crate) fn check_frontier(&self) -> Result<(), FtlError> {
-        self.mapping.check(&self.layout(0))?;
+        let layout = self.layout(0);
+        if self.timed.is_some() {
+            return layout.check_parts();
+        }
+        self.mapping.check(&layout)?;
         if !self.mapping.info().has_victims {
             return Ok(());
         }
-        self.layout(0).check()
+        layout.check()
     }
 }

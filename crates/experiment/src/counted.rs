@@ -28,9 +28,16 @@ pub(crate) struct Counted {
     pub(crate) swapping: Option<Swapping>,
 }
 
-/// Counts as an object of a result, under the names of their declaration.
+/// Counts as a part of a result, under the names of their declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named<T>(pub T);
+pub struct Named<T>(T);
+
+impl<T: Listed + Default> Named<T> {
+    /// Counts as their list has them: a number of the moment is 0.
+    pub fn new(counts: &T) -> Self {
+        Self(T::of(&mut counts.numbers().into_iter()).unwrap_or_default())
+    }
+}
 
 impl<T> Deref for Named<T> {
     type Target = T;
@@ -42,17 +49,17 @@ impl<T> Deref for Named<T> {
 
 impl<T: Listed> Serialize for Named<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(T::NAMES.iter().zip(self.numbers()))
+        to.collect_map(T::list().iter().map(|count| count.name).zip(self.numbers()))
     }
 }
 
 impl<'de, T: Listed> Deserialize<'de> for Named<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_struct("counts", T::NAMES, Object(PhantomData)).map(Self)
+        from.deserialize_map(Object(PhantomData)).map(Self)
     }
 }
 
-/// Reads an object of counts.
+/// Reads an object of counts, and passes over its other parts.
 struct Object<T>(PhantomData<T>);
 
 impl<'de, T: Listed> Visitor<'de> for Object<T> {
@@ -63,18 +70,63 @@ impl<'de, T: Listed> Visitor<'de> for Object<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<T, A::Error> {
-        let mut numbers = vec![None; T::NAMES.len()];
+        let list = T::list();
+        let mut numbers = vec![None; list.len()];
         while let Some(key) = from.next_key::<String>()? {
-            match T::NAMES.iter().position(|&name| name == key) {
+            match list.iter().position(|count| count.name == key) {
                 Some(place) => numbers[place] = Some(from.next_value()?),
                 None => drop(from.next_value::<IgnoredAny>()?),
             }
         }
-        let missing = T::NAMES.iter().zip(&numbers).find(|(_, number)| number.is_none());
-        match missing {
-            Some((name, _)) => Err(A::Error::missing_field(name)),
-            None => T::of(numbers.into_iter().flatten())
+        match list.iter().zip(&numbers).find(|(_, number)| number.is_none()) {
+            Some((count, _)) => Err(A::Error::missing_field(count.name)),
+            None => T::of(&mut numbers.into_iter().flatten())
                 .ok_or_else(|| A::Error::custom("counts are missing")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::snapshot::{Reader, Writer};
+    use flashgc_ftl::{Levelled, MapTraffic, Merges, Packing, StreamCounts, ZombieCounts};
+    use flashgc_host::{HintCounts, HostPages};
+    use flashgc_timed::{CollectionResult, SlcCounts};
+
+    use super::*;
+
+    /// Returns the fault of counts that are not whole in a difference, a sum or a snapshot.
+    fn fault<T: Listed + Value + PartialEq>(name: &'static str) -> Option<&'static str> {
+        let counts = |step: u64| T::of(&mut (1..).map(|number| number * step)).unwrap();
+        let (mut bytes, seven) = (Vec::new(), counts(7));
+        let mut to = Writer::new(&mut bytes);
+        seven.put(&mut to);
+        to.finish().unwrap();
+        let length = bytes.len() as u64;
+        let read = T::take(&mut Reader::new(&mut bytes.as_slice(), length));
+        let is_whole = seven.since(&counts(5)) == counts(2)
+            && seven.plus(&counts(5)) == counts(12)
+            && read.is_ok_and(|read| read == seven);
+        (!is_whole).then_some(name)
+    }
+
+    #[test]
+    fn every_count_is_in_differences_sums_and_snapshots() {
+        let faults = [
+            fault::<Asked>("asked"),
+            fault::<CollectionResult>("collecting"),
+            fault::<Counters>("counters"),
+            fault::<HintCounts>("hints"),
+            fault::<HostPages>("host"),
+            fault::<Levelled>("levelling"),
+            fault::<MapTraffic>("map traffic"),
+            fault::<Merges>("merges"),
+            fault::<Packing>("packing"),
+            fault::<SlcCounts>("slc"),
+            fault::<StreamCounts>("streams"),
+            fault::<Swapping>("swapping"),
+            fault::<ZombieCounts>("zombies"),
+        ];
+        assert_eq!(faults.into_iter().flatten().collect::<Vec<_>>(), Vec::<&str>::new());
     }
 }

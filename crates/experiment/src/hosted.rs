@@ -1,7 +1,7 @@
 //! The counts of a host in front of the drive, and of the effect of its hints on the drive.
 
 use flashgc_ftl::ZombieCounts;
-use flashgc_host::{HintCounts, HostCounts};
+use flashgc_host::{HintCounts, HostCounts, HostPages};
 use serde::{Deserialize, Serialize};
 
 use crate::counted::Named;
@@ -9,14 +9,9 @@ use crate::counted::Named;
 /// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
-    /// The pages read by the application.
-    pub reads: u64,
-    /// The pages written by the application.
-    pub writes: u64,
-    /// The pages that the drive was asked to read: misses of the cache.
-    pub drive_reads: u64,
-    /// The pages that the drive was asked to write.
-    pub drive_writes: u64,
+    /// The pages read and written.
+    #[serde(flatten)]
+    pub pages: Named<HostPages>,
     /// The pages dirty in the cache, on average over the requests; on a drive with a clock on
     /// average over the time.
     pub mean_dirty_pages: f64,
@@ -30,18 +25,14 @@ pub struct HostResult {
 
 impl HostResult {
     pub(crate) fn new(sum: HostCounts) -> Self {
-        let HostCounts { reads, writes, drive_reads, drive_writes, hints, dirty, known, moments } =
-            sum;
+        let HostCounts { pages, hints, dirty, known, moments } = sum;
         let mean = |total: u128| total as f64 / moments.max(1) as f64;
         Self {
-            reads,
-            writes,
-            drive_reads,
-            drive_writes,
+            pages: Named::new(&pages),
             mean_dirty_pages: mean(dirty),
             mean_known_pages: mean(known),
             known_share: (dirty > 0).then(|| known as f64 / dirty as f64),
-            hints: Named(hints),
+            hints: Named::new(&hints),
         }
     }
 }
@@ -49,22 +40,16 @@ impl HostResult {
 /// The counts of zombies in the measured parts of all runs, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZombieResult {
-    /// The pages that a hint made zombies.
-    pub marked: u64,
-    /// The zombies that the host overwrote: their hints came true.
-    pub overwritten: u64,
-    /// The zombies that a TRIM discarded.
-    pub trimmed: u64,
-    /// The zombies that collections copied.
-    pub copied: u64,
+    /// The counts, without the zombies of the moment.
+    #[serde(flatten)]
+    pub counts: Named<ZombieCounts>,
     /// The share of zombies among the pages copied; `None` if none were copied.
     pub share_of_copies: Option<f64>,
 }
 
 impl ZombieResult {
-    pub(crate) fn new(sum: ZombieCounts, copied_pages: u64) -> Self {
-        let ZombieCounts { marked, overwritten, trimmed, copied, .. } = sum;
-        let share = (copied_pages > 0).then(|| copied as f64 / copied_pages as f64);
-        Self { marked, overwritten, trimmed, copied, share_of_copies: share }
+    pub(crate) fn new(sum: &ZombieCounts, copied_pages: u64) -> Self {
+        let share = (copied_pages > 0).then(|| sum.copied as f64 / copied_pages as f64);
+        Self { counts: Named::new(sum), share_of_copies: share }
     }
 }

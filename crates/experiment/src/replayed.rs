@@ -46,7 +46,7 @@ impl Replayed {
             (None, Some(passes), Some(pass)) => {
                 let warmup = plan.warmup.amount;
                 let is_whole =
-                    plan.warmup.unit == Unit::Requests && warmup.is_multiple_of(pass.commands);
+                    plan.warmup.unit == Unit::Commands && warmup.is_multiple_of(pass.commands);
                 (Some(passes), is_whole.then(|| warmup / pass.commands))
             }
             _ => (None, None),

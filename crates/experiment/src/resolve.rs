@@ -16,6 +16,7 @@ use flashgc_ftl::{
     Lifespan, Mapping, PlacementSpec, Scheme, Victim, VictimSpec,
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_workload::requests::Space;
 
 use crate::clocked::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved};
@@ -82,7 +83,14 @@ impl Resolved {
                 auto_warmup: false,
                 until_failure: matches!(config.length, Length::Until(_)),
             },
-            None => Course::new(config, specs.lifespan, &geometry, &*source)?,
+            None => {
+                let space = Space {
+                    logical_pages: geometry.logical_pages(),
+                    page_size: config.unit(),
+                    request_size: config.request_size.unwrap_or(config.unit()),
+                };
+                Course::new(config, specs.lifespan, &geometry, &*source, &space)?
+            }
         };
         let swap = swap(config, &specs, &geometry, &course.plan)?;
         let frontier = match &timed {
@@ -115,11 +123,7 @@ impl Resolved {
         };
         resolved.config = resolved.canonical();
         check_future(&resolved)?;
-        match resolved.timed {
-            None => resolved.check_frontier()?,
-            // Planes are checked one by one when they are made.
-            Some(_) => resolved.layout(0).check_together()?,
-        }
+        resolved.check_frontier()?;
         resolved.bytes = resolved.layer_bytes()?;
         Ok(resolved)
     }
@@ -224,6 +228,7 @@ impl Course {
         lifespan: Option<Lifespan>,
         geometry: &Geometry,
         source: &dyn Source,
+        space: &Space,
     ) -> Result<Self, SpecError> {
         let warmup = Warmup::parse(&config.warmup)?;
         let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
@@ -232,7 +237,13 @@ impl Course {
             _ => config.length.clone(),
         };
         Ok(Self {
-            plan: Plan::new(warmup, &length, geometry.logical_pages(), source.pass())?,
+            plan: Plan::new(
+                warmup,
+                &length,
+                geometry.logical_pages(),
+                source.pass(),
+                |requests| source.commands(requests, space),
+            )?,
             // Otherwise the rule finds it.
             auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,

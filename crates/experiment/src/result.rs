@@ -91,6 +91,9 @@ pub struct RunResult {
     /// The response times and all else that only a drive with a clock has; `None` without one.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedResult>,
+    /// A digest of the decisions of each run; the document does not have them.
+    #[serde(skip)]
+    pub decisions: Vec<u64>,
     /// The single operations, if they were asked for; the document does not have them.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
@@ -303,23 +306,24 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         run_values: values,
         bytes,
         short_writes: asked.short_writes,
-        counters: Named(counters),
+        counters: Named::new(&counters),
         reads: asked.reads,
-        levelling: levelled.map(Named),
+        levelling: levelled.as_ref().map(Named::new),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
         host: host.map(HostResult::new),
-        zombies: zombies.map(|sum| ZombieResult::new(sum, counters.copied_pages)),
+        zombies: zombies.map(|sum| ZombieResult::new(&sum, counters.copied_pages)),
         streams: totals.as_ref().map(StreamResult::all),
         fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
         trace,
         busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
         timed: None,
+        decisions: runs.iter().map(|run| run.decisions).collect(),
         timeline: None,
         samples,
         map_bytes: runs.first().map_or(0, |run| run.map_bytes),
-        merges: merges.map(Named),
-        map_traffic: map_traffic.map(Named),
+        merges: merges.as_ref().map(Named::new),
+        map_traffic: map_traffic.as_ref().map(Named::new),
         swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
         page_programs_per_second: if seconds > 0.0 { programs as f64 / seconds } else { 0.0 },
         steady: short.is_none()

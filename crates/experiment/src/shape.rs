@@ -90,26 +90,38 @@ pub(crate) fn geometry(
         )
         .into()),
         (None, Some(pages)) => Ok(Geometry::for_logical_pages(pages.into(), b, config.spare)?),
-        (Some(blocks), Some(pages)) => fitted(blocks, b, pages, config.spare),
+        (Some(blocks), Some(pages)) => {
+            let least = || Geometry::for_logical_pages(pages.into(), b, config.spare);
+            let enough = || least().map(|least| least.blocks());
+            with_room(config, blocks, pages, enough)
+        }
         (None, None) => Err(no_blocks(config, source).into()),
     }
 }
 
-/// Returns the drive of `blocks` blocks for a workload of `pages` pages; it must leave the spare
-/// factor asked for.
-fn fitted(blocks: u32, b: u32, pages: u32, spare: f64) -> Result<Geometry, FtlError> {
-    let least = Geometry::for_logical_pages(pages.into(), b, spare)?;
-    if blocks < least.blocks() {
+/// Returns the drive of `blocks` blocks and the spare factor asked for, of whose pages the workload addresses
+/// `pages`. `enough` says how many blocks have room for them.
+pub(crate) fn with_room<E: Into<FtlError>>(
+    config: &RunConfig,
+    blocks: u32,
+    pages: u32,
+    enough: impl Fn() -> Result<u32, E>,
+) -> Result<Geometry, FtlError> {
+    let geometry = Geometry::with_spare(blocks, config.units_per_block(), config.spare)?;
+    if geometry.logical_pages() < pages {
         return Err(SpecError::new(
             format!(
-                "{} is {blocks}: the workload addresses {}, which need {} at spare factor {spare}",
+                "{} {blocks} gives {}, and the workload addresses {pages}",
                 subject("blocks"),
-                count(pages.into(), "page"),
-                count(least.blocks().into(), "block")
+                count(geometry.logical_pages().into(), "logical page")
             ),
-            format!("leave {} out", option("blocks")),
+            format!(
+                "{}, or leave {} out",
+                choice("blocks", enough().map_err(Into::into)?),
+                option("blocks")
+            ),
         )
         .into());
     }
-    Ok(Geometry::new(blocks, b, pages.into())?)
+    Ok(geometry)
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
+use crate::counted::Named;
 use crate::finished::Finished;
 
 /// The cost of one stream in the measured parts of all runs.
@@ -16,10 +17,9 @@ use crate::finished::Finished;
 pub struct StreamResult {
     /// The number of the stream; `None` for writes without a stream, and for first contents.
     pub stream: Option<StreamId>,
-    /// The mapping units written by the host in this stream.
-    pub host_pages: u64,
-    /// The mapping units copied by collections that the host had written in this stream.
-    pub copied_pages: u64,
+    /// The mapping units written and copied.
+    #[serde(flatten)]
+    pub counts: Named<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
     /// nothing.
     pub write_amplification: Option<f64>,
@@ -33,13 +33,10 @@ pub struct StreamResult {
 
 impl StreamResult {
     pub(crate) fn new(stream: Option<StreamId>, counts: &StreamCounts) -> Self {
-        let StreamCounts { host_pages, copied_pages } = *counts;
-        let write_amplification = amplification(counts);
         Self {
             stream,
-            host_pages,
-            copied_pages,
-            write_amplification,
+            counts: Named::new(counts),
+            write_amplification: amplification(counts),
             read_us: None,
             write_us: None,
         }
@@ -87,11 +84,9 @@ pub struct HandleResult {
     /// `true` if the handle is persistently isolated: copies of its data never meet those of others.
     /// Otherwise it is initially isolated.
     pub persistently_isolated: bool,
-    /// The mapping units that the host wrote to it.
-    pub host_pages: u64,
-    /// The mapping units copied by collections that the host had written to it. First contents belong
-    /// to handle 0.
-    pub copied_pages: u64,
+    /// The mapping units written and copied. First contents belong to handle 0.
+    #[serde(flatten)]
+    pub counts: Named<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
     /// nothing.
     pub write_amplification: Option<f64>,
@@ -125,8 +120,7 @@ impl FdpResult {
         let result = |(handle, counts): (u16, &StreamCounts)| HandleResult {
             handle,
             persistently_isolated: handle < persistent,
-            host_pages: counts.host_pages,
-            copied_pages: counts.copied_pages,
+            counts: Named::new(counts),
             write_amplification: amplification(counts),
         };
         Self {

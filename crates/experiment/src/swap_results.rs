@@ -1,13 +1,14 @@
 //! The result of a run under a virtual memory system: the traffic between memory and flash, and the
 //! time that it takes on flash.
 
+use flashgc_base::counts::Counts;
 use flashgc_drive::stats::mean;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_drive::swapping::Swapping;
-use flashgc_ftl::{Costs, Counters, Duplicates};
+use flashgc_ftl::Costs;
 use serde::{Deserialize, Serialize};
 
-use crate::counted::Counted;
+use crate::counted::{Counted, Named};
 use crate::finished::Finished;
 
 /// Counts and times of the measured parts of all runs.
@@ -26,26 +27,9 @@ pub struct Swap {
     pub swap_in_seconds: f64,
     /// The microseconds that a collection takes, as the mean; `None` if there was none.
     pub mean_collection_us: Option<f64>,
-    /// The pages touched.
-    pub references: u64,
-    /// The pages touched by a write.
-    pub writes: u64,
-    /// The references to pages in memory.
-    pub hits: u64,
-    /// The pages read from flash.
-    pub swap_ins: u64,
-    /// The pages that came into memory and were not on flash.
-    pub first_touches: u64,
-    /// The dirty pages that left memory and were written to flash.
-    pub swap_outs: u64,
-    /// The clean pages that left memory.
-    pub clean_evictions: u64,
-    /// The clean pages that collections left to memory, which became dirty.
-    pub made_dirty: u64,
-    /// The dirty pages that collections left to memory.
-    pub left_dirty: u64,
-    /// The dirty pages that collections wrote from memory, which became clean.
-    pub flushed: u64,
+    /// The counts of both.
+    #[serde(flatten)]
+    pub counts: Named<Swapping>,
     /// The pages in memory that a collection did not read from flash (N_dup), as the mean; `None`
     /// if there was no collection.
     pub excluded_per_collection: Option<f64>,
@@ -55,7 +39,7 @@ impl Swap {
     pub(crate) fn new(spec: &SwapSpec, runs: &[Finished]) -> Self {
         let costs = &spec.costs;
         let each = || runs.iter().filter_map(|run| Some((&run.counted, run.counted.swapping?)));
-        let sum = |count: fn(&Swapping) -> u64| each().map(|(_, one)| count(&one)).sum::<u64>();
+        let counts = Counts::sum(each().map(|(_, one)| one)).unwrap_or_default();
         let run_values: Vec<f64> = each().map(|(run, one)| io_seconds(costs, run, &one)).collect();
         let collections: u64 = each().map(|(run, _)| run.counters.collections).sum();
         let collection_ns: u64 = each().map(|(run, one)| collection_ns(costs, run, &one)).sum();
@@ -65,29 +49,17 @@ impl Swap {
             io_seconds: if run_values.is_empty() { 0.0 } else { mean(&run_values) },
             run_values,
             collection_seconds: collection_ns as f64 / 1e9,
-            swap_out_seconds: seconds(sum(|one| one.swap_outs), costs.program),
-            swap_in_seconds: seconds(sum(|one| one.swap_ins), costs.read),
+            swap_out_seconds: seconds(counts.swap_outs, costs.program),
+            swap_in_seconds: seconds(counts.swap_ins, costs.read),
             mean_collection_us: per_collection(collection_ns as f64 / 1e3),
-            references: sum(|one| one.references),
-            writes: sum(|one| one.writes),
-            hits: sum(|one| one.hits),
-            swap_ins: sum(|one| one.swap_ins),
-            first_touches: sum(|one| one.first_touches),
-            swap_outs: sum(|one| one.swap_outs),
-            clean_evictions: sum(|one| one.clean_evictions),
-            made_dirty: sum(|one| one.duplicates.made_dirty),
-            left_dirty: sum(|one| one.duplicates.left_dirty),
-            flushed: sum(|one| one.duplicates.flushed),
-            excluded_per_collection: per_collection(sum(|one| one.duplicates.excluded()) as f64),
+            excluded_per_collection: per_collection(counts.duplicates.excluded() as f64),
+            counts: Named::new(&counts),
         }
     }
 }
 
 fn collection_ns(costs: &Costs, run: &Counted, swapping: &Swapping) -> u64 {
-    let Counted { counters: Counters { copied_pages, erases, .. }, .. } = run;
-    let counters = Counters { copied_pages: *copied_pages, erases: *erases, ..Counters::default() };
-    let Swapping { duplicates: Duplicates { flushed, .. }, .. } = swapping;
-    costs.collections(&counters, &Duplicates { flushed: *flushed, ..Duplicates::default() })
+    costs.collections(&run.counters, &swapping.duplicates)
 }
 
 fn io_seconds(costs: &Costs, run: &Counted, swapping: &Swapping) -> f64 {

@@ -7,6 +7,7 @@ mod honesty;
 mod levelling;
 mod lifetime;
 mod mapping_units;
+mod one_request;
 mod published;
 mod recordings;
 #[allow(dead_code)] // the crate it comes from tests the rest of it

@@ -152,7 +152,7 @@ proptest! {
                 CountingDrive::new(layer, Box::new(replay), batch)
             };
             let run = |drive: &mut CountingDrive, amount| {
-                while drive.step(Extent { unit: Unit::Requests, amount }).unwrap() {}
+                while drive.step(Extent { unit: Unit::Commands, amount }).unwrap() {}
             };
             let mut first = drive();
             run(&mut first, stop);
@@ -213,7 +213,7 @@ fn a_hint_that_is_taken_back_leaves_no_zombie() {
     let layer = one_by_one(&config("z-greedy", "none"), &[]);
     let replay = source.open(PAGES, Replay::Passes(1)).unwrap();
     let mut drive = CountingDrive::new(layer, Box::new(replay), 4096);
-    while drive.step(Extent { unit: Unit::Requests, amount: u64::MAX }).unwrap() {}
+    while drive.step(Extent { unit: Unit::Commands, amount: u64::MAX }).unwrap() {}
     // Pages 0 to 5 are named by hints, 1 to 3 taken back, 2 named again; the hint of 0 comes true.
     let zombies = drive.layer().counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 1, 3));

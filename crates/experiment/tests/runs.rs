@@ -57,7 +57,7 @@ fn digits_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn stops_and_counts_do_not_depend_on_the_batch_size() {
-    for unit in [Unit::Writes, Unit::Collections, Unit::Requests] {
+    for unit in [Unit::Writes, Unit::Collections, Unit::Commands] {
         let run = |batch: usize| {
             let geometry = Geometry::with_spare(100, 16, 0.2).unwrap();
             let pages = geometry.logical_pages();
@@ -307,10 +307,10 @@ fn every_read_is_counted_once() {
             let mapping = Mapping::parse(mapping).unwrap();
             let layer = mapping.build(layout, &|layout| policy.build(layout)).unwrap();
             let mut drive = CountingDrive::new(layer, Box::new(Five(0)), batch);
-            let end = Extent { unit: Unit::Requests, amount: 5 };
+            let end = Extent { unit: Unit::Commands, amount: 5 };
             while drive.step(end).unwrap() {}
             let counted = (drive.asked().reads, drive.position(Unit::Writes));
-            assert_eq!((counted, drive.position(Unit::Requests)), ((3, 1), 5), "{batch}");
+            assert_eq!((counted, drive.position(Unit::Commands)), ((3, 1), 5), "{batch}");
         }
     }
 }

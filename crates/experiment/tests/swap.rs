@@ -61,23 +61,27 @@ fn swap(config: RunConfig) -> (RunResult, Swap) {
 fn what_passes_between_memory_and_flash_adds_up() {
     for scheme in schemes() {
         let (result, swap) = swap(fast(scheme.name));
-        assert_eq!(swap.references, 400_000);
-        let misses = swap.references - swap.hits;
-        assert_eq!(misses, swap.swap_ins + swap.first_touches);
+        assert_eq!(swap.counts.references, 400_000);
+        let misses = swap.counts.references - swap.counts.hits;
+        assert_eq!(misses, swap.counts.swap_ins + swap.counts.first_touches);
         // The cache is full at the end: it holds the pages that came and did not leave.
-        assert_eq!(misses, swap.swap_outs + swap.clean_evictions + 2048);
+        assert_eq!(misses, swap.counts.swap_outs + swap.counts.clean_evictions + 2048);
         // A filled drive has every page that was not left out. A page that was left out was dirty,
         // and came back with its write.
-        assert_eq!(swap.first_touches, 0, "{}", scheme.name);
-        assert_eq!(result.counters.host_pages, swap.swap_outs + swap.flushed);
-        assert_eq!(result.reads, swap.swap_ins);
+        assert_eq!(swap.counts.first_touches, 0, "{}", scheme.name);
+        assert_eq!(
+            result.counters.host_pages,
+            swap.counts.swap_outs + swap.counts.duplicates.flushed
+        );
+        assert_eq!(result.reads, swap.counts.swap_ins);
         let merges = result.merges.unwrap();
         let kinds = merges.switch + merges.partial + merges.full + merges.dead;
         assert_eq!(kinds, result.counters.collections);
         // C_r = 25 us, C_w = 200 us, C_e = 2 ms, C_b = 50 us.
-        let collections =
-            result.counters.copied_pages * 225 + swap.flushed * 250 + result.counters.erases * 2000;
-        let io = (collections + swap.swap_outs * 200) as f64 / 1e6;
+        let collections = result.counters.copied_pages * 225
+            + swap.counts.duplicates.flushed * 250
+            + result.counters.erases * 2000;
+        let io = (collections + swap.counts.swap_outs * 200) as f64 / 1e6;
         assert!((swap.io_seconds - io).abs() < 1e-9 * io, "{}", scheme.name);
         assert!((swap.collection_seconds * 1e6 - collections as f64).abs() < 1e-3);
     }
@@ -98,8 +102,8 @@ fn digits_depend_on_the_seed_alone() {
 fn a_warm_up_is_not_measured() {
     let (_, whole) = swap(fast("lda-gc3"));
     let (_, rest) = swap(RunConfig { warmup: "25%".into(), ..fast("lda-gc3") });
-    assert_eq!((whole.references, rest.references), (400_000, 300_000));
-    assert!(rest.swap_outs < whole.swap_outs && rest.io_seconds < whole.io_seconds);
+    assert_eq!((whole.counts.references, rest.counts.references), (400_000, 300_000));
+    assert!(rest.counts.swap_outs < whole.counts.swap_outs && rest.io_seconds < whole.io_seconds);
 }
 
 #[test]

@@ -307,6 +307,6 @@ fn requests_stay_on_their_part_of_the_drive() {
     };
     let streams = run(&config).streams.unwrap();
     let written: Vec<_> =
-        streams.iter().filter(|one| one.host_pages > 0).map(|one| one.stream).collect();
+        streams.iter().filter(|one| one.counts.host_pages > 0).map(|one| one.stream).collect();
     assert_eq!(written, [Some(1)]);
 }

@@ -4,10 +4,11 @@ use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_base::stream::MOST_STREAMS;
 
-/// Everything that has been counted since the layer was made.
+/// The counts that every map of pages has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Counters {
     /// Pages written by the host, those that collections wrote from its memory included.
+    #[counts(stat = "host_pages_written")]
     pub host_pages: u64,
     /// Valid pages rewritten by collections.
     pub copied_pages: u64,
@@ -15,7 +16,8 @@ pub struct Counters {
     pub erases: u64,
     /// Blocks collected: picked by the victim policy, or to level wear.
     pub collections: u64,
-    /// Pages that a TRIM found mapped and unmapped.
+    /// Pages that a TRIM found mapped.
+    #[counts(words = "trimmed")]
     pub trimmed_pages: u64,
 }
 
@@ -26,55 +28,64 @@ impl Counters {
     }
 }
 
-/// The traffic of a map on flash since the layer was made.
+/// The cost of keeping the map on flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct MapTraffic {
     /// Commands whose map entry was in memory.
     pub hits: u64,
-    /// Commands whose map entry was not.
+    /// Commands whose map entry was not in memory.
     pub misses: u64,
     /// Translation pages read.
     pub reads: u64,
-    /// Translation pages programmed.
+    /// Translation pages programmed; they are among the pages copied.
     pub writes: u64,
 }
 
-/// Merges of log blocks since the layer was made, by kind.
+/// Merges of log blocks, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Merges {
-    /// A log block held a whole logical block in order and became its data block.
+    /// Log blocks that held a whole logical block in order and became its data block.
     pub switch: u64,
-    /// A log block held the first pages of a logical block in order and was completed.
+    /// Log blocks that held the first pages of a logical block in order and were completed.
     pub partial: u64,
-    /// The data blocks of a log block were written anew.
+    /// Log blocks whose data blocks were written anew.
     pub full: u64,
-    /// A log block without a current page was erased.
+    /// Log blocks without a current page that were erased.
     pub dead: u64,
     /// Log blocks chosen by their cost.
+    #[counts(words = "")]
     pub picks: u64,
     /// Log blocks that were weighed to choose them.
+    #[counts(words = "")]
     pub weighed: u64,
 }
 
-/// Counts of zombies since the layer was made, in pages.
+/// Counts of zombies, in pages.
+///
+/// A zombie is a live page of which a hint has said that it will be overwritten soon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct ZombieCounts {
     /// Zombies now.
     #[counts(now)]
     pub known: u64,
     /// Live pages that a hint made zombies.
+    #[counts(words = "pages marked", stat = "hinted_pages")]
     pub marked: u64,
     /// Zombies that the host overwrote: their hints came true.
+    #[counts(stat = "overwritten_zombies")]
     pub overwritten: u64,
     /// Zombies that a TRIM discarded.
+    #[counts(stat = "trimmed_zombies")]
     pub trimmed: u64,
     /// Zombies that are live again: hints taken back, or lost with power.
+    #[counts(stat = "revived_zombies")]
     pub revived: u64,
     /// Zombies that collections copied.
+    #[counts(stat = "copied_zombies")]
     pub copied: u64,
 }
 
-/// The cost of gathering mapping units in flash pages since the layer was made.
+/// The cost of gathering mapping units in flash pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Packing {
     /// Units' worth of flash pages that were programmed without data.
@@ -92,16 +103,17 @@ pub struct Levelled {
     pub copied_pages: u64,
 }
 
-/// The cost of a stream since the layer was made, in pages.
+/// The cost of a stream, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct StreamCounts {
-    /// Written by the host in this stream.
+    /// Mapping units that the host wrote to it.
     pub host_pages: u64,
-    /// Rewritten by collections, of data that the host wrote in this stream.
+    /// Mapping units copied by collections, of data that the host had written to it.
+    #[counts(words = "copied")]
     pub copied_pages: u64,
 }
 
-/// The counts of all streams since the layer was made.
+/// The counts of all streams.
 #[derive(Clone, Debug, PartialEq, Eq, Counts, Value)]
 pub struct StreamTotals {
     /// The counts of each stream. The last entry counts writes without a stream, and first

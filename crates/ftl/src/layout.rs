@@ -65,22 +65,20 @@ impl Layout {
         }
     }
 
-    /// Checks that the parts go together.
+    /// Checks that the parts go together, and that one plane has room for its open blocks.
     ///
     /// # Errors
     /// The first fault found.
     pub fn check(&self) -> Result<(), FtlError> {
-        let Self { frontier, levelling, .. } = *self;
-        self.placement.check(frontier, levelling)?;
-        self.check_spare()?;
-        self.check_together()
+        self.check_parts()?;
+        Ok(self.check_spare()?)
     }
 
-    /// Checks that the parts go together, however many blocks there are.
+    /// Checks that the parts go together, on any number of planes.
     ///
     /// # Errors
     /// The first fault found.
-    pub fn check_together(&self) -> Result<(), FtlError> {
+    pub fn check_parts(&self) -> Result<(), FtlError> {
         let Self { frontier, levelling, .. } = *self;
         self.placement.check(frontier, levelling)?;
         self.buffer.check_blocks(self.geometry.pages_per_block())?;

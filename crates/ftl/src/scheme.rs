@@ -362,11 +362,12 @@ impl ClassTable {
 /// Counts of the actions of collections on pages in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Duplicates {
-    /// Pages left out that were clean and became dirty.
+    /// Clean pages that collections left to memory, which became dirty.
     pub made_dirty: u64,
-    /// Pages left out that were dirty.
+    /// Dirty pages that collections left to memory.
     pub left_dirty: u64,
-    /// Pages written from memory, which became clean.
+    /// Dirty pages that collections wrote from memory, which became clean.
+    #[counts(words = "written back")]
     pub flushed: u64,
 }
 

@@ -150,7 +150,7 @@ fn a_writer_above_the_middle_flushes_half_as_much_again_as_it_dirtied() {
     assert_eq!(seen[..3], ["w10", "w11", "w12"]);
     let written: Vec<u32> = seen.iter().map(|word| word[1..].parse().unwrap()).collect();
     assert!(written.is_sorted(), "a sweep: {written:?}");
-    assert!(host.watch().counts().writes == 11 && written.len() >= 8, "{written:?}");
+    assert!(host.watch().counts().pages.writes == 11 && written.len() >= 8, "{written:?}");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn no_more_than_the_limit_is_ever_dirty() {
             before = now;
         }
         // A random page is rarely dirty already: nearly every write is written.
-        assert!(before.drive_writes > 4400, "{}", before.drive_writes);
+        assert!(before.pages.drive_writes > 4400, "{}", before.pages.drive_writes);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Listings of all that can be chosen, from the registries of the other crates.
 
+use flashgc_base::counts::{Count, Listed};
 use flashgc_base::spec::{Kind, Param};
+use flashgc_drive::swapping::Swapping;
 use flashgc_experiment::options::{ALTERNATIVES, OptionInfo, Section, Words};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
@@ -8,10 +10,12 @@ use flashgc_ftl::levelling::wear_levellings;
 use flashgc_ftl::mapping::MappingInfo;
 use flashgc_ftl::placement::PlacementInfo;
 use flashgc_ftl::{
-    Fill, allocation_policies, collectors, mappings, placement_policies, schemes, victim_policies,
+    Counters, Fill, Levelled, MapTraffic, Merges, StreamCounts, ZombieCounts, allocation_policies,
+    collectors, mappings, placement_policies, schemes, victim_policies,
 };
-use flashgc_host::{hint_ways, page_caches, write_back_caches};
+use flashgc_host::{HintCounts, HostPages, hint_ways, page_caches, write_back_caches};
 use flashgc_timed::tenants::KEYS;
+use flashgc_timed::{CollectionResult, SlcCounts};
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
 use flashgc_workload::requests::request_generators;
@@ -52,8 +56,34 @@ pub(crate) fn everything() -> Value {
             info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
         "arrivals": arrivals().iter().map(|info| entry(
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
+        "counts": counts(),
         "fills": Fill::names().collect::<Vec<_>>(),
     })
+}
+
+/// The counts of results, under the names of their Python classes.
+fn counts() -> Value {
+    fn named<T: Listed>(name: &str) -> Value {
+        let one = |&Count { name, text, words, .. }: &Count| json!({ "name": name, "text": text, "words": words });
+        json!({
+            "name": name,
+            "text": T::TEXT,
+            "counts": T::list().iter().map(one).collect::<Vec<_>>(),
+        })
+    }
+    json!([
+        named::<Counters>("Counters"),
+        named::<Levelled>("Levelling"),
+        named::<MapTraffic>("MapTraffic"),
+        named::<Merges>("MergeCounts"),
+        named::<ZombieCounts>("ZombieCounts"),
+        named::<StreamCounts>("StreamCounts"),
+        named::<HostPages>("HostPages"),
+        named::<HintCounts>("Hints"),
+        named::<Swapping>("SwapCounts"),
+        named::<CollectionResult>("Collecting"),
+        named::<SlcCounts>("Slc"),
+    ])
 }
 
 /// The sections of an experiment and their options, in the order in which help lists them.

@@ -1,7 +1,5 @@
 //! The drive: its rooms, and the loop over events.
 
-use std::sync::Arc;
-
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::asked::Asked;
@@ -9,7 +7,6 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, LayerCounts, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
-use flashgc_workload::StreamRanges;
 use flashgc_workload::requests::RequestStream;
 
 use super::clock::{Clock, Event, Next, Position};
@@ -150,13 +147,6 @@ impl<O: Observer> TimedDrive<O> {
     /// Returns `true` if requests arrive at times of their own, whatever the drive does.
     pub fn has_open_loop(&self) -> bool {
         self.front.has_open_loop()
-    }
-
-    /// Lets the address of a page of `page_bytes` bytes name the stream of its writes, where `ranges` has it.
-    #[must_use]
-    pub fn named_by(mut self, ranges: Arc<StreamRanges>, page_bytes: u32) -> Self {
-        self.shared.name_by(ranges, page_bytes);
-        self
     }
 
     /// Puts the drive's map on flash. `cache` has the entries in memory, and the map below has the

@@ -1,12 +1,9 @@
 //! The parts that the rooms of a timed drive share.
 
-use std::sync::Arc;
-
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::StreamId;
 use flashgc_drive::asked::Asked;
 use flashgc_ftl::{FtlError, Stepwise};
-use flashgc_workload::StreamRanges;
 use hashbrown::HashMap;
 
 use super::clock::Clock;
@@ -39,9 +36,6 @@ pub struct Shared<O> {
     pub units_per_page: u32,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
-    /// The streams by address, and the bytes of a page; `None` where requests alone name streams.
-    #[snapshot(skip)]
-    ranges: Option<(Arc<StreamRanges>, u64)>,
 }
 
 /// Returns `true` if the page at `ppn` of `map` lies in an SLC block.
@@ -64,13 +58,7 @@ impl<O: Observer> Shared<O> {
             asked: Asked::default(),
             units_per_page,
             slc: None,
-            ranges: None,
         }
-    }
-
-    /// Lets the address of a page of `page_bytes` bytes name its stream, where `ranges` has it.
-    pub fn name_by(&mut self, ranges: Arc<StreamRanges>, page_bytes: u32) {
-        self.ranges = Some((ranges, page_bytes.into()));
     }
 
     /// Returns these parts with counts of an SLC region, if the drive has one.
@@ -86,18 +74,14 @@ impl<O: Observer> Shared<O> {
         self.clock.now()
     }
 
-    /// Gives the writes of `page` from now on the stream `stream`, or that of its address. A request may
-    /// lie in several ranges: each of its pages has the stream of its own.
+    /// Gives the writes of `page` from now on the stream `stream`.
     ///
     /// # Errors
     /// A page that the drive does not have.
     #[inline]
     pub fn name(&mut self, page: u32, stream: StreamId) -> Result<(), FtlError> {
         if let Some(streams) = self.map.streams() {
-            let by_address = self.ranges.as_ref();
-            let by_address =
-                by_address.and_then(|(table, bytes)| table.of(u64::from(page) * bytes));
-            streams.name(&[page], &[by_address.unwrap_or(stream)])?;
+            streams.name(&[page], &[stream])?;
         }
         Ok(())
     }

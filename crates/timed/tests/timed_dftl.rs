@@ -15,7 +15,7 @@ use flashgc_timed::{
     Settings, Slc, Source, Span, Stop, Suspend, TimedDrive, Unit, Until, Work,
 };
 use flashgc_workload::requests::TimedRequest;
-use flashgc_workload::{Op, StreamRanges};
+use flashgc_workload::{Op, RangedRequests, StreamRanges};
 
 use crate::timed_common::*;
 
@@ -127,8 +127,9 @@ fn streams_go_through_a_map_on_flash_on_both_drives() {
     let layer = sorted_layer(&settings, below, ("greedy", PLACEMENT), Fill::Random, 2);
     let cache = mapping.cache(&geometry, |page| layer.locate(page)).unwrap();
     let requests = Box::new(Listed::new(requests));
+    let requests = Box::new(RangedRequests::new(requests, Arc::new(ranges.clone()), PAGE));
     let timed = TimedDrive::new(settings, layer, requests, Recorder::default()).unwrap();
-    let mut timed = timed.mapped(cache).unwrap().named_by(Arc::new(ranges.clone()), PAGE);
+    let mut timed = timed.mapped(cache).unwrap();
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
         fill: Fill::Random,

@@ -8,8 +8,8 @@ use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Counters, Fill, Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_timed::{Loop, Settings, TimedDrive, Until};
-use flashgc_workload::requests::TimedRequest;
-use flashgc_workload::{Op, StreamRanges};
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{Op, RangedRequests, StreamRanges};
 
 use crate::timed_common::{
     Listed, PAGE, Recorder, paper_hardware, request, settings, sorted_layer,
@@ -68,6 +68,19 @@ fn counted(requests: &[(TimedRequest, Vec<u32>)]) -> (Counters, u64) {
     (layer.counters(), layer.decisions())
 }
 
+/// Returns the requests with the streams of their pages, in pieces.
+fn named(requests: Vec<TimedRequest>) -> Vec<TimedRequest> {
+    let mut stream = RangedRequests::new(Box::new(Listed::new(requests)), ranges(), PAGE);
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        stream.fill(&mut batch, 100).unwrap();
+        if batch.is_empty() {
+            return all;
+        }
+        all.append(&mut batch);
+    }
+}
+
 fn timed(requests: Vec<TimedRequest>) -> TimedDrive<Recorder> {
     // One request at a time: the drive rests in between.
     let host = Loop::Closed { threads: 1, think_ns: 1_000_000_000 };
@@ -76,15 +89,16 @@ fn timed(requests: Vec<TimedRequest>) -> TimedDrive<Recorder> {
     settings.collecting.high = settings.collecting.low;
     let layer = sorted_layer(&settings, geometry(), ("greedy", PLACEMENT), Fill::Random, 2);
     let requests = Box::new(Listed::new(requests));
-    let drive = TimedDrive::new(settings, layer, requests, Recorder::default());
-    drive.unwrap().named_by(ranges(), PAGE)
+    TimedDrive::new(settings, layer, requests, Recorder::default()).unwrap()
 }
 
 #[test]
 fn each_page_of_a_request_has_the_stream_of_its_own_address() {
     let all = requests(3000);
-    let each: Vec<TimedRequest> = all.iter().map(|(request, _)| *request).collect();
+    let each = all.iter().map(|(request, _)| *request).collect();
+    let each = named(each);
     let expected = counted(&all);
+    assert!(each.len() > all.len(), "some requests are in pieces");
     assert!(expected.0.copied_pages > 1000 && expected.0.trimmed_pages > 1000, "{expected:?}");
     let mut before = timed(Vec::new());
     before.prepare(&each, u64::MAX).unwrap();

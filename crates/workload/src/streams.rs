@@ -3,7 +3,7 @@
 //!
 //! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of `START,
 //! END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the range.
-//! The first line that holds the first byte of a write decides. Streams are numbers from 0 to 254.
+//! The first line that holds the first byte of a page decides the stream of writes to it. Streams are numbers from 0 to 254.
 //!
 //! Three things differ from fio. The table may have any number of lines, where fio reads 32. A line that
 //! cannot be read is an error, where fio stops without a message. Writes outside all ranges keep the
@@ -18,7 +18,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId, named};
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::trace::{Fault, Place, TraceError};
-use crate::{Batch, Workload, WorkloadError};
+use crate::{Batch, Op, Workload, WorkloadError};
 
 /// A table with the stream of writes to each range of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -188,7 +188,8 @@ impl Workload for Ranged {
     }
 }
 
-/// Requests with the stream of their first byte.
+/// Requests whose pages have the streams of their first bytes. A write to pages of several streams becomes a
+/// request in pieces.
 #[derive(State)]
 #[snapshot(named = "ranges of streams")]
 pub struct RangedRequests {
@@ -196,21 +197,63 @@ pub struct RangedRequests {
     inner: Box<dyn RequestStream>,
     #[snapshot(skip)]
     ranges: Arc<StreamRanges>,
+    #[snapshot(skip)]
+    page_size: u64,
+    /// The requests drawn, in pieces. Those before `next` are handed out.
+    drawn: Vec<TimedRequest>,
+    next: usize,
 }
 
 impl RangedRequests {
-    /// Wraps the requests of `inner`. Outside all of `ranges` they keep their streams.
-    pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>) -> Self {
-        Self { inner, ranges }
+    /// Wraps the requests of `inner` to pages of `page_size` bytes. Outside all of `ranges` they keep their
+    /// streams.
+    pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
+        Self { inner, ranges, page_size: page_size.into(), drawn: Vec::new(), next: 0 }
+    }
+
+    /// Appends the pieces of `request`.
+    fn cut(&mut self, request: TimedRequest) {
+        let stream_of = |page: u64| self.ranges.of(page * self.page_size).unwrap_or(request.stream);
+        let mut page = request.offset / self.page_size;
+        let (mut offset, mut stream) = (request.offset, stream_of(page));
+        if request.op == Op::Write {
+            loop {
+                page += 1;
+                let border = page * self.page_size;
+                if border >= request.end() {
+                    break;
+                }
+                let next = stream_of(page);
+                if next != stream {
+                    let bytes = (border - offset) as u32;
+                    self.drawn.push(TimedRequest {
+                        offset,
+                        bytes,
+                        stream,
+                        goes_on: true,
+                        ..request
+                    });
+                    (offset, stream) = (border, next);
+                }
+            }
+        }
+        let bytes = (request.end() - offset) as u32;
+        self.drawn.push(TimedRequest { offset, bytes, stream, ..request });
     }
 }
 
 impl RequestStream for RangedRequests {
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
-        self.inner.fill(batch, limit)?;
-        for request in batch.iter_mut() {
-            request.stream = self.ranges.of(request.offset).unwrap_or(request.stream);
+        if self.next == self.drawn.len() {
+            self.inner.fill(batch, limit)?;
+            self.drawn.clear();
+            self.next = 0;
+            batch.iter().for_each(|&request| self.cut(request));
         }
+        let end = self.drawn.len().min(self.next.saturating_add(limit));
+        batch.clear();
+        batch.extend_from_slice(&self.drawn[self.next..end]);
+        self.next = end;
         Ok(())
     }
 }

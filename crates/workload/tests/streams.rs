@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::generate_common::{draw, spec};
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::{RequestStream, Requests, Space};
-use flashgc_workload::{Batch, Op, Ranged, RangedRequests, StreamRanges, Workload};
+use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
+use flashgc_workload::{Batch, Op, Ranged, RangedRequests, StreamRanges, Workload, WorkloadError};
 use proptest::prelude::*;
 
 /// A command: its operation, page and stream.
@@ -289,24 +290,82 @@ fn ranges_name_the_writes_of_any_workload() {
 }
 
 #[test]
-fn requests_with_times_have_the_streams_of_their_generator_and_of_their_first_byte() {
+fn requests_with_times_have_the_streams_of_their_generator_and_of_their_pages() {
     let space = Space { logical_pages: 100, page_size: 4096, request_size: 2048 };
     let text = "0.5*uniform:to=0.5,stream=5,read=0.3,trim=0.2 + 0.5*uniform:from=0.5";
     let source = Requests::parse(text).unwrap();
     let open = || source.open(space, 1, None, 1.0, None).unwrap();
     let (mut plain, mut found) = (Vec::new(), Vec::new());
     open().fill(&mut plain, 2000).unwrap();
-    // The second half of page 60 is a request of its own.
-    let table = Arc::new(ranges(&format!("{},{},6", 60 * 4096 + 2048, 61 * 4096)));
-    RangedRequests::new(open(), table).fill(&mut found, 2000).unwrap();
+    // Requests are halves of pages. The first byte of a page decides: page 61 has none of its second half.
+    let table = Arc::new(ranges(&format!(
+        "{},{},6\n{},{},7",
+        60 * 4096,
+        61 * 4096,
+        61 * 4096 + 2048,
+        62 * 4096
+    )));
+    RangedRequests::new(open(), table, 4096).fill(&mut found, 2000).unwrap();
     for (plain, found) in plain.iter().zip(&found) {
         let stream = match plain.offset {
             0..204_800 => 5,
-            247_808 => 6,
+            245_760 | 247_808 => 6,
             _ => NO_STREAM,
         };
         assert_eq!(plain.stream, if stream == 6 { NO_STREAM } else { stream });
         assert_eq!((found.offset, found.op, found.stream), (plain.offset, plain.op, stream));
     }
     assert!(found.iter().any(|request| request.stream == 6));
+}
+
+#[test]
+fn a_write_to_pages_of_several_streams_is_in_pieces() {
+    struct One(Option<TimedRequest>);
+    impl State for One {
+        fn save(&self, _: &mut Writer<'_>) {}
+
+        fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
+            Ok(())
+        }
+    }
+    impl RequestStream for One {
+        fn fill(&mut self, batch: &mut Vec<TimedRequest>, _: usize) -> Result<(), WorkloadError> {
+            batch.clear();
+            batch.extend(self.0.take());
+            Ok(())
+        }
+    }
+    let whole = TimedRequest {
+        arrival_ns: 7,
+        offset: 100,
+        bytes: 5 * 4096,
+        op: Op::Write,
+        urgent: false,
+        stream: 3,
+        goes_on: false,
+    };
+    // Pages 2 and 3; pages 0, 1, 4 and 5 keep the stream of the request.
+    let table = Arc::new(ranges(&format!("{},{},6", 2 * 4096, 4 * 4096)));
+    for (op, expected) in [
+        (Op::Write, vec![(100, 8092, 3), (8192, 8192, 6), (16384, 4196, 3)]),
+        (Op::Read, vec![(100, 20480, 3)]),
+    ] {
+        let one = Box::new(One(Some(TimedRequest { op, ..whole })));
+        let mut stream = RangedRequests::new(one, table.clone(), 4096);
+        let mut found = Vec::new();
+        let mut batch = Vec::new();
+        loop {
+            // A batch of one piece at a time.
+            stream.fill(&mut batch, 1).unwrap();
+            if batch.is_empty() {
+                break;
+            }
+            assert_eq!((batch.len(), batch[0].arrival_ns), (1, 7));
+            found.append(&mut batch);
+        }
+        let pieces: Vec<_> = found.iter().map(|one| (one.offset, one.bytes, one.stream)).collect();
+        assert_eq!(pieces, expected);
+        let last = found.len() - 1;
+        assert!(found.iter().enumerate().all(|(at, one)| one.goes_on == (at < last)));
+    }
 }

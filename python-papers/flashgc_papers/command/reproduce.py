@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from flashgc._core import ConfigError
+from flashgc.command.common import JOBS, JSON, QUIET
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 
@@ -22,12 +23,6 @@ def _folder(_context: Any, _parameter: Any, value: str) -> Path:
     if not value:
         raise ConfigError("--out: the name is empty; hint: give a folder, such as reproduced")
     return Path(value)
-
-
-def _jobs(_context: Any, _parameter: Any, value: str) -> int:
-    from flashgc.execution import parse_jobs
-
-    return parse_jobs(value, "--jobs")
 
 
 @click.command(
@@ -60,15 +55,9 @@ To go on after a stop, give the same command again.""",
     help="Folder for the page, the data and the finished runs.  [default: flashgc-reproduce]",
 )
 @click.option("--list", "listing", is_flag=True, help="List the published claims, and run nothing.")
-@click.option(
-    "--jobs",
-    metavar="N",
-    callback=_jobs,
-    default="0",
-    help="Runs side by side; 0 runs one per core.  [default: 0]",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@JOBS
+@JSON
+@QUIET
 def reproduce(
     what: tuple[str, ...],
     quick: bool,

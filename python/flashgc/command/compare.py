@@ -64,7 +64,7 @@ def compare(
     --out, .results) are compared without a new run.
     """
     from flashgc import plot
-    from flashgc.command.results import deliver, show_comparison, show_left_out, warn_of
+    from flashgc.command.show.results import deliver, show_comparison, show_left_out, warn_of
     from flashgc.configuration import configurations
     from flashgc.execution import COMPARED_RUNS
     from flashgc.experiment import experiment as checked
@@ -109,8 +109,8 @@ def _compare_files(
 ) -> int:
     """Compares whole experiments and saved results."""
     from flashgc import plot
-    from flashgc.command.ranked import show_ranked
-    from flashgc.command.results import deliver, show_left_out, warn_of
+    from flashgc.command.show.ranking import show_ranked
+    from flashgc.command.show.results import deliver, show_left_out, warn_of
 
     comparison, found = several.compared(files, typed, results, quiet=quiet)
     if not as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import re
 import sys
@@ -12,9 +13,7 @@ from typing import Any
 import click
 
 from flashgc import _ctrl_c
-from flashgc._core import DriveError, FlashgcError, PolicyError, suggest, version
-from flashgc.command import streams
-from flashgc.postgres import PostgresError
+from flashgc._core import ConfigError, FlashgcError, TraceError, suggest, version
 
 #: The home of each sub-command; imported only when it is used.
 COMMANDS = {
@@ -23,12 +22,12 @@ COMMANDS = {
     "sweep": "flashgc.command.sweep:sweep",
     "find": "flashgc.command.find:find",
     "fleet": "flashgc.command.fleet:fleet",
-    "results": "flashgc.command.kept:results",
+    "results": "flashgc.command.results:results",
     "plot": "flashgc.command.plot:plot",
     "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
-    "reproduce": "flashgc.command.reproduce:reproduce",
+    "reproduce": "flashgc.command.papers:reproduce",
     "model": "flashgc.command.model:model",
     "identify": "flashgc.command.identify:identify",
     "policies": "flashgc.command.policies:policies",
@@ -98,7 +97,7 @@ class OnStoredDrives(Suggesting):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The sub-command that the arguments name."""
-        from flashgc.device._linux import need_linux
+        from flashgc.device import need_linux
 
         need_linux()
         return super().resolve_command(ctx, args)
@@ -123,21 +122,44 @@ def cli() -> None:
     """Garbage collection in flash drives: which policy writes least, and how sure is that."""
 
 
+def _prepare_streams() -> None:
+    """Makes the standard streams safe to write to; nothing is said about it.
+
+    A closed one becomes the null device: the next file opened would take its number otherwise. What
+    a stream's encoding cannot show is written as escapes.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - kept open
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Gives up standard output: the interpreter would flush it once more, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def enter(arguments: list[str], command: click.Command = cli, name: str = "flashgc") -> int:
     """Runs the command and returns its exit code."""
-    streams.prepare()
+    _prepare_streams()
     stdout = sys.stdout
     try:
         code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has seen enough.
-        streams.abandon()
+        _abandon_output()
         return OK
     except SystemExit:
         # Click makes this of a broken pipe, and wraps the stream.
         if sys.stdout is not stdout:
-            streams.abandon()
+            _abandon_output()
             return OK
         raise
     except (KeyboardInterrupt, click.Abort):
@@ -152,16 +174,16 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
         return BAD_INPUT
     except click.ClickException as error:
         return fail(_usage(error), BAD_INPUT)
-    except (PolicyError, DriveError, PostgresError) as error:
-        return fail(str(error), FAILED)
-    except FlashgcError as error:
+    except (ConfigError, TraceError) as error:
         return fail(str(error), BAD_INPUT)
+    except FlashgcError as error:
+        return fail(str(error), FAILED)
     except MemoryError:
         return fail("not enough memory; hint: fewer blocks, or fewer --jobs at a time", FAILED)
     except UnicodeEncodeError as error:
         return fail(f"{error.object!r} is not UTF-8; hint: rename the file", BAD_INPUT)
     except OSError as error:
-        streams.abandon()
+        _abandon_output()
         place = f"{error.filename}: " if error.filename else ""
         return fail(f"{place}{error.strerror or error}", FAILED)
     except Exception as error:

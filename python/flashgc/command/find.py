@@ -76,8 +76,8 @@ def find(
 
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
-    from flashgc.command.found import show_found
-    from flashgc.command.results import deliver
+    from flashgc.command.show.find import show_found
+    from flashgc.command.show.results import deliver
     from flashgc.studies.find import find as finding
     from flashgc.studies.find.subject import subject
     from flashgc.studies.find.wanted import wanted as conditions

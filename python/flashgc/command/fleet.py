@@ -6,14 +6,9 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import RETRY, complete
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import (
-    GroupedCommand,
-    asked,
-    complete,
-    experiment_options,
-    table_options,
-)
+from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
 from flashgc.studies.fleet.fleet import RESULTS, UNUSED
 from flashgc.studies.fleet.volumes import BY
 
@@ -46,7 +41,7 @@ To go on after a stop, give the same command again.""",
     default=RESULTS,
     help=f"File in which results are kept. [default: {RESULTS}]",
 )
-@click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
+@RETRY
 @table_options(": one row per volume and policy")
 def fleet(
     traces: tuple[str, ...],
@@ -68,8 +63,8 @@ def fleet(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.fleets import reasons, show_fleet, warnings
-    from flashgc.command.results import deliver
+    from flashgc.command.show.fleet import reasons, show_fleet, warnings
+    from flashgc.command.show.results import deliver
     from flashgc.registry import policies
     from flashgc.studies.fleet.fleet import fleet_with
     from flashgc.terminal.progress import Bars

@@ -9,11 +9,11 @@ from click.shell_completion import CompletionItem
 
 from flashgc import _ctrl_c
 from flashgc.command import output
+from flashgc.command.common import complete
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import (
     GroupedCommand,
     asked,
-    complete,
     experiment_options,
     folder_option,
     output_options,
@@ -106,8 +106,8 @@ def gap(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.foreseen import show_gap
-    from flashgc.command.results import deliver
+    from flashgc.command.show.gap import show_gap
+    from flashgc.command.show.results import deliver
     from flashgc.studies.gap.gap import compared
     from flashgc.terminal.progress import Bar
 

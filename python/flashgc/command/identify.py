@@ -8,6 +8,7 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc.command import output
+from flashgc.command.common import JOBS
 from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import output_options, plot_option
 
@@ -22,12 +23,6 @@ def _error(_context: Any, _parameter: Any, value: str) -> float:
     if not 0 < share < 1:
         raise ConfigError(f"--error: found {value}, expected above 0% and below 100%; hint: 2%")
     return share
-
-
-def _jobs(_context: Any, _parameter: Any, value: str) -> int:
-    from flashgc.execution import parse_jobs
-
-    return parse_jobs(value, "--jobs")
 
 
 @click.command(
@@ -102,13 +97,7 @@ To go on after a stop, give the same command again.""",
     default="flashgc-identify",
     help="Folder for finished simulations.  [default: flashgc-identify]",
 )
-@click.option(
-    "--jobs",
-    metavar="N",
-    callback=_jobs,
-    default="0",
-    help="Runs side by side; 0 runs one per core.  [default: 0]",
-)
+@JOBS
 @plot_option
 @output_options
 def identify(
@@ -138,8 +127,8 @@ def identify(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.identified import show_identification
-    from flashgc.command.results import deliver
+    from flashgc.command.show.identify import show_identification
+    from flashgc.command.show.results import deliver
     from flashgc.studies.identify.identify import identify as perform
     from flashgc.terminal.progress import Bars
     from flashgc.terminal.render import warn

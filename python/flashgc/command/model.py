@@ -12,12 +12,13 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc._documents import Json, dumps
-from flashgc.command import model_views as views
 from flashgc.command import output
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
 from flashgc.command.options import output_options, plot_option
 from flashgc.command.policies import plain
-from flashgc.command.results import deliver
+from flashgc.command.show import model as views
+from flashgc.command.show.results import deliver
 from flashgc.model import (
     Model,
     ModelResult,
@@ -130,7 +131,7 @@ Examples:
   flashgc model meanfield --pages-per-block 64 --spare 0.1 --d 10 --c 1 --json
   flashgc model greedy --wanted 3""",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.pass_context
 def model(context: click.Context, as_json: bool) -> None:
     """Write amplification by analytic models, in milliseconds.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flashgc._core import ConfigError, tenant_texts
 from flashgc.command import output
+from flashgc.command.common import JSON, QUIET, F, complete
 from flashgc.options import (
     ALTERNATIVES,
     OPTIONS,
@@ -28,10 +29,6 @@ from flashgc.policy_files import Policies, load_policies, named
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from click.shell_completion import CompletionItem
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: Policies in Python that were asked for: the key of the option, the text and the place of each.
 Named = list[tuple[str, str, str]]
@@ -70,7 +67,7 @@ class GroupedCommand(click.Command):
                 if brief and heading != "Options":
                     all_ = [FLAGS[path] for path, group in of.items() if group == heading]
                     given = [record.partition(" ")[0] for record, _ in records]
-                    _write([("", _told(given, all_))], formatter)
+                    _write([("", _flags_in_few_words(given, all_))], formatter)
                 else:
                     _write(records, formatter)
 
@@ -78,7 +75,7 @@ class GroupedCommand(click.Command):
         return self.timed if option.drives == "timed" else headings[option.section]
 
 
-def _told(given: list[str], all_: list[str]) -> str:
+def _flags_in_few_words(given: list[str], all_: list[str]) -> str:
     """The options of a group that a command has, in few words."""
     missing = [flag for flag in all_ if flag not in given]
     if not missing:
@@ -98,17 +95,6 @@ def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> No
         lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
         for index, line in enumerate(lines):
             formatter.write(f"{indent}{first if index == 0 else '':{side}}{line}\n")
-
-
-def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:
-    """Return the completer of an option: those of ``words`` that begin as what was typed."""
-
-    def completed(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(word) for word in words() if word.startswith(incomplete)]
-
-    return completed
 
 
 def help_text(option: Option, *, compare: bool, searched: bool = False, once: bool = False) -> str:
@@ -186,10 +172,6 @@ def experiment_options(
     return decorate
 
 
-_QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-
-
 def table_options(rows: str = "") -> Callable[[F], F]:
     """Adds ``--out`` for a table, of which ``rows`` tells, ``--json`` and ``--quiet``."""
     out = click.option(
@@ -199,13 +181,13 @@ def table_options(rows: str = "") -> Callable[[F], F]:
         callback=output.table,
         help=f"Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex{rows}.",
     )
-    return lambda command: out(_JSON(_QUIET(command)))
+    return lambda command: out(JSON(QUIET(command)))
 
 
 def output_options(command: F) -> F:
     """Adds ``--json``, ``--out`` and ``--quiet`` to a command."""
     for decorator in (
-        _QUIET,
+        QUIET,
         click.option(
             "--out",
             metavar="FILE",
@@ -213,7 +195,7 @@ def output_options(command: F) -> F:
             callback=output.option("result.json"),
             help="Write the JSON document to FILE as well.",
         ),
-        _JSON,
+        JSON,
     ):
         command = decorator(command)
     return command

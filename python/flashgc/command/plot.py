@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from flashgc.command import output
+from flashgc.command.common import complete, where
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import complete
 
-#: Words of :mod:`flashgc.kept.view` and :mod:`flashgc.plot.look`, which take a while to import.
+#: Words of :mod:`flashgc.reports.view` and :mod:`flashgc.plot.look`, which take a while to import.
 _KINDS = ("lines", "pareto", "heatmap", "distribution")
 _MEDIA = ("screen", "paper")
 
@@ -51,12 +51,7 @@ else.""",
     help="lines, pareto (two figures, --x and --y), heatmap (colour over --x and --by) or "
     "distribution (of --y over rows). [default: lines]",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="Only rows for which this holds; also <, <=, >, >= and !=. Repeat for several.",
-)
+@where("rows")
 @click.option(
     "--out",
     metavar="FILE",
@@ -83,10 +78,10 @@ def plot(
 
     RESULTS is a file that `flashgc sweep` keeps, or a table that ends in .csv, .json or .parquet.
     """
-    from flashgc.kept.table import rows_of
-    from flashgc.kept.view import view
     from flashgc.plot import save, style
     from flashgc.plot.grids import of_view
+    from flashgc.reports.view import view
+    from flashgc.store.table import rows_of
 
     # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

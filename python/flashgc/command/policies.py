@@ -5,30 +5,64 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from flashgc import presets, registry
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT
-from flashgc.presets import device_entries
-from flashgc.registry import (
-    Entry,
-    allocations,
-    arrivals,
-    caches,
-    endurances,
-    frontiers,
-    gc_presets,
-    generators,
-    hints,
-    mappings,
-    page_caches,
-    placements,
-    request_generators,
-    schemes,
-    wear_levellings,
+from flashgc.registry import Entry
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing that is chosen."""
+
+    #: Its key in the JSON document.
+    key: str
+    #: One of them; the title of its table. GC presets have neither: their table is another.
+    name: str
+    title: str
+    entries: Callable[[], tuple[Any, ...]]
+
+
+KINDS = (
+    Kind("policies", "victim policy", "Victim policies (--victim)", registry.policies),
+    Kind("frontiers", "write frontier", "Write frontiers (--frontier)", registry.frontiers),
+    Kind(
+        "allocations", "block allocation", "Block allocations (--allocation)", registry.allocations
+    ),
+    Kind(
+        "wear_levellings",
+        "wear levelling",
+        "Wear levelling (--wear-levelling)",
+        registry.wear_levellings,
+    ),
+    Kind("placements", "placement", "Placements (--placement)", registry.placements),
+    Kind("gc_presets", "", "", registry.gc_presets),
+    Kind("caches", "host cache", "Caches of a host (--host-cache)", registry.caches),
+    Kind("hints", "way of hinting", "Ways of hinting (--hints)", registry.hints),
+    Kind("mappings", "mapping", "Mappings (--mapping)", registry.mappings),
+    Kind("page_caches", "page policy", "Page caches (--page-policy)", registry.page_caches),
+    Kind("schemes", "scheme", "Collections beside a page cache (--scheme)", registry.schemes),
+    Kind("endurances", "endurance", "Endurance (--endurance)", registry.endurances),
+    Kind("generators", "workload", "Workload generators (--workload)", registry.generators),
+    Kind(
+        "request_generators",
+        "workload",
+        "Generators of requests (--workload, with --drive timed)",
+        registry.request_generators,
+    ),
+    Kind(
+        "arrivals",
+        "arrivals",
+        "Arrivals of requests (--arrivals, with --drive timed)",
+        registry.arrivals,
+    ),
+    Kind("devices", "device", "Devices (--device, with --drive timed)", presets.device_entries),
 )
-from flashgc.registry import policies as victims
 
 
 @click.command(
@@ -41,7 +75,7 @@ Examples:
 @click.argument(
     "name", required=False, shell_complete=lambda *_: [entry.name for _, entry in everything()]
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 def policies(name: str | None, as_json: bool) -> None:
     """List policies, mappings, workloads and more, or describe those called NAME.
 
@@ -57,26 +91,8 @@ def policies(name: str | None, as_json: bool) -> None:
         else:
             describe(entries)
     elif as_json:
-        kinds: dict[str, Callable[[], tuple[Any, ...]]] = {
-            "policies": victims,
-            "frontiers": frontiers,
-            "allocations": allocations,
-            "wear_levellings": wear_levellings,
-            "placements": placements,
-            "gc_presets": gc_presets,
-            "caches": caches,
-            "hints": hints,
-            "mappings": mappings,
-            "page_caches": page_caches,
-            "schemes": schemes,
-            "endurances": endurances,
-            "generators": generators,
-            "request_generators": request_generators,
-            "arrivals": arrivals,
-            "devices": device_entries,
-        }
         click.echo(
-            dumps({key: [dataclasses.asdict(e) for e in list_()] for key, list_ in kinds.items()})
+            dumps({one.key: [dataclasses.asdict(e) for e in one.entries()] for one in KINDS})
         )
     else:
         listing()
@@ -84,23 +100,7 @@ def policies(name: str | None, as_json: bool) -> None:
 
 def everything() -> list[tuple[str, Entry]]:
     """All that has a name and is chosen, each with what it is."""
-    kinds = {
-        "victim policy": victims(),
-        "write frontier": frontiers(),
-        "block allocation": allocations(),
-        "wear levelling": wear_levellings(),
-        "placement": placements(),
-        "host cache": caches(),
-        "way of hinting": hints(),
-        "mapping": mappings(),
-        "page policy": page_caches(),
-        "scheme": schemes(),
-        "endurance": endurances(),
-        "workload": (*generators(), *request_generators()),
-        "arrivals": arrivals(),
-        "device": device_entries(),
-    }
-    return [(kind, entry) for kind, entries in kinds.items() for entry in entries]
+    return [(kind.name, entry) for kind in KINDS if kind.name for entry in kind.entries()]
 
 
 def find(name: str) -> list[tuple[str, Entry]]:
@@ -119,41 +119,25 @@ def listing() -> None:
     from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()
-    for index, (title, entries) in enumerate(
-        (
-            ("Victim policies (--victim)", victims()),
-            ("Write frontiers (--frontier)", frontiers()),
-            ("Block allocations (--allocation)", allocations()),
-            ("Wear levelling (--wear-levelling)", wear_levellings()),
-            ("Placements (--placement)", placements()),
-            ("Caches of a host (--host-cache)", caches()),
-            ("Ways of hinting (--hints)", hints()),
-            ("Mappings (--mapping)", mappings()),
-            ("Page caches (--page-policy)", page_caches()),
-            ("Collections beside a page cache (--scheme)", schemes()),
-            ("Endurance (--endurance)", endurances()),
-            ("Workload generators (--workload)", generators()),
-            ("Generators of requests (--workload, with --drive timed)", request_generators()),
-            ("Arrivals of requests (--arrivals, with --drive timed)", arrivals()),
-            ("Devices (--device, with --drive timed)", device_entries()),
-        )
-    ):
+    for index, kind in enumerate(kind for kind in KINDS if kind.title):
         if index:
             out.print()
-        out.print(title, style="" if is_plain(out) else "bold cyan")
+        out.print(kind.title, style="" if is_plain(out) else "bold cyan")
         made = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
         made.columns[0].min_width = 24
-        for entry in entries:
+        for entry in kind.entries():
             made.add_row(own_usage(entry), entry.summary.replace("`", ""))
         show(out, made)
     out.print()
     out.print("GC presets (--gc-preset)", style="" if is_plain(out) else "bold cyan")
     made = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
-    for preset in gc_presets():
+    for preset in registry.gc_presets():
         made.add_row(preset.name, preset.victim, preset.placement)
     show(out, made)
     out.print()
-    own = ", ".join(g.name for g in generators() if all(p.name != "read" for p in g.params))
+    own = ", ".join(
+        g.name for g in registry.generators() if all(p.name != "read" for p in g.params)
+    )
     out.print(
         f"Every workload generator but {own} also takes read=SHARE and trim=SHARE, of all commands."
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from flashgc.command.common import JSON, QUIET
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 
 
@@ -40,8 +41,8 @@ that it starts are not recorded. Ctrl-C ends both and keeps the trace so far."""
 @click.option(
     "--accesses", metavar="N", help="Stop after this many accesses. [default: the program's end]"
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@JSON
+@QUIET
 @click.argument("program", nargs=-1, required=True, metavar="PROGRAM [ARGUMENT]...")
 def record(
     target: Path,

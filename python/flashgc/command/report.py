@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from flashgc.command.common import where
 from flashgc.command.entrance import CONTEXT, OK
 
 
@@ -28,17 +29,12 @@ that runs it again. It is one file, which needs no network.""",
     metavar="FILE",
     help="The page to write. [default: RESULTS with the ending .html]",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="Only results for which this holds; also <, <=, >, >= and !=. Repeat for several.",
-)
+@where("results")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, and no line about the page.")
 def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
     """Make one HTML page of the RESULTS that `flashgc sweep` keeps."""
-    from flashgc.pages.asked import cells
-    from flashgc.pages.report import ENDING, write_page
+    from flashgc.reports.asked import cells
+    from flashgc.reports.report import ENDING, write_page
     from flashgc.terminal.progress import Bar
 
     out = str(results.with_suffix(ENDING)) if target is None else target

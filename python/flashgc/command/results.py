@@ -1,526 +1,139 @@
-"""Results as people read them: the block of one run, the ranking of several."""
+"""``flashgc results``: what the file of results of a sweep has."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
-from flashgc import _files
-from flashgc.command import hosts, lifetimes, stream_tables, swaps, timed_results, written
-from flashgc.terminal.render import (
-    LEFT,
-    RIGHT,
-    Text,
-    console,
-    facts,
-    folded,
-    is_plain,
-    show,
-    sparkline,
-    speed,
-    table,
-    unicode,
-    warn,
+from flashgc.command import output
+from flashgc.command.common import where
+from flashgc.command.entrance import CONTEXT, OK
+
+
+@click.group(context_settings=CONTEXT, short_help="List, export, merge and prune kept results.")
+def results() -> None:
+    """Results in the file that `flashgc sweep` keeps."""
+
+
+@results.command(
+    name="list",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc results list grid.results
+  flashgc results list grid.results --where victim=greedy --where "spare<0.1"
+  flashgc results list grid.results --out table.csv""",
 )
-from flashgc.units import format_count, format_share, format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from flashgc.results import Comparison, Config, Rank, Replayed, Result
-    from flashgc.terminal.render import Console
-
-
-def show_run(result: Result) -> None:
-    """Prints the result of ``flashgc run``."""
-    if result.timing is not None:
-        timed_results.show_timed(result, drive(result), spare(result))
-        return
-    out = console()
-    plus_minus = unicode(out, "±", "+-")
-    runs = len(result.run_values)
-    headline = Text()
-    cached = result.swap is not None
-    what, unit = ("I/O time", " s") if cached else ("write amplification", "")
-    headline.append(f"{what}  ", style="bold" if not is_plain(out) else "")
-    headline.append(amplification(result, plus_minus) + unit, style="bold cyan")
-    spread = "  mean, " if cached else "  95%, "
-    spread += f"{runs} run{'s' if runs != 1 else ''}"
-    headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
-    out.print(headline)
-    out.print()
-    measured = f"{format_count(result.host_pages)} host pages"
-    if result.reads:
-        measured += f", {format_count(result.reads)} reads"
-    if result.trimmed_pages:
-        measured += f", {format_count(result.trimmed_pages)} trimmed"
-    rows: list[tuple[str, Text | str]] = [
-        ("workload", result.workload),
-        *replayed(result),
-        ("policy", policy(result)),
-        ("drive", drive(result)),
-        ("spare", spare(result)),
-    ]
-    figures: list[tuple[str, Text | str]] = [
-        ("measured", measured),
-        *written.rows(result),
-        (
-            "copies",
-            f"{format_count(result.copied_pages)} pages"
-            + (f", {result.copies_per_host_write:.4f} per byte written"),
-        ),
-        (
-            "erases",
-            f"{format_count(result.erases)} blocks in {format_count(result.collections)} "
-            "collections",
-        ),
-        ("steady", _steady(out, result)),
-    ]
-    if result.measured:
-        rows += figures
-    rows += swaps.rows(result)
-    if result.measured:
-        rows += hosts.rows(result)
-    rows += lifetimes.rows(result, plus_minus)
-    rows += [
-        ("speed", speed(result)),
-        (
-            "repeat",
-            f"seed {result.seed}, digest {result.digest}, flashgc {result.version}",
-        ),
-    ]
-    show(out, facts(out, rows))
-    stream_tables.show_streams(out, result)
-
-
-#: Parts in which configurations may differ beside the policy: heading, side, most characters of a
-#: screen, and the text.
-VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
-    ("frontier", LEFT, 12, lambda result: result.frontier),
-    ("scheme", LEFT, 12, lambda result: result.scheme or "-"),
-    ("alloc.", LEFT, 12, lambda result: result.allocation),
-    ("levelling", LEFT, 13, lambda result: result.wear_levelling),
-    ("placement", LEFT, 12, lambda result: result.placement),
-    ("host", LEFT, 12, lambda result: result.hosting),
-    ("spare", RIGHT, 6, lambda result: format_share(result.config.spare_factor)),
+@click.argument("file", type=click.Path(path_type=Path))
+@where("results")
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    callback=output.table,
+    help="Write the table to FILE, as .csv, .json, .md, .parquet or .tex.",
 )
+def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
+    """List results, the newest last."""
+    from flashgc import tables
+    from flashgc.store import Store
+    from flashgc.store.query import conditions
+    from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
+
+    with Store(file, "FILE", make=False) as store:
+        rows = store.rows(conditions(where))
+    if out is not None:
+        tables.save(rows, out)
+        return OK
+    target = console()
+    shown = (
+        ("workload", LEFT), ("victim", LEFT), ("placement", LEFT), ("spare", RIGHT),
+        ("seed", RIGHT), ("write_amplification", RIGHT), ("status", LEFT),
+    )  # fmt: skip
+    made = table(
+        target, [("WA" if name == "write_amplification" else name, side) for name, side in shown]
+    )
+    last = rows if is_plain(target) else rows[-40:]
+    for row in last:
+        cells = [tables.short(row[name]) for name, _ in shown]
+        made.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
+    show(target, made)
+    if len(last) < len(rows):
+        target.print(f"the last {len(last)} of {len(rows)}; hint: --out table.csv has all")
+    return OK
 
 
-def show_comparison(comparison: Comparison) -> None:
-    """Prints the ranking of ``flashgc compare``."""
-    if any(result.timing is not None for result in comparison.results):
-        timed_results.show_ranking(comparison, drive(comparison.results[0]))
-        return
-    out = console()
-    plus_minus = unicode(out, "±", "+-")
-    results = comparison.results
-    show(out, facts(out, _in_common(comparison)))
-    out.print()
-    columns = [("#", RIGHT), ("policy", LEFT)]
-    # What the figures leave of a screen; tools get each spec in one piece.
-    left = out.width - 46
-    varied = []
-    for heading, side, most, shown in VARIED:
-        words = {shown(result) for result in results}
-        if heading in _differing(results):
-            width = min(most, max(len(word) for word in words))
-            columns.append((heading, side))
-            varied.append((shown, 1000 if is_plain(out) else width))
-            left -= width + 1
-    mortal = any(result.lifetime is not None for result in results)
-    left -= 12 * mortal
-    rounds = written.matters(results) and not mortal and results[0].swap is None
-    left -= (len(written.HEADING) + 1) * rounds
-    figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal, rounds=rounds)
-    doubtful = any(_is_doubtful(result) for result in results)
-    left -= 3 * doubtful
-    legend += f"; {UNSTEADY} unsteady" * doubtful
-    columns += [(name, RIGHT) for name in figures]
-    if doubtful:  # A column of its own, so that figures stay below each other.
-        columns.insert(columns.index((figures[0], RIGHT)) + 1, ("", LEFT))
-    made = table(out, columns)
-    for rank in comparison:
-        result = rank.result
-        cells: list[Text | str] = [
-            str(rank.place),
-            folded(_policy(result, out), 1000 if is_plain(out) else left),
-        ]
-        cells += [folded(shown(result), width) for shown, width in varied]
-        style = "bold green" if rank.place == 1 else ""
-        cells.append(Text(amplification(result, plus_minus, several=True), style=style))
-        if doubtful:
-            cells.append(Text(UNSTEADY * _is_doubtful(result), style="bold yellow"))
-        cells += [ratio(out, rank), *_last(result, rounds=rounds)]
-        made.add_row(*cells)
-    if comparison.ranking:
-        show(out, made)
-    if comparison.ranking and not is_plain(out):
-        out.print(Text(legend, style="dim"))
-    for result in comparison.unmeasured:
-        name = _name(result, _differing(results), out)
-        out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
-    if len(comparison) > 1:
-        out.print()
-        for line in verdicts(comparison, out):
-            out.print(line, soft_wrap=is_plain(out))
+@results.command(name="show", context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("key")
+def show_one(file: Path, key: str) -> int:
+    """Print one result as JSON: its configuration and figures, or the reason why there are none.
 
+    KEY is the key of the result, or the beginning of it. `list --out` and `sweep --json` show keys.
+    """
+    from flashgc._documents import dumps
+    from flashgc.store import Store
 
-def show_left_out(comparison: Comparison) -> None:
-    """Prints the combinations of a comparison that cannot be, with their reasons."""
-    out = console()
-    if comparison.left_out:
-        out.print()
-    for one in comparison.left_out:
-        out.print(f"left out: {one.name}: {one.reason}", soft_wrap=is_plain(out))
-
-
-#: The mark of figures that still move, or are not known exactly enough.
-UNSTEADY = "*"
-
-
-def _policy(result: Result, out: Console) -> str:
-    """The policy as tables and sentences name it: in short on a screen, whole for tools."""
-    if is_plain(out):
-        return result.policy
-    from flashgc.registry import brief
-
-    return brief(result.policy)
-
-
-def _is_doubtful(result: Result) -> bool:
-    """True if the figure is that of a drive that should have settled and has not."""
-    has_state = result.swap is None and result.lifetime is None
-    return has_state and result.measured and not result.steady
-
-
-#: The meaning of the columns of a comparison.
-LEGEND = "copies: per byte written; prog/s: page programs a core"
-
-
-def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ...], str]:
-    """Headings of a comparison's figures, and what they mean."""
-    if cached:
-        return ("I/O s", "ratio", *swaps.COLUMNS), swaps.LEGEND
-    if mortal:
-        return ("write ampl.", "writes", *lifetimes.COLUMNS), lifetimes.LEGEND
-    if rounds:
-        return ("write ampl.", "writes", written.HEADING, "copies", "erases", "prog/s"), (
-            f"{written.LEGEND}; {LEGEND}"
+    with Store(file, "FILE", make=False) as store:
+        kept = store.load(store.whole(key))
+    assert kept is not None  # Its key is one of the file's.
+    click.echo(
+        dumps(
+            {
+                "status": kept.status,
+                "reason": kept.reason or None,
+                "config": kept.config,
+                "result": kept.result,
+            }
         )
-    return ("write ampl.", "writes", "copies", "erases", "prog/s"), LEGEND
-
-
-def _last(result: Result, *, rounds: bool) -> list[str]:
-    """The cells of a comparison that follow the figure and its ratio."""
-    if result.swap is not None:
-        return swaps.cells(result, _short)
-    if result.lifetime is not None:
-        return lifetimes.cells(result)
-    return [
-        *([written.cell(result)] if rounds else []),
-        f"{result.copies_per_host_write:.3f}",
-        _short(result.erases),
-        _short(result.page_programs_per_second),
-    ]
-
-
-def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
-    """Return the facts that all results of a comparison share."""
-    results = comparison.results
-    first = results[0]
-    rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
-    if len({result.config.spare_factor for result in results}) == 1:
-        rows.append(("spare", spare(first)))
-    if len({result.frontier for result in results}) == 1 and first.frontier != "none":
-        rows.append(("frontier", first.frontier))
-        pooled = first.frontier.startswith(("pool", "mixed"))
-        if len({result.allocation for result in results}) == 1 and pooled:
-            rows.append(("allocation", first.allocation))
-    if len({result.wear_levelling for result in results}) == 1 and first.levelling is not None:
-        rows.append(("levelling", first.wear_levelling))
-    if {result.hosting for result in results} == {first.hosting} != {"none"}:
-        rows.append(("host", first.hosting))
-    if {result.placement for result in results} == {first.placement} != {"none"}:
-        rows.append(("placement", first.placement))
-    most = "up to " if comparison.interrupted else ""
-    if first.trace is not None:
-        rows.insert(1, ("trace", _trace(first.trace)))
-    if runs := max(len(result.run_values) for result in results):
-        text = f"{most}{runs} of each, on the same writes"
-        passes = sorted({r.trace.passes for r in results if r.trace and r.trace.passes})
-        if passes and first.swap is None:
-            span = " to ".join(dict.fromkeys([str(passes[0]), str(passes[-1])]))
-            text += f"; {span} passes measured"
-        rows.append(("runs", f"{text}; intervals are 95%"))
-    return rows
-
-
-def replayed(result: Result) -> list[tuple[str, Text | str]]:
-    """The trace of a result, and how often it was replayed."""
-    if (trace := result.trace) is None:
-        return []
-    text = _trace(trace)
-    if trace.passes is not None:
-        text += f"; {_passes(trace.passes)} measured"
-        if trace.warmup_passes:
-            text += f" after {trace.warmup_passes} of warm-up"
-    return [("trace", text)]
-
-
-def _trace(trace: Replayed) -> str:
-    return (
-        f"{format_count(trace.pages)} pages, {format_count(trace.page_writes)} page writes a pass, "
-        f"overwrite factor {trace.overwrite:.2f}"
     )
+    return OK
 
 
-def _passes(passes: int) -> str:
-    return f"{passes} pass{'es' if passes != 1 else ''}"
+@results.command(
+    name="merge",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc results merge grid.results part-1.results part-2.results""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
+def merge(file: Path, others: tuple[Path, ...]) -> int:
+    """Copy the results of OTHERS to FILE; a result wins over an error of the same cell."""
+    from flashgc.store import Store
+
+    with Store(file, "FILE") as store:
+        for other in others:
+            with Store(other, "OTHERS", make=False) as source:
+                click.echo(f"{other}: {store.merge(source)} new")
+    return OK
 
 
-def verdicts(comparison: Comparison, out: Console) -> list[str]:
-    """Return the ranking in sentences: who wins by how much, and what is inside the noise."""
-    plus_minus = unicode(out, "±", "+-")
-    best = comparison.ranking[0]
-    differing = _differing(comparison.results)
-    # Schemes are compared on one mapping, whose name is long and tells nothing apart.
-    alike = best.result.swap is not None and len({r.policy for r in comparison.results}) == 1
-    names = [_name(rank.result, differing, out, alike=alike) for rank in comparison]
-    told = list(zip(comparison, names, strict=True))
-    equal = [name for rank, name in told if _equal(rank, best)]
-    inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
-    lines = []
-    last = comparison.ranking[-1]
-    if not last.inside_noise and math.isfinite(last.ratio):
-        half = "" if last.difference_ci95 is None else f" {plus_minus} {last.difference_ci95:.4f}"
-        if last.basis == "exact":
-            half = ", exact"
-        does = "keeps flash busy for" if last.result.swap is not None else "makes"
-        what = "the time" if last.result.swap is not None else "the flash writes"
-        lines.append(
-            f"{names[-1]} {does} {last.ratio:.2f}x {what} of {names[0]} "
-            f"(difference {last.difference:.4f}{half})."
-        )
-    if equal:
-        lines.append(f"Equal in every run: {', '.join([names[0], *equal])}.")
-    if inside:
-        lines.append(
-            f"Inside the noise: {', '.join(inside)} too close to {names[0]} to tell; "
-            f"hint: {advice(comparison.best)}."
-        )
-    others = comparison.ranking[1:]
-    if others and all(rank.basis == "exact" for rank in others):
-        lines.append("Exact: all wrote the same trace as often, without random numbers.")
-    if any(rank.basis == "none" for rank in others):
-        lines.append(f"{timed_results.NO_INTERVAL}; hint: more --runs.")
-    lives = lifetimes.verdict([(name, rank.result) for rank, name in told])
-    if lives is not None:
-        lines.append(lives)
-    if best.result.interrupted:
-        lines.append("Interrupted: the figures cover the part that was run.")
-    return lines
+@results.command(name="prune", context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--failed", is_flag=True, help="Delete errors, so that a sweep runs these cells again."
+)
+@click.option(
+    "--other-versions", is_flag=True, help="Delete the results of other builds of flashgc."
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Delete the results for which this holds, as in list.",
+)
+def prune(file: Path, failed: bool, other_versions: bool, where: tuple[str, ...]) -> int:
+    """Delete results, and give their space back."""
+    from flashgc._core import ConfigError
+    from flashgc.store import Store
+    from flashgc.store.query import conditions
 
-
-def advice(best: Result) -> str:
-    """Return the option that makes the intervals of differences narrower."""
-    if best.trace is None:
-        return "more --runs or --writes"
-    passes = (best.trace.passes or 0) + (best.trace.warmup_passes or 0)
-    return f"--passes {4 * passes}" if passes else "more --passes"
-
-
-def _equal(rank: Rank, best: Rank) -> bool:
-    return rank.place > 1 and _values(rank.result) == _values(best.result)
-
-
-def _values(result: Result) -> Sequence[float]:
-    """Return the value that each run was judged by."""
-    return result.run_values if result.swap is None else result.swap.run_values
-
-
-def _nothing(result: Result) -> str:
-    """Return the words in place of a figure."""
-    if result.interrupted:
-        return "nothing was measured: stopped while still in the warm-up"
-    return "nothing was measured: no page was written after the warm-up"
-
-
-def warn_of(results: list[Result], *, quiet: bool) -> None:
-    """Prints what a reader should know before using the figures, each thing once."""
-    for line in warnings_of(results):
-        warn(line, quiet=quiet)
-    # Of runs that measured nothing, the engine's own warning has said so.
-    if any(result.interrupted and result.measured for result in results):
-        warn("interrupted: the figures cover the part that was run", quiet=quiet)
-
-
-def warnings_of(results: list[Result]) -> list[str]:
-    """The warnings of all results: what several of them say, said once, with their names."""
-    out = console()
-    kinds: dict[str, list[tuple[str, str]]] = {}
-    for result in results:
-        for text in result.warnings:
-            kind = text.split(":")[0]
-            if result.timing is not None:
-                name = timed_results.name(result, timed_results.varied(results))
-            else:
-                name = _name(result, ["frontier", *_unusual(result)], out)
-            kinds.setdefault(kind, []).append((name, text))
-    lines = []
-    for kind, said in kinds.items():
-        texts = {text for _, text in said}
-        if len(said) == len(results) and len(texts) == 1:
-            lines.append(said[0][1])
-        elif len(said) == 1:
-            lines.append(f"{said[0][0]}: {said[0][1]}")
-        else:
-            hint = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
-            names = _some([name for name, _ in said], len(results))
-            lines.append(f"{names}: {kind}" + (f"; {hint}" if hint else ""))
-    return lines
-
-
-def _some(names: list[str], all_: int) -> str:
-    """Names of results in a line: the first ones, and how many more there are."""
-    if len(names) == all_ > 2:
-        return f"all {all_}"
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _unusual(result: Result) -> list[str]:
-    """The headings of :data:`VARIED` that are not as they are if nobody says otherwise."""
-    unusual = {
-        "alloc.": result.allocation != "fifo",
-        "levelling": result.levelling is not None,
-        "placement": result.placement != "none",
-        "host": result.hosting != "none",
-    }
-    return [heading for heading, is_unusual in unusual.items() if is_unusual]
-
-
-def deliver(document: str, *, as_json: bool, out: str | None) -> None:
-    """Prints the JSON document if that was asked for, and writes it to a file if that was."""
-    try:
-        if out is not None:
-            _files.write(out, document + "\n")
-    finally:  # Results of hours are shown even where they cannot be written.
-        if as_json:
-            click.echo(document)
-
-
-def drive(result: Result) -> str:
-    """The drive of a result, in words."""
-    config = result.config
-    size = config.physical_pages * config.unit
-    units = "" if config.mapping_unit is None else f" in units of {format_size(config.unit)}"
-    shape = (
-        f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
-        f"{format_size(config.page_size)}{units}: {format_size(size)}"
-    )
-    if config.capacity is not None:
-        less = format_size(config.capacity - size)
-        shape += f" ({less} less than asked for, to have whole blocks{_each(config)})"
-    if result.blocks_asked is not None:
-        more = config.blocks - result.blocks_asked
-        shape += f" ({format_count(more)} more than asked for, to have as many{_each(config)})"
-    return shape
-
-
-def _each(config: Config) -> str:
-    """The planes that have as many blocks each, in words; nothing without a clock."""
-    timed = config.timed or {}
-    planes = math.prod(int(timed.get(key) or 1) for key in ("channels", "ways", "dies", "planes"))
-    return f" on each of {planes} planes" if planes > 1 else ""
-
-
-def policy(result: Result) -> str:
-    """The policy, and the places of pages where they are not as usual."""
-    parts = [result.policy]
-    if result.frontier != "none":
-        parts.append(f"{result.frontier} frontier")
-    if result.scheme is not None:
-        parts.append(f"scheme {result.scheme}")
-    if result.allocation != "fifo":
-        parts.append(f"{result.allocation} allocation")
-    if result.placement != "none":
-        parts.append(result.placement)
-    return ", ".join(parts)
-
-
-def spare(result: Result) -> str:
-    """Spare factor and over-provisioning of a result."""
-    config = result.config
-    return (
-        f"{format_share(config.spare_factor, 2)} of the flash "
-        f"(over-provisioning {format_share(config.overprovision, 2)})"
-    )
-
-
-def amplification(result: Result, plus_minus: str, *, several: bool = False) -> str:
-    """The figure and its interval; with ``several``, as wide without an interval as with one."""
-    if result.swap is not None:
-        return swaps.figure(result)
-    blank = " " * len(f" {plus_minus}0.0000") if several else ""
-    if not math.isfinite(result.write_amplification):
-        return "-"
-    half, interval = result.write_amplification_ci95, result.write_amplification_interval
-    text = f"{result.write_amplification:.4f}"
-    if half is None:
-        return text + blank
-    if interval is not None and interval[0] == 1 and half > result.write_amplification - 1:
-        # Cut off at the least amplification there is.
-        return f"{text} 1-{interval[1]:#.4g}"
-    return (
-        f"{text} {plus_minus}{half:.4f}"
-        if half
-        else f"{text} {plus_minus}0".ljust(len(text + blank))
-    )
-
-
-def ratio(out: Console, rank: Rank) -> Text:
-    """Ratio to the best figure, in short."""
-    if rank.place == 1:
-        return Text("best", style="bold green")
-    if not math.isfinite(rank.ratio):
-        return Text("-")
-    if rank.difference == 0:
-        return Text("equal")
-    mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
-    return Text(f"{mark}{rank.ratio:.3f}x", style="yellow" if rank.inside_noise else "")
-
-
-def _short(count: float) -> str:
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= factor:
-            return f"{count / factor:#.3g}".rstrip(".") + f" {prefix}"
-    return f"{count:.0f}"
-
-
-def _differing(results: Sequence[Result]) -> list[str]:
-    """The headings of :data:`VARIED` in which results differ."""
-    # The spare space is compared as it was asked for: traces fix it only nearly.
-    spares = {result.config.spare for result in results}
-    return [
-        heading
-        for heading, _, _, shown in VARIED
-        if (len(spares) if heading == "spare" else len({shown(r) for r in results})) > 1
-    ]
-
-
-def _name(result: Result, differing: Sequence[str], out: Console, *, alike: bool = False) -> str:
-    """Return a result's name among others: what differs, and its policy unless all are alike."""
-    parts = [] if alike and differing else [_policy(result, out)]
-    parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
-    return "/".join(parts)
-
-
-def _steady(out: Console, result: Result) -> Text:
-    text = Text("yes" if result.steady else "no", style="" if result.steady else "bold yellow")
-    plot = sparkline([value for _, value in result.series])
-    if plot and not is_plain(out) and unicode(out, plot, ""):
-        drive_writes = result.series[-1][0]
-        text.append(f"  {plot}", style="cyan")
-        text.append(f"  over {drive_writes:.3g} drive writes", style="dim")
-    return text
+    if not (failed or other_versions or where):
+        raise ConfigError("nothing to delete was named; hint: --failed, --other-versions, --where")
+    with Store(file, "FILE", make=False) as store:
+        wanted = conditions([*where, *(["status=failed"] if failed else [])])
+        click.echo(f"{store.prune(wanted, other_versions=other_versions)} deleted")
+    return OK

@@ -70,7 +70,7 @@ def run(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc import checkpoints, plot
-    from flashgc.command.results import deliver, show_run, warn_of
+    from flashgc.command.show.results import deliver, show_run, warn_of
     from flashgc.configuration import configurations
     from flashgc.execution import keeping_in, parse_jobs, resumed, simulate
     from flashgc.experiment import experiment as checked

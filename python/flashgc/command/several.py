@@ -58,7 +58,7 @@ def compared(
         if file.suffix == ".json":
             more = _saved(file)
         elif file.suffix == ".results":
-            more = _kept(file)
+            more = _results_of_store(file)
         else:
             comparison, before = _run(file, typed, results, quiet=quiet)
             found += before
@@ -138,11 +138,11 @@ def _saved(file: Path) -> list[Named]:
         raise ConfigError(f"{file}: no JSON document: {error}; hint: flashgc run --out") from None
     ranked = document.get("ranking") if isinstance(document, Mapping) else None
     if isinstance(ranked, list) and all(isinstance(one, Mapping) for one in ranked):
-        return _distinct([_read(file, one.get("result")) for one in ranked])
-    return [("", _read(file, document))]
+        return _distinct([_result_in(file, one.get("result")) for one in ranked])
+    return [("", _result_in(file, document))]
 
 
-def _read(file: Path, document: Any) -> Result:
+def _result_in(file: Path, document: Any) -> Result:
     from flashgc.ranking import rank
 
     keys = ("write_amplification", "run_values", "config", "digest")
@@ -160,7 +160,7 @@ def _read(file: Path, document: Any) -> Result:
     return made
 
 
-def _kept(file: Path) -> list[Named]:
+def _results_of_store(file: Path) -> list[Named]:
     from flashgc.store import Store
 
     with Store(file, "EXPERIMENT", make=False) as store:
@@ -183,7 +183,7 @@ def _distinct(results: Sequence[Result]) -> list[Named]:
     Names of traces are as short as tells them apart.
     """
     from flashgc._naming import name
-    from flashgc.kept.wording import texts
+    from flashgc.reports.wording import texts
 
     if len(results) == 1:
         return [("", results[0])]

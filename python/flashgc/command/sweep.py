@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from flashgc.command.common import RETRY
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import table_options
 
@@ -50,7 +51,7 @@ To go on after a stop, give the same command again.""",
     "--on", metavar="ADDRESS", help="Run on the workers of a Dask scheduler: dask://HOST:8786."
 )
 @click.option("--shard", metavar="I/N", help="Run the I-th of N parts of the cells.")
-@click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
+@RETRY
 @click.option(
     "--dry-run", is_flag=True, help="Say what would run and for how long, and run nothing."
 )
@@ -75,8 +76,8 @@ def sweep(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.results import deliver
-    from flashgc.command.swept import show_plan, show_swept, warnings
+    from flashgc.command.show.results import deliver
+    from flashgc.command.show.sweep import show_plan, show_swept, warnings
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
     from flashgc.studies.sweep.sweep import sweep as run

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc.command.common import JSON, QUIET, F, complete
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
-from flashgc.command.options import FLAGS, F, complete, help_text
+from flashgc.command.options import FLAGS, help_text
 from flashgc.options import PATHS, choices
 
 if TYPE_CHECKING:
@@ -69,12 +70,12 @@ Examples:
     "touches, or as many as its size needs. [default: covered]",
     shell_complete=lambda *_: _pagings(),
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@JSON
+@QUIET
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
     from flashgc._core import ConfigError, Control
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
     from flashgc.traces import trace_stat
@@ -262,8 +263,8 @@ Examples:
     help="Leave out of .pages the references that make no difference to an LRU memory of at "
     "least this many pages. [default: 64]",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+@JSON
+@QUIET
 def convert(
     source: Path,
     target: Path,
@@ -376,7 +377,7 @@ def synth(
 
 @trace.command(context_settings=CONTEXT)
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 def formats(name: str | None, as_json: bool) -> None:
     """List the trace formats that can be read, or describe one by NAME."""
     import dataclasses

@@ -111,8 +111,8 @@ def tune(
     """
     from flashgc import plot
     from flashgc.command.ended import code_of
-    from flashgc.command.results import deliver
-    from flashgc.command.tuned import show_tuned
+    from flashgc.command.show.results import deliver
+    from flashgc.command.show.tune import show_tuned
     from flashgc.studies.tune.saved import save as save_winner
     from flashgc.studies.tune.tune import search
     from flashgc.terminal.progress import Bar

@@ -4,3 +4,14 @@
 socket (NBD), which :mod:`flashgc.device.serving` runs; :mod:`flashgc.device.up` puts a file system
 on it, and :mod:`flashgc.device.execution` runs a command there.
 """
+
+from __future__ import annotations
+
+from flashgc import _core
+from flashgc._core import DriveError
+
+
+def need_linux() -> None:
+    """Says in one line that this machine has no stored drives, where it has none."""
+    if not hasattr(_core, "StoredDrive"):
+        raise DriveError("the stored drive needs Linux; hint: flashgc run simulates drives here")

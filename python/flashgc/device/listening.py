@@ -71,7 +71,7 @@ def check(nbd: str | None, http: str | None, *, anywhere: bool) -> str | None:
             "authentication"
         )
     if anywhere and not beyond:
-        found = ", ".join(f"{option} {value}" for option, value in _given(nbd, http))
+        found = ", ".join(f"{option} {value}" for option, value in _addresses(nbd, http))
         raise ConfigError(
             f"--listen-anywhere: found {found or 'no address'}, expected an address that other "
             "machines reach; hint: leave --listen-anywhere out"
@@ -83,7 +83,7 @@ def check(nbd: str | None, http: str | None, *, anywhere: bool) -> str | None:
     return f"warning: {where}: {UNPROTECTED.format(what=what)}"
 
 
-def _given(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
+def _addresses(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
     for option, address in (("--nbd", nbd), ("--http", http)):
         if address is not None:
             yield option, address
@@ -91,7 +91,7 @@ def _given(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
 
 def _beyond(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
     """The options whose addresses other machines reach."""
-    for option, address in _given(nbd, http):
+    for option, address in _addresses(nbd, http):
         if option == "--http":
             host = parse_address(address)[0]
         else:

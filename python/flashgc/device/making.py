@@ -13,7 +13,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._origins import Places
 from flashgc.configuration import configurations
-from flashgc.device._linux import need_linux
+from flashgc.device import need_linux
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import OPTIONS as ALL
 from flashgc.policy_files import Policies

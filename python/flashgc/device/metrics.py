@@ -7,9 +7,12 @@ was made, latencies since it was opened.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from flashgc import _core
 
 #: The type of the text, for HTTP.
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -31,6 +34,21 @@ class Metric:
     scale: float = 1
 
 
+#: Names of counts whose name in the stat has the unit before its end.
+_NAMES = {
+    "host_bytes_read": "host_read_bytes",
+    "host_bytes_written": "host_written_bytes",
+    "host_pages_written": "host_written_pages",
+}
+
+
+def _counts() -> Iterator[Metric]:
+    """The declared counts of a drive; the stat has times in seconds."""
+    for name, text, counted in json.loads(_core.device_counts()):
+        unit = "seconds" if counted == "ns" else counted
+        yield Metric(f"counters.{name}", _NAMES.get(name, name), "counter", text, unit)
+
+
 METRICS = (
     Metric(
         "uptime_seconds", "uptime_seconds", "gauge", "Time since the drive was opened.", "seconds"
@@ -46,27 +64,8 @@ METRICS = (
         "write_amplification", "write_amplification_ratio", "gauge",
         "Pages programmed for each page that the host wrote, since the drive was made.", "ratio",
     ),
-    Metric("counters.host_pages_written", "host_written_pages", "counter", "Pages hosts wrote."),
+    *_counts(),
     Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
-    Metric("counters.trimmed_pages", "trimmed_pages", "counter", "Discarded pages that had data."),
-    Metric("counters.trim_commands", "trim_commands", "counter", "Discards."),
-    Metric(
-        "counters.trimmed_bytes", "trimmed_bytes", "counter",
-        "Bytes in the ranges of discards.", "bytes",
-    ),
-    Metric("counters.copied_pages", "copied_pages", "counter", "Pages copied by collections."),
-    Metric(
-        "counters.copied_zombies", "copied_zombies", "counter", "Zombies among the copied pages."
-    ),
-    Metric("counters.erases", "erases", "counter", "Blocks erased."),
-    Metric("counters.collections", "collections", "counter", "Blocks collected."),
-    Metric("counters.hints", "hints", "counter", "Hints given and hints taken back."),
-    Metric("counters.hinted_pages", "hinted_pages", "counter", "Pages that hints made zombies."),
-    Metric("counters.flushes", "flushes", "counter", "Flush commands."),
-    Metric("counters.syncs", "syncs", "counter", "Syncs of the file since the drive was opened."),
-    Metric(
-        "counters.checkpoints", "checkpoints", "counter", "Checkpoints since the drive was opened."
-    ),
     Metric(
         "smart.critical_warning", "critical_warning", "gauge",
         "Critical warning of the SMART log, as bits.",
@@ -84,25 +83,8 @@ METRICS = (
         "Share of the rated endurance that is used; it may exceed 1.", "ratio", 0.01,
     ),
     Metric(
-        "counters.host_bytes_read", "host_read_bytes", "counter", "Bytes that hosts read.", "bytes"
-    ),
-    Metric(
-        "counters.host_bytes_written", "host_written_bytes", "counter",
-        "Bytes that hosts wrote.", "bytes",
-    ),
-    Metric("smart.host_read_commands", "host_read_commands", "counter", "Read commands."),
-    Metric("smart.host_write_commands", "host_write_commands", "counter", "Write commands."),
-    Metric(
-        "counters.busy_seconds", "busy_seconds", "counter",
-        "Time in which the drive executed commands.", "seconds",
-    ),
-    Metric(
         "smart.power_cycles", "power_cycles", "counter",
         "Number of times that the drive was opened.",
-    ),
-    Metric(
-        "counters.open_seconds", "open_seconds", "counter",
-        "Time in which the drive was open.", "seconds",
     ),
     Metric(
         "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter",
@@ -129,10 +111,6 @@ METRICS = (
     Metric(
         "ocp.nand_avg_erase_count", "block_erases_mean", "gauge",
         "Mean number of erases of a block.",
-    ),
-    Metric(
-        "ocp.unaligned_io", "unaligned_commands", "counter",
-        "Commands that do not cover whole pages.",
     ),
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
             f"the temporary directory's name is too long for sockets: {parent}; hint: TMPDIR=/tmp"
         )
     note_folder = state.folder(state.SCRATCH, folder.name)
-    owner = {"process": _named(os.getpid()), "folder": str(folder), "inode": None}
+    owner = {"process": _name_and_start(os.getpid()), "folder": str(folder), "inode": None}
     try:
         _write(note_folder / OWNER, owner)
         os.mkdir(folder, 0o700)
@@ -63,7 +63,7 @@ def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
 def note(folder: Path, pid: int) -> None:
     """Notes a process that must not outlive the folder, nor may its children."""
     with open(_notes_of(folder) / PROCESSES, "a", encoding="utf-8") as notes:
-        notes.write(f"{_named(pid)}\n")
+        notes.write(f"{_name_and_start(pid)}\n")
 
 
 def _notes_of(folder: Path) -> Path:
@@ -76,7 +76,7 @@ def _write(path: Path, told: dict[str, Any]) -> None:
     partial.replace(path)
 
 
-def _named(pid: int) -> str:
+def _name_and_start(pid: int) -> str:
     return f"{pid} {began(pid)}"
 
 
@@ -93,12 +93,12 @@ def _is_alive(named: str) -> bool:
 def sweep(purpose: str) -> None:
     """Undoes what commands of this purpose have left that were killed."""
     for notes in state.folder(state.SCRATCH).glob(f"flashgc-{purpose}-*"):
-        told = _told(notes)
+        told = _owner_noted(notes)
         if told is not None and not _is_alive(told["process"]):
             _undo(notes)
 
 
-def _told(notes: Path) -> dict[str, Any] | None:
+def _owner_noted(notes: Path) -> dict[str, Any] | None:
     try:
         told: dict[str, Any] = json.loads((notes / OWNER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -108,7 +108,7 @@ def _told(notes: Path) -> dict[str, Any] | None:
 
 def _undo(notes: Path) -> None:
     """Ends the processes of a folder, unmounts what is mounted in it, and removes both."""
-    told = _told(notes)
+    told = _owner_noted(notes)
     if told is None:
         return
     folder = Path(told["folder"])

@@ -148,15 +148,15 @@ def check_folder(path: Path, *, is_parent: bool = False) -> Path:
 
 def make_folder(path: Path) -> Path:
     """Make a folder with those above it that are missing, and check it as :func:`check_folder`."""
-    return check_folder(_made(path))
+    return check_folder(_made_with_parents(path))
 
 
 def make_parent(path: Path) -> Path:
     """Make a folder as :func:`make_folder` does, and check it as one for something of our own."""
-    return check_folder(_made(path), is_parent=True)
+    return check_folder(_made_with_parents(path), is_parent=True)
 
 
-def _made(path: Path) -> Path:
+def _made_with_parents(path: Path) -> Path:
     path = Path(os.path.abspath(path))
     missing = []
     while not os.path.lexists(path):

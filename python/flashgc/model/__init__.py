@@ -24,9 +24,8 @@ from flashgc.model.answers import (
     write_amplification,
 )
 from flashgc.model.closed import desnoyers, fifo, greedy, random, separation, windowed
-from flashgc.model.config import ModelConfig
 from flashgc.model.inverse import Spare, choices_within, spare_for
-from flashgc.model.parameters import Parameters
+from flashgc.model.parameters import ModelConfig, Parameters
 from flashgc.model.transient import Transient, transient
 from flashgc.model.validation import Validation, validate
 

@@ -17,8 +17,7 @@ from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
 from flashgc._documents import read as from_document
 from flashgc._summaries import Shown, figure
-from flashgc.model.config import ModelConfig
-from flashgc.model.parameters import Parameters, read, scalars, to_json
+from flashgc.model.parameters import ModelConfig, Parameters, read, scalars, to_json
 
 
 @dataclass(frozen=True)

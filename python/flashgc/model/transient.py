@@ -10,8 +10,7 @@ from flashgc._core import ConfigError
 from flashgc._documents import Document, Json
 from flashgc._summaries import Column, Shown, figure
 from flashgc.model.answers import evaluate, find
-from flashgc.model.config import ModelConfig
-from flashgc.model.parameters import Parameters, scalars
+from flashgc.model.parameters import ModelConfig, Parameters, scalars
 
 
 @dataclass(frozen=True, repr=False)

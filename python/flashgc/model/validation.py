@@ -12,8 +12,7 @@ from flashgc._documents import Document, Json
 from flashgc._engine import Progress
 from flashgc._summaries import Shown, figure
 from flashgc.model.answers import ModelResult, evaluate, find, models
-from flashgc.model.config import ModelConfig
-from flashgc.model.parameters import Parameters
+from flashgc.model.parameters import ModelConfig, Parameters
 from flashgc.results import Result
 from flashgc.units import parse_count
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from typing import TYPE_CHECKING
@@ -13,12 +12,8 @@ from flashgc._core import ConfigError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Formats by the ending of a file's name, with what would make two files of one picture differ.
-FORMATS: dict[str, dict[str, None]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-    "png": {},
-}
+#: Formats, each with the ending that it has in a file's name.
+FORMATS = ("svg", "pdf", "png")
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 300) -> None:
@@ -37,6 +32,8 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 300) -> Non
     flashgc.ConfigError: figure.gif: found '.gif', expected .svg, .pdf or .png; hint: name it \
 figure.svg
     """
+    from flashgc.plot.look import drawn
+
     name = os.fsdecode(path)
     if "\0" in name:
         raise ConfigError(f"path: found {name!r}, expected a file's name; hint: figure.svg")
@@ -73,6 +70,7 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     """
     import html
 
+    from flashgc.plot.look import drawn
     from flashgc.plot.series import printable
 
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
@@ -86,15 +84,3 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     text = text.replace('<style type="text/css">*{', f'<style type="text/css">#{prefix} *{{')
     role = f'role="img" aria-label="{html.escape(printable(label))}"' if label else 'role="img"'
     return f'<svg {role} id="{prefix}"{text.removeprefix("<svg")}'.rstrip() + "\n"
-
-
-def drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -> bytes:
-    """The picture as the bytes of a file."""
-    from matplotlib import rc_context
-
-    from flashgc.plot.look import drawing
-
-    buffer = io.BytesIO()
-    with drawing(figure), rc_context({"svg.hashsalt": salt}):
-        figure.savefig(buffer, format=kind, dpi=dpi, metadata=FORMATS[kind])
-    return buffer.getvalue()

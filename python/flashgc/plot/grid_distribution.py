@@ -8,15 +8,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Line, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
-from flashgc.plot.look import Style, looks
-from flashgc.plot.multiples import beside, multiples
+from flashgc.plot.look import Style
+from flashgc.plot.multiples import beside, looks_of, multiples
 from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Line, View
+from flashgc.reports.wording import label, scaled
 
 #: Shares that are marked on each curve, with their markers.
 MARKED = {0.5: "o", 0.95: "D"}
@@ -29,7 +29,7 @@ _NAMED_AT = (0.35, 0.65, 0.8, 0.2, 0.9, 0.1)
 def distribution(view: View, style: Style, title: str | None) -> Figure:
     """Draws the share of rows up to each value, with the median and the 95th percentile."""
     medium, keys = style.medium, groups(view)
-    look = dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+    look = looks_of(keys)
     shown = dict(zip(keys, beside(view.by, keys, style), strict=False))
     made = multiples(
         view,

@@ -14,14 +14,14 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from flashgc.kept.view import Pane, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.grid_lines import said
 from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.look import GRID, SOFT_INK, Style, contrast
 from flashgc.plot.multiples import multiples, names, widest
 from flashgc.plot.scales import WIDE, formatter
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Pane, View
+from flashgc.reports.wording import label, scaled
 
 #: Perceptually uniform, and alike for the colour-blind (Nuñez, Anderton and Renslow, 2018).
 MAP = "cividis"
@@ -40,7 +40,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     row = max(0.9 + 1.25 * tall, 2.2) * medium.small / 72
     left, bar = widest(rows, medium.small) + 0.35, 0.9
     made = multiples(
-        view, style, x_label=_named(view.x), y_label=_named(view.by or ""),
+        view, style, x_label=_plain_label(view.x), y_label=_plain_label(view.by or ""),
         height=max(row * len(rows), 0.9), left=left + bar,
     )  # fmt: skip
     arrays = [_array(view, pane, across, down) for pane in view.panes]
@@ -70,7 +70,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     return made.figure
 
 
-def _named(name: str) -> str:
+def _plain_label(name: str) -> str:
     """The label of an axis whose cells are named with their units."""
     return label(name).removesuffix(" (%)")
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Line, Point, View
-from flashgc.kept.wording import label, scaled
 from flashgc.plot.curves import draw
 from flashgc.plot.labels import EndLabel, header, led_to, wrapped
-from flashgc.plot.look import Look, Style, looks
-from flashgc.plot.multiples import beside, multiples, names, widest
+from flashgc.plot.look import Look, Style
+from flashgc.plot.multiples import beside, looks_of, markers, multiples, names, widest
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Series
+from flashgc.reports.view import Line, Point, View
+from flashgc.reports.wording import label, scaled
 
 #: Distance of lines of text, in sizes of the font.
 _LEADING = 1.25
@@ -52,7 +51,7 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
     medium = style.medium
     keys = groups(view)
     shown = beside(view.by, keys, style)
-    look = dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+    look = looks_of(keys)
     named = dict(zip(keys, shown, strict=True)) if view.by else {}
     rows = sum(one.count("\n") + 1 for one in shown)
     least = (rows * _LEADING + 1) * medium.small / 72
@@ -121,7 +120,7 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
     medium, keys = style.medium, groups(view)
     values = list(dict.fromkeys(point.x for point in _points(view)))
     rows = [wrapped(one, 0.36 * style.size[0], medium.small) for one in names(view.x, values)]
-    look = dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+    look = looks_of(keys)
     tall = max(one.count("\n") + 1 for one in rows)
     row = (0.9 + max(0.9 * tall, 0.5 * len(keys))) * medium.text / 72
     made = multiples(
@@ -145,11 +144,7 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
     up_ = [scaled(view.y, end) for point in _points(view) for end in _reach(point)]
     most = 72 * made.width / medium.small / 7
     fit(made.panels[0][1], "x", view.y, up_, min(8, max(3, most)))
-    handles = [
-        Line2D([], [], color=look[key].colour, marker=look[key].marker, linestyle="", label=name)
-        for key, name in zip(keys, names(view.by, keys), strict=False)
-    ]
-    header(made.figure, style, title, [handles], said(view, "colours", "bars"))
+    header(made.figure, style, title, [markers(view, look)], said(view, "colours", "bars"))
     return made.figure
 
 

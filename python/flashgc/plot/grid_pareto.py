@@ -7,17 +7,16 @@ import itertools
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Pane, Point, View, front
-from flashgc.kept.wording import label, more_is_better, scaled
 from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
-from flashgc.plot.look import INK, SOFT_INK, Look, Style, looks
-from flashgc.plot.multiples import configurations, multiples, names
+from flashgc.plot.look import INK, SOFT_INK, Look, Style
+from flashgc.plot.multiples import configurations, looks_of, markers, multiples
 from flashgc.plot.placing import Named, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
+from flashgc.reports.view import Pane, Point, View, front
+from flashgc.reports.wording import label, more_is_better, scaled
 
 #: The opacity of a point that another one betters.
 _PALE = 0.35
@@ -34,7 +33,7 @@ def pareto(view: View, style: Style, title: str | None) -> Figure:
         height=style.size[1] - 0.6 if len(view.panes) == 1 else 0.6 * style.size[1],
         left=0.5,
     )
-    look = dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+    look = looks_of(keys)
     for pane, axes in made.panels:
         best = front(view, pane)
         _steps(axes, view, best)
@@ -46,12 +45,8 @@ def pareto(view: View, style: Style, title: str | None) -> Figure:
     fit(made.panels[0][1], "x", view.x, across, min(8, 72 * made.width / medium.small / 6))
     fit(made.panels[0][1], "y", view.y, up, 6)
     made.panels[0][1].margins(x=0.08, y=0.08)
-    handles = [
-        Line2D([], [], color=look[key].colour, marker=look[key].marker, linestyle="", label=name)
-        for key, name in zip(keys, names(view.by, keys), strict=False)
-    ]
     note = "; ".join(part for part in (said(view, "colours", "bars"), "line: the front") if part)
-    header(made.figure, style, title, [handles], note)
+    header(made.figure, style, title, [markers(view, look)], note)
     made.figure.draw_without_rendering()
     for pane, axes in made.panels:
         _name(axes, view, pane, look, style)

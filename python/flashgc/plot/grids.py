@@ -7,14 +7,14 @@ from typing import Literal
 
 from matplotlib.figure import Figure
 
-from flashgc.kept.table import Source, rows_of
-from flashgc.kept.view import View, view
 from flashgc.plot.grid_distribution import distribution
 from flashgc.plot.grid_heatmap import heatmap
 from flashgc.plot.grid_lines import lines
 from flashgc.plot.grid_pareto import pareto
 from flashgc.plot.look import Style, drawing
 from flashgc.plot.series import check_text
+from flashgc.reports.view import View, view
+from flashgc.store.table import Source, rows_of
 
 _DRAW: dict[str, Callable[[View, Style, str | None], Figure]] = {
     "lines": lines, "pareto": pareto, "heatmap": heatmap, "distribution": distribution,
@@ -37,7 +37,7 @@ def grid(
     ``source`` is a file of results, a table (.csv, .json, .parquet), a
     :class:`flashgc.Sweep`, or a list of rows as dictionaries. ``panels`` gives a panel to each
     value of an option; ``where`` chooses rows (``["spare<20%"]``). Columns that are not named are
-    chosen, and seeds averaged, as :func:`flashgc.kept.view.view` says. Kinds:
+    chosen, and seeds averaged, as :func:`flashgc.reports.view.view` says. Kinds:
 
     - ``lines``: with 95% bands; where ``x`` has no numbers, rows of dots with their intervals.
     - ``pareto``: two figures, and the front: what no other configuration betters in both.

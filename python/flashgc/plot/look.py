@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import threading
 import warnings
@@ -189,12 +190,22 @@ def drawing(figure: Figure | None = None) -> Iterator[Style]:
             yield chosen
 
 
+#: Metadata of the formats: no date, which would make two files of one picture differ.
+_UNDATED: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -> bytes:
+    """The picture as the bytes of a file."""
+    buffer = io.BytesIO()
+    with drawing(figure), matplotlib.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED.get(kind))
+    return buffer.getvalue()
+
+
 class Picture(Figure):
     """A picture that notebooks show by themselves."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        from flashgc.plot.files import drawn
-
         width, height = self.get_size_inches()
         # Twice the pixels of a page, so that it is sharp on any screen.
         shape = {"width": round(width * PAGE_DPI), "height": round(height * PAGE_DPI)}

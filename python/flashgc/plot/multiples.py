@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from flashgc.kept.view import Pane, Point, View
-from flashgc.kept.wording import label, texts
 from flashgc.plot.labels import text_width, wrapped
-from flashgc.plot.look import Style, new_figure
+from flashgc.plot.look import Look, Style, looks, new_figure
 from flashgc.plot.series import literal
+from flashgc.reports.view import Pane, Point, View
+from flashgc.reports.wording import label, texts
 
 #: Most panels in a row.
 COLUMNS = 3
@@ -36,6 +37,19 @@ class Multiples:
 def names(column: str | None, values: Sequence[object]) -> list[str]:
     """The values of a column as a picture shows them."""
     return [] if column is None else [literal(one) for one in texts(column, values)]
+
+
+def looks_of(keys: Sequence[object]) -> dict[object, Look]:
+    """A look for each value of an option."""
+    return dict(zip(keys, looks(map(str, range(len(keys)))).values(), strict=True))
+
+
+def markers(view: View, look: Mapping[object, Look]) -> list[Line2D]:
+    """The legend of markers, each with the value of ``by`` that has it."""
+    return [
+        Line2D([], [], color=look[key].colour, marker=look[key].marker, linestyle="", label=name)
+        for key, name in zip(look, names(view.by, list(look)), strict=False)
+    ]
 
 
 def beside(column: str | None, values: Sequence[object], style: Style) -> list[str]:

@@ -64,9 +64,9 @@ def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figur
     ...
     FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
     """
-    events = _read(Path(file))
+    events = _events_of(Path(file))
     try:
-        names = _names(events)
+        names = _row_names(events)
         operations = [_operation(event) for event in events if _is_operation(event)]
         arrivals = _requests(events)
     except (KeyError, TypeError, ValueError):
@@ -109,7 +109,7 @@ def _nothing(title: str | None) -> Figure:
     return figure
 
 
-def _read(file: Path) -> list[dict[str, Any]]:
+def _events_of(file: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(file.read_text())
         events = found["traceEvents"]
@@ -129,7 +129,7 @@ def _no_timeline(file: str | os.PathLike[str]) -> ConfigError:
     )
 
 
-def _names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
+def _row_names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
     """Names of the rows: a bus has that of its channel."""
     channels, rows = {}, {}
     for event in events:

@@ -54,7 +54,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
             )
         ],
         x_label="drive writes",
-        title=_title(title, _what(result)),
+        title=_title(title, _run_in_words(result)),
         at_ends=False,
     )
 
@@ -201,7 +201,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     return made
 
 
-def _what(result: Result) -> str:
+def _run_in_words(result: Result) -> str:
     """Return the policy, the workload and the parts of a run, in words."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.scheme is None else f", {result.scheme}"

@@ -9,19 +9,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from flashgc.results.activity import (
-        Collecting,
-        Overload,
-        OverTime,
-        Served,
-        Slc,
-        Throughput,
-        Utilisation,
-    )
+    from flashgc.results.activity import Overload, OverTime, Served, Throughput, Utilisation
     from flashgc.results.comparison import Comparison, LeftOut, Rank
     from flashgc.results.config import Config, TraceConfig
-    from flashgc.results.flash import Busy, MapTraffic, Merges
-    from flashgc.results.host import Hints, HostConfig, HostTraffic, Zombies
+    from flashgc.results.counts import Collecting, Hints, Levelling, MapTraffic, Slc
+    from flashgc.results.flash import Busy, Merges
+    from flashgc.results.host import HostConfig, HostTraffic, Zombies
     from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
     from flashgc.results.lifetime import Lifetime, Milestone
     from flashgc.results.result import Result
@@ -31,7 +24,7 @@ if TYPE_CHECKING:
     from flashgc.results.tenants import Tenant
     from flashgc.results.timing import Timing
     from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
-    from flashgc.results.wear import Erases, Levelling, Wear, WearPoint
+    from flashgc.results.wear import Erases, Wear, WearPoint
     from flashgc.results.worst import Worst, WorstCollection, WorstOperation
     from flashgc.results.written import Bytes
 
@@ -89,14 +82,12 @@ __all__ = [
 
 #: The home of each name; imported when it is first used: most runs have few parts.
 _HOMES = {
-    **dict.fromkeys(
-        ("Collecting", "Overload", "OverTime", "Served", "Slc", "Throughput", "Utilisation"),
-        "activity",
-    ),
+    **dict.fromkeys(("Overload", "OverTime", "Served", "Throughput", "Utilisation"), "activity"),
     **dict.fromkeys(("Comparison", "LeftOut", "Rank"), "comparison"),
     **dict.fromkeys(("Config", "TraceConfig"), "config"),
-    **dict.fromkeys(("Busy", "MapTraffic", "Merges"), "flash"),
-    **dict.fromkeys(("Hints", "HostConfig", "HostTraffic", "Zombies"), "host"),
+    **dict.fromkeys(("Collecting", "Hints", "Levelling", "MapTraffic", "Slc"), "counts"),
+    **dict.fromkeys(("Busy", "Merges"), "flash"),
+    **dict.fromkeys(("HostConfig", "HostTraffic", "Zombies"), "host"),
     **dict.fromkeys(("Figures", "Latencies", "Latency", "TimeShare", "TimeShares"), "latency"),
     **dict.fromkeys(("Lifetime", "Milestone"), "lifetime"),
     "Samples": "samples",
@@ -106,7 +97,7 @@ _HOMES = {
     "Tenant": "tenants",
     "Timing": "timing",
     **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
-    **dict.fromkeys(("Erases", "Levelling", "Wear", "WearPoint"), "wear"),
+    **dict.fromkeys(("Erases", "Wear", "WearPoint"), "wear"),
     **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),
     "Bytes": "written",
 }

@@ -1,4 +1,4 @@
-"""The activity of a drive with a clock: throughput, use of its parts, collections, over time."""
+"""The activity of a drive with a clock: throughput, use of its parts, over time."""
 
 from __future__ import annotations
 
@@ -31,58 +31,6 @@ class Utilisation:
     channels: tuple[float, ...]
     #: Each die.
     dies: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Collecting:
-    """Counts of collections."""
-
-    #: Victims picked.
-    started: int
-    #: Victims erased.
-    ended: int
-    #: Victims that gave way to the host at least once.
-    preempted: int
-    #: Page operations of the host served at preemption points.
-    preemptions: int
-    #: Reads served from the buffer of a page that was moved.
-    merged_reads: int
-    #: Writes programmed in the place of a page that was moved.
-    merged_writes: int
-    #: Reads that overlapped with a read of a collection.
-    pipelined_reads: int
-    #: Writes that overlapped with a program of a collection.
-    pipelined_writes: int
-    #: Times that writes began to wait because their unit was below the hard threshold (state S2).
-    entered_s2: int
-    #: Times that an urgent write stopped preemption (state S3).
-    entered_s3: int
-    #: Writes that waited because no block was erased.
-    starved: int
-    #: Victims picked by idle dies.
-    idle: int
-    #: Programs suspended.
-    suspended_programs: int
-    #: Erases suspended.
-    suspended_erases: int
-
-
-@dataclass(frozen=True)
-class Slc:
-    """Counts of an SLC region."""
-
-    #: Pages that the host wrote into the region.
-    host_pages: int
-    #: Pages that the host wrote to normal blocks.
-    direct_pages: int
-    #: Pages copied from the region to normal blocks; among the copied pages of the drive.
-    folded_pages: int
-    #: Blocks folded; among the collections.
-    folds: int
-    #: Folds among these that idle dies began.
-    idle_folds: int
-    #: Pages that the host read from the cells of the region.
-    reads: int
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Work of the flash besides writes and copies: time, merges of log blocks, traffic of a map."""
+"""Work of the flash besides writes and copies: time, and merges of log blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from flashgc.results import counts
 
 
 @dataclass(frozen=True)
@@ -20,37 +22,10 @@ class Busy:
 
 
 @dataclass(frozen=True)
-class Merges:
+class Merges(counts.MergeCounts):
     """Merges of log blocks in the measured parts of all runs."""
-
-    #: Log blocks that became the data block as they were.
-    switch: int
-    #: Log blocks that were completed and became the data block.
-    partial: int
-    #: Log blocks whose data blocks were written anew.
-    full: int
-    #: Log blocks that held nothing and were erased.
-    dead: int
-    #: Log blocks chosen by their cost.
-    picks: int
-    #: Log blocks weighed to choose them.
-    weighed: int
 
     @property
     def total(self) -> int:
         """Merges of every kind."""
         return self.switch + self.partial + self.full + self.dead
-
-
-@dataclass(frozen=True)
-class MapTraffic:
-    """The cost of keeping the map on flash, in the measured parts of all runs."""
-
-    #: Commands whose map entry was in memory.
-    hits: int
-    #: Commands whose map entry was not in memory.
-    misses: int
-    #: Translation pages read.
-    reads: int
-    #: Translation pages programmed; they are among the pages copied.
-    writes: int

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from flashgc import results
 from flashgc._documents import Document, Json, read
 from flashgc._summaries import Shown, figure, runs, short
+from flashgc.results import counts
 from flashgc.units import format_count, format_share, format_size
 
 
 @dataclass(frozen=True, repr=False)
-class Result(Document):
+class Result(Document, counts.Counters):
     """The result of all runs of one configuration.
 
     Counts cover the measured part, summed over the runs. Counts of pages are in mapping units.
@@ -35,16 +36,6 @@ class Result(Document):
     bytes: results.Bytes
     #: Writes of less than a mapping unit.
     short_writes: int
-    #: Pages written by the host.
-    host_pages: int
-    #: Pages copied by collections.
-    copied_pages: int
-    #: Blocks erased.
-    erases: int
-    #: Blocks collected: picked by the victim policy, or to level wear.
-    collections: int
-    #: Pages that a TRIM found mapped.
-    trimmed_pages: int
     #: Pages read by the host.
     reads: int
     #: The cost of wear levelling, included in ``collections`` and ``copied_pages``; ``None``

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flashgc.results import counts
 from flashgc.results.latency import Figures
 
 
 @dataclass(frozen=True)
-class Stream:
+class Stream(counts.StreamCounts):
     """The cost of one stream in the measured parts of all runs, in mapping units.
 
     A drive with a clock has the response times of its requests, too, reads and writes. They are
@@ -17,10 +18,6 @@ class Stream:
 
     #: Its number; ``None`` for writes without a stream, and for first contents.
     stream: int | None
-    #: Written by the host in this stream.
-    host_pages: int
-    #: Copied by collections, of data that the host had written in this stream.
-    copied_pages: int
     #: (host + copied) / host, without padding; ``None`` if the host wrote nothing.
     write_amplification: float | None
     #: Response times of its reads in microseconds.
@@ -30,7 +27,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Handle:
+class Handle(counts.StreamCounts):
     """The cost of the data of one placement handle, in mapping units.
 
     First contents, and writes whose stream is no handle, are those of handle 0.
@@ -40,10 +37,6 @@ class Handle:
     handle: int
     #: True if copies of its data never meet those of other handles; else it is initially isolated.
     persistently_isolated: bool
-    #: Written by the host to this handle.
-    host_pages: int
-    #: Copied by collections, of data that the host had written to this handle.
-    copied_pages: int
     #: (host + copied) / host, without padding; ``None`` if the host wrote nothing.
     write_amplification: float | None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flashgc.results import counts
+
 
 @dataclass(frozen=True)
 class SwapConfig:
@@ -18,7 +20,7 @@ class SwapConfig:
 
 
 @dataclass(frozen=True)
-class Swap:
+class Swap(counts.SwapCounts):
     """Traffic of a page cache and the time it took, in the measured parts of all runs."""
 
     #: Seconds of collections and of pages swapped out, mean over the runs. Pages swapped in are
@@ -34,26 +36,6 @@ class Swap:
     swap_in_seconds: float
     #: Microseconds that a collection takes, mean; ``None`` where there was none.
     mean_collection_us: float | None
-    #: References to pages.
-    references: int
-    #: References that write.
-    writes: int
-    #: References to pages in memory.
-    hits: int
-    #: Pages read from flash.
-    swap_ins: int
-    #: Pages that came into memory and were not on flash.
-    first_touches: int
-    #: Dirty pages that left memory and were written to flash.
-    swap_outs: int
-    #: Clean pages that left memory.
-    clean_evictions: int
-    #: Clean pages that collections left to memory, which became dirty.
-    made_dirty: int
-    #: Dirty pages that collections left to memory.
-    left_dirty: int
-    #: Dirty pages that collections wrote from memory, which became clean.
-    flushed: int
     #: Pages in memory that a collection did not read from flash (N_dup), mean; ``None`` where there
     #: was no collection.
     excluded_per_collection: float | None

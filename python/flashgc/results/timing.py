@@ -7,14 +7,8 @@ from dataclasses import dataclass
 
 from flashgc._documents import Json, read
 from flashgc._summaries import Shown, Shows
-from flashgc.results.activity import (
-    Collecting,
-    Overload,
-    OverTime,
-    Slc,
-    Throughput,
-    Utilisation,
-)
+from flashgc.results.activity import Overload, OverTime, Throughput, Utilisation
+from flashgc.results.counts import Collecting, Slc
 from flashgc.results.latency import Latencies, TimeShares
 from flashgc.results.tenants import Tenant
 from flashgc.results.worst import Worst

@@ -1,4 +1,4 @@
-"""Erases of blocks: their number, their evenness, and the cost of levelling them."""
+"""Erases of blocks: their number and their evenness."""
 
 from __future__ import annotations
 
@@ -52,13 +52,3 @@ class Wear(Erases):
     histogram: tuple[tuple[int, int], ...] = field(repr=False)
     #: The wear of the first run, in order of time; empty without an endurance.
     series: tuple[WearPoint, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True)
-class Levelling:
-    """The cost of wear levelling in the measured parts of all runs."""
-
-    #: Blocks collected to level wear, in place of a victim of the policy.
-    collections: int
-    #: Valid pages that those collections rewrote.
-    copied_pages: int

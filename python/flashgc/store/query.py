@@ -18,10 +18,23 @@ COLUMNS = {
     "reason": "text", "place": "number",
 }  # fmt: skip
 
-_CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
+_CONDITION = re.compile(r"\s*([\w-]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*\Z")
 
 #: A condition: column, comparison and value.
 Condition = tuple[str, str, str | float]
+
+
+def parted(text: str) -> tuple[str, str, str]:
+    """The column, the comparison and the value of a condition, as they are written.
+
+    >>> parted("page-size <= 4KiB")
+    ('page-size', '<=', '4KiB')
+    """
+    match = _CONDITION.match(text)
+    if match is None:
+        raise ConfigError(f"--where: '{text}' is not understood; hint: write victim=greedy")
+    column, compared, value = match.groups()
+    return column, compared, value
 
 
 def conditions(texts: Sequence[str]) -> list[Condition]:
@@ -32,10 +45,7 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
     """
     made: list[Condition] = []
     for text in texts:
-        match = _CONDITION.match(text)
-        if match is None:
-            raise ConfigError(f"--where: '{text}' is not understood; hint: write victim=greedy")
-        column, compared, value = match.groups()
+        column, compared, value = parted(text)
         column = "write_amplification" if column == "WA" else column
         if column not in COLUMNS:
             hint = _core.suggest(column, list(COLUMNS))

@@ -46,13 +46,13 @@ def simulate_cell(
         status = "cannot" if instead is not None and instead[1] else "failed"
         return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
-        return Kept("failed", config, None, _words(error), time.monotonic() - begun)
+        return Kept("failed", config, None, _reason(error), time.monotonic() - begun)
     if result["interrupted"]:
         return None
     return Kept("result", config, result, "", time.monotonic() - begun)
 
 
-def _words(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     return str(error) if isinstance(error, FlashgcError | OSError) else describe(error)

@@ -8,8 +8,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from flashgc.terminal.render import RIGHT
-
 
 class Screen(Console):
     """A console that leaves a broken pipe to the command's entrance."""
@@ -34,12 +32,10 @@ def table(columns: list[tuple[str, str]]) -> Table:
         show_edge=False,
     )
     for heading, align in columns:
-        made.add_column(
-            heading,
-            justify="right" if align == RIGHT else "left",
-            no_wrap=align == RIGHT,
-            overflow="fold",
-        )
+        if align == "right":
+            made.add_column(heading, justify="right", no_wrap=True, overflow="fold")
+        else:
+            made.add_column(heading, overflow="fold")
     return made
 
 

@@ -162,10 +162,11 @@ impl<'a> Schedule<'a> {
                 drop(drive);
                 drive = self.again(&mut work, media, rng, tally)?;
             } else {
-                let before = (drive.drive().is_checkpointing(), drive.drive().stat().checkpoints);
+                let before =
+                    (drive.drive().is_checkpointing(), drive.drive().stat().opened.checkpoints);
                 let begin = media.len_of_history();
                 self.command(&mut drive, &mut work, media, rng)?;
-                if before == (false, drive.drive().stat().checkpoints)
+                if before == (false, drive.drive().stat().opened.checkpoints)
                     && !drive.drive().is_checkpointing()
                 {
                     work.note_fallback(begin, media.len_of_history());

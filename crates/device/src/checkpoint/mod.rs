@@ -10,6 +10,7 @@ mod chunks;
 
 use std::io::{self, Read};
 
+use flashgc_base::counts::Listed;
 use flashgc_base::snapshot::{FORMAT, Value, Writer};
 use flashgc_ftl::{Counters, Stepwise, UNMAPPED};
 
@@ -21,7 +22,7 @@ use crate::media::Media;
 use crate::mutants::{self, Mutant};
 use chunks::{MAGIC, Sink, Source};
 
-const HEADER: usize = 64;
+const HEADER: usize = 24 + 8 * Counters::LENGTH;
 const BLOCK: usize = 24;
 const HORIZON: usize = 16;
 /// The most crashes that are remembered.
@@ -123,7 +124,7 @@ impl Slices {
         let mut put = Put::new(&mut header);
         put.u32(MAGIC).u32(zones.geometry.logical_pages()).u32(zones.geometry.blocks());
         put.u32(horizons.len() as u32);
-        for count in counts(counters) {
+        for count in counters.numbers() {
             put.u64(count);
         }
         sink.put(media, &header)?;
@@ -250,8 +251,7 @@ pub(crate) fn read(
     if shape != (MAGIC, geometry.logical_pages(), geometry.blocks()) {
         return Err(damaged("it has another shape".to_string()));
     }
-    let [host_pages, copied_pages, erases, collections, trimmed_pages] =
-        std::array::from_fn(|_: usize| get.u64());
+    let counters = Counters::of(&mut std::iter::repeat_with(|| get.u64())).unwrap_or_default();
     let mut found = Vec::new();
     for _ in 0..horizons {
         let mut bytes = [0; HORIZON];
@@ -288,7 +288,6 @@ pub(crate) fn read(
     if source.sum() != Some(named.sum) && !mutants::on(Mutant::CheckpointSumNotChecked) {
         return Err(damaged("it is not the one that the superblock names".to_string()));
     }
-    let counters = Counters { host_pages, copied_pages, erases, collections, trimmed_pages };
     Ok(Tables { blocks, counters, horizons: found })
 }
 
@@ -299,9 +298,4 @@ pub(crate) fn read(
 pub(crate) fn pass_over(from: &mut dyn Read, bytes: u64) -> Result<(), String> {
     let passed = io::copy(&mut from.take(bytes), &mut io::sink());
     passed.map(drop).map_err(|error| error.to_string())
-}
-
-fn counts(counters: &Counters) -> [u64; 5] {
-    let &Counters { host_pages, copied_pages, erases, collections, trimmed_pages } = counters;
-    [host_pages, copied_pages, erases, collections, trimmed_pages]
 }

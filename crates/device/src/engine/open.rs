@@ -5,7 +5,7 @@ use flashgc_ftl::Counters;
 use super::program::stream_of;
 use super::read::Window;
 use super::stripes::Stripes;
-use super::{Drive, PLANE, Recovery, Stat};
+use super::{Drive, Opened, PLANE, Recovery};
 use crate::checkpoint::{BlockInfo, Named, Parts, Slices};
 use crate::codec::crc;
 use crate::error::DeviceError;
@@ -186,7 +186,8 @@ impl Drive {
             under_way: None,
             erased: Vec::new(),
             failed,
-            stat: Stat::default(),
+            opened: Opened::default(),
+            media_errors: 0,
             usage: Usage::default(),
             recording: None,
             recovery: (!found.is_restored).then_some(Recovery {

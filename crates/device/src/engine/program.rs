@@ -182,7 +182,7 @@ impl Drive {
     }
 
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.stat.syncs += 1;
+        self.opened.syncs += 1;
         self.media.sync()
     }
 

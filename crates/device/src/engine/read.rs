@@ -54,7 +54,7 @@ impl Drive {
     }
 
     fn damaged(&mut self, page: u32, damage: &Damage) -> DeviceError {
-        self.stat.media_errors += u64::from(!mutants::on(Mutant::MediaErrorNotCounted));
+        self.media_errors += u64::from(!mutants::on(Mutant::MediaErrorNotCounted));
         DeviceError::Media(format!("page {page}: {damage}"))
     }
 

@@ -3,7 +3,7 @@
 use flashgc_base::counts::Counts;
 use flashgc_ftl::{Counters, Geometry, StreamTotals, ZombieCounts};
 
-use super::{Drive, PLANE, Recovery};
+use super::{Drive, Opened, PLANE, Recovery};
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 use crate::usage::Usage;
@@ -46,12 +46,8 @@ pub struct Report {
     pub most_erases: u32,
     /// The reads of pages that failed, since the drive was made.
     pub media_errors: u64,
-    /// The syncs since the drive was opened.
-    pub syncs: u64,
-    /// The checkpoints since the drive was opened.
-    pub checkpoints: u64,
-    /// The pages whose hints came after the host had written them, since the drive was opened.
-    pub late_hints: u64,
+    /// The counts since the drive was opened.
+    pub opened: Opened,
     /// The openings since the drive was made.
     pub power_cycles: u64,
     /// The openings of a drive that had not been closed.
@@ -119,10 +115,8 @@ impl Drive {
             }),
             least_erases: erases.iter().copied().min().unwrap_or_default(),
             most_erases: erases.iter().copied().max().unwrap_or_default(),
-            media_errors: media_errors + self.stat.media_errors,
-            syncs: self.stat.syncs,
-            checkpoints: self.stat.checkpoints,
-            late_hints: self.stat.late_hints,
+            media_errors: media_errors + self.media_errors,
+            opened: self.opened,
             power_cycles,
             unsafe_shutdowns,
             recovery: self.recovery,

@@ -114,14 +114,14 @@ impl Drive {
             self.sync_if_promised()?;
         }
         self.journal.end_checkpoint(checkpoint.journal);
-        self.stat.checkpoints += 1;
+        self.opened.checkpoints += 1;
         self.passed();
         self.punch_erased()
     }
 
     /// Takes the media errors that the superblock does not count yet, for the next one.
     fn media_errors_to_keep(&mut self) -> u64 {
-        let errors = std::mem::take(&mut self.stat.media_errors);
+        let errors = std::mem::take(&mut self.media_errors);
         if mutants::on(Mutant::MediaErrorsForgotten) { 0 } else { errors }
     }
 

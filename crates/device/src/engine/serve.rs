@@ -109,7 +109,7 @@ impl Drive {
             let passed = if is_hint { hints.hint(&pages) } else { hints.cancel(&pages) };
             passed.map_err(|error| DeviceError::Media(error.to_string()))?;
         }
-        self.stat.late_hints += late;
+        self.opened.late_hints += late;
         Ok(late)
     }
 

@@ -216,10 +216,10 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_052, 0xc8bc8c51be0d1b68),
         (104_785, 0xf7b686c7cdcb8bf9),
         (56_934, 0xbe0156e4209553d6),
-        (155_089, 0x7957edee9230775b),
-        (157_425, 0xe50775dd56e42f37),
+        (155_098, 0x47b5cc0ef498bed2),
+        (157_434, 0x8e86dda7d5bde08a),
     ];
-    assert_eq!((FORMAT, found), (11, recorded));
+    assert_eq!((FORMAT, found), (12, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

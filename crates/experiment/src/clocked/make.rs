@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
@@ -11,7 +10,7 @@ use flashgc_timed::metrics::timeline::Timeline;
 use flashgc_timed::metrics::trace_events::{MOST_EVENTS, TraceEvents};
 use flashgc_timed::tenants::InTurn;
 use flashgc_timed::{ByTenant, Channels, Meter, TimedDrive, TraceFile, WorstSoFar, are_apart};
-use flashgc_workload::requests::RequestStream;
+use flashgc_workload::requests::{RequestStream, Requests};
 
 use super::parts::{Limited, layer, layer_of, open, open_lines};
 use super::resolve::Timed;
@@ -51,9 +50,11 @@ fn is_by_channel(resolved: &Resolved, timed: &Timed, index: u32) -> bool {
     let follows_steps = index == 0 && (timed.timeline.is_some() || timed.trace_events.is_some())
         || timed.keeps_operations;
     let (_, heeds_hints) = resolved.hints();
-    let pages = resolved.source.requests().and_then(|it| it.pages_a_request(&resolved.space()));
+    let requests = resolved.source.requests();
+    let pages = requests.and_then(|it| it.pages_a_request(&resolved.space()));
     are_apart(&timed.settings)
         && pages.is_some_and(|pages| pages <= MOST_PAGES)
+        && !requests.is_some_and(Requests::have_pieces)
         && !follows_steps
         && !heeds_hints
         && !resolved.is_external()
@@ -129,9 +130,6 @@ fn whole(resolved: &Resolved, timed: &Timed, index: u32) -> Result<TimedDrive<Me
     let mut drive = TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
     if !timed.tenants.is_empty() {
         drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);
-    }
-    if let Some(ranges) = &resolved.streams {
-        drive = drive.named_by(Arc::clone(ranges), resolved.config.unit());
     }
     let locate = |page| drive.layer().locate(page);
     if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {

@@ -10,7 +10,7 @@ use flashgc_ftl::{Frontier, FtlError, Geometry, Layout, PlaneLayout, Stepwise};
 use flashgc_timed::tenants::{InPart, InTurn, Tenant};
 use flashgc_timed::{Lines, Settings};
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
-use flashgc_workload::{FlushingRequests, Op, RangedRequests, WorkloadError};
+use flashgc_workload::{FlushingRequests, RangedRequests, WorkloadError};
 
 use super::resolve::Timed;
 use crate::config::Resolved;
@@ -98,7 +98,7 @@ fn open_tenants(
         let stream: Box<dyn RequestStream> =
             Box::new(InPart::new(inner, &spec.name, begin, space.bytes()));
         Ok(match &resolved.streams {
-            Some(ranges) => Box::new(RangedRequests::new(stream, Arc::clone(ranges))),
+            Some(ranges) => Box::new(RangedRequests::new(stream, Arc::clone(ranges), unit)),
             None => stream,
         })
     })
@@ -121,7 +121,7 @@ pub(super) fn open(
     let rate_scale = timed.plan.rate_scale;
     let mut stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
     if let Some(ranges) = &resolved.streams {
-        stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges)));
+        stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges), resolved.config.unit()));
     }
     Ok(match resolved.config.flush_every {
         Some(every) => Box::new(FlushingRequests::new(stream, every, resolved.config.unit())),
@@ -129,7 +129,9 @@ pub(super) fn open(
     })
 }
 
-/// The first requests of a stream, up to a number; hints and flush commands do not count.
+/// The first requests of a stream, up to a number; hints and flush commands do not count, and the pieces of a
+/// request count once. It ends with the last request, as a run without a clock does: hints and flushes behind
+/// that are left out.
 #[derive(State)]
 pub(super) struct Limited {
     #[snapshot(state)]
@@ -145,8 +147,12 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        let requests = batch.iter().filter(|one| !one.op.is_hint() && one.op != Op::Flush);
-        self.left -= requests.count() as u64;
+        let ends = batch.iter().enumerate().filter(|(_, one)| one.is_asked() && !one.goes_on);
+        let (requests, end) = ends.fold((0, 0), |(count, _), (at, _)| (count + 1, at + 1));
+        self.left -= requests;
+        if self.left == 0 {
+            batch.truncate(end);
+        }
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::spec::{SpecError, count};
+use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
@@ -16,7 +16,7 @@ use flashgc_workload::requests::{Requests, Space};
 use super::plan::TimedPlan;
 use crate::asked::without_times;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig, find};
-use crate::shape::no_blocks;
+use crate::shape::{no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
 
@@ -107,7 +107,7 @@ impl Timed {
 
     /// Returns the warm-up and the measured part.
     pub(crate) fn extents(&self) -> Plan {
-        let extent = |amount| Extent { unit: Unit::Requests, amount };
+        let extent = |amount| Extent { unit: Unit::Commands, amount };
         Plan::of(extent(self.warmup), extent(self.requests - self.warmup))
     }
 
@@ -210,19 +210,7 @@ pub(crate) fn geometry(
     let Some(blocks) = blocks else {
         return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
     };
-    let geometry = Geometry::with_spare(blocks, b, config.spare)?;
-    if geometry.logical_pages() < pages {
-        return Err(SpecError::new(
-            format!(
-                "{} {blocks} gives {}, and the workload addresses {pages}",
-                subject("blocks"),
-                count(geometry.logical_pages().into(), "logical page")
-            ),
-            choice("blocks", enough()?),
-        )
-        .into());
-    }
-    Ok((geometry, None))
+    Ok((with_room(config, blocks, pages, enough)?, None))
 }
 
 /// Returns the blocks of the smallest drive for the pages of `wanted`: an equal number on each

@@ -294,9 +294,9 @@ super::holder! {
         #[serde(skip_serializing_if = "Option::is_none")]
         numbering: Option<String> => "given of a recorded drive, else address",
             "Logical page of each page of the trace. address: in order of device and address, so a \
-             request stays one run of pages. first-touch: in order of the first read or write; a \
-             timed drive then splits requests whose pages do not follow each other. given: page i \
-             of the only device is logical page i, and {blocks} sets the size of the drive.",
+             request stays one run of pages. first-touch: in order of the first read or write; the \
+             pages of a request then need not follow each other. given: page i of the only device \
+             is logical page i, and {blocks} sets the size of the drive.",
             workload(Kind::Word).words(|| Numbering::NAMES.to_vec())
                 .checked(|_, text| Numbering::parse(text).map(drop));
     }
@@ -386,8 +386,8 @@ static FIRST: &[OptionInfo] = &[
         .named(
             "requests",
             "",
-            "Length of a run in page requests, reads included, instead of {writes}. On a trace, \
-             the length is rounded up to whole replays.",
+            "Length of a run in requests of the host, reads included, instead of {writes}. A trace \
+             is replayed until it has given as many.",
         ),
     run(Kind::Count)
         .cases(&[
@@ -435,7 +435,7 @@ fn gc_presets() -> Vec<&'static str> {
 
 fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
     // Only the text itself is checked: the drive may have any size.
-    Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None).map(drop)
+    Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None, Ok).map(drop)
 }
 
 fn check_until(_: &str, text: &str) -> Result<(), SpecError> {

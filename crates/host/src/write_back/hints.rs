@@ -286,14 +286,18 @@ pub struct HintCounts {
     /// Hints that reached the drive.
     pub sent: u64,
     /// Hints dropped because the page was written before they could leave.
+    #[counts(words = "overtaken by the write")]
     pub overtaken: u64,
     /// Hints that never reached the drive.
     pub lost: u64,
     /// Hints that reached the drive after their page was written.
+    #[counts(words = "too late")]
     pub late: u64,
     /// Hints that reached the drive and named another page, one that was not dirty.
+    #[counts(words = "not true")]
     pub wrong: u64,
     /// The number of commands made for hints alone.
+    #[counts(words = "commands of their own")]
     pub commands: u64,
 }
 

@@ -14,7 +14,7 @@ mod pages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashgc_base::counts::Counts;
+use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::naming::subject;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
@@ -280,17 +280,28 @@ impl std::fmt::Debug for HostSpec {
     }
 }
 
-/// The counts of a host since it was opened, in pages unless said otherwise.
+/// The traffic of a host, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
-pub struct HostCounts {
-    /// Pages that the application read.
+pub struct HostPages {
+    /// Pages read by the application.
+    #[counts(words = "pages read by the application")]
     pub reads: u64,
-    /// Pages that the application wrote.
+    /// Pages written by the application.
+    #[counts(words = "pages written by the application")]
     pub writes: u64,
-    /// Pages that the host read from the drive: misses.
+    /// Pages that the drive was asked to read: misses of the cache.
+    #[counts(words = "read from the drive")]
     pub drive_reads: u64,
-    /// Pages that the host wrote to the drive.
+    /// Pages that the drive was asked to write.
+    #[counts(words = "written by the cache")]
     pub drive_writes: u64,
+}
+
+/// The counts of a host since it was opened.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Counts, Value)]
+pub struct HostCounts {
+    /// The pages read and written.
+    pub pages: HostPages,
     /// The counts of hints.
     pub hints: HintCounts,
     /// The sum over all requests of the number of dirty pages at each. On the clock of a drive, the sum
@@ -302,10 +313,22 @@ pub struct HostCounts {
     pub moments: u128,
 }
 
+/// Writes the pages as counts of the host: results digest the text.
+impl std::fmt::Debug for HostCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut all = f.debug_struct("HostCounts");
+        for (count, number) in HostPages::list().iter().zip(self.pages.numbers()) {
+            all.field(count.name, &number);
+        }
+        all.field("hints", &self.hints).field("dirty", &self.dirty).field("known", &self.known);
+        all.field("moments", &self.moments).finish()
+    }
+}
+
 impl HostCounts {
     /// Returns the number of the application's reads and writes, of one page each.
     pub fn requests(&self) -> u64 {
-        self.reads + self.writes
+        self.pages.reads + self.pages.writes
     }
 }
 
@@ -384,11 +407,11 @@ impl Served {
         let (cache, out) = (&mut self.cache, &mut self.outlet);
         match op {
             Op::Read => {
-                self.counts.reads += 1;
+                self.counts.pages.reads += 1;
                 cache.read(page, out);
             }
             Op::Write => {
-                self.counts.writes += 1;
+                self.counts.pages.writes += 1;
                 cache.write(page, out);
             }
             Op::Trim => cache.trim(page, out),
@@ -407,12 +430,9 @@ impl Served {
     }
 
     fn counts(&self) -> HostCounts {
-        HostCounts {
-            drive_reads: self.outlet.reads,
-            drive_writes: self.outlet.writes,
-            hints: self.outlet.hints.counts,
-            ..self.counts
-        }
+        let Outlet { reads: drive_reads, writes: drive_writes, ref hints, .. } = self.outlet;
+        let pages = HostPages { drive_reads, drive_writes, ..self.counts.pages };
+        HostCounts { pages, hints: hints.counts, ..self.counts }
     }
 }
 

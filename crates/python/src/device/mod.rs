@@ -27,6 +27,7 @@ pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, StoredDrive};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+pub(crate) use shown::device_counts;
 
 use crate::errors::{self, ConfigError, DriveError};
 use crate::outside::{Written, loaded};

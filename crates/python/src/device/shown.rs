@@ -6,16 +6,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use flashgc_base::counts::{Count, Listed};
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, PAGE, Recording, Report, Served};
+use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::control::Keeper;
 use flashgc_front::meter::{Kind, Latencies, Meter};
 use flashgc_front::queue::Queue;
-use flashgc_ftl::{Handles, PlacementSpec};
+use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::pace;
 use crate::policy::lock;
@@ -148,7 +149,7 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
     let is_out_of_spare = spare < SPARE_THRESHOLD;
     let critical = u8::from(is_out_of_spare) | u8::from(report.read_only.is_some()) << 3;
     let hour = 3_600_000_000_000;
-    let latency_us: serde_json::Map<String, Value> = latencies
+    let latency_us: Map<String, Value> = latencies
         .iter()
         .map(|(name, latencies)| ((*name).to_string(), latency(latencies)))
         .collect();
@@ -205,27 +206,34 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
             "incomplete_shutdowns": report.unsafe_shutdowns,
             "unaligned_io": usage.unaligned,
         },
-        "counters": {
-            "host_bytes_read": usage.read_bytes,
-            "host_bytes_written": usage.written_bytes,
-            "host_pages_written": counters.host_pages,
-            "host_pages_read": usage.read_bytes / page,
-            "trim_commands": usage.trims,
-            "trimmed_bytes": usage.trimmed_bytes,
-            "trimmed_pages": counters.trimmed_pages,
-            "copied_pages": counters.copied_pages,
-            "erases": counters.erases,
-            "collections": counters.collections,
-            "hints": usage.hints,
-            "hinted_pages": report.zombies.map_or(0, |zombies| zombies.marked),
-            "copied_zombies": report.zombies.map_or(0, |zombies| zombies.copied),
-            "flushes": usage.flushes,
-            "syncs": report.syncs,
-            "checkpoints": report.checkpoints,
-            "busy_seconds": usage.busy_ns as f64 / 1e9,
-            "open_seconds": usage.open_ns as f64 / 1e9,
-        },
+        "counters": counters_of(report),
         "latency_us": latency_us,
+    })
+}
+
+/// The counts of a drive since it was made, and of its file since it was opened.
+fn counters_of(report: &Report) -> Map<String, Value> {
+    let zombies = report.zombies.unwrap_or_default();
+    let mut all = Map::new();
+    all.extend(named(&report.counters).chain(named(&report.usage)));
+    all.extend(named(&zombies).chain(named(&report.opened)));
+    all.insert("host_pages_read".into(), json!(report.usage.read_bytes / PAGE as u64));
+    all
+}
+
+/// The declared counts of a drive's state as JSON: the name of each, its text and its unit.
+#[pyfunction]
+pub(crate) fn device_counts() -> String {
+    let all = [Counters::list(), Usage::list(), ZombieCounts::list(), Opened::list()].concat();
+    let one = |&Count { stat, text, unit, .. }: &Count| json!([stat, text, unit]);
+    json!(all.iter().map(one).collect::<Vec<_>>()).to_string()
+}
+
+/// Counts under the names that the state of a drive has for them.
+fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
+    T::list().into_iter().zip(counts.numbers()).map(|(count, number)| {
+        let value = if count.unit == "ns" { json!(number as f64 / 1e9) } else { json!(number) };
+        (count.stat.to_string(), value)
     })
 }
 

@@ -44,8 +44,8 @@ impl FrontEnd {
         dies: &mut Scheduler,
         waiting: Waiting,
     ) -> Result<(), DriveError> {
-        let Waiting { request, party, hints, .. } = waiting;
-        self.outstanding += u32::from(!request.op.is_hint());
+        let Waiting { request, party, hints, joins, .. } = waiting;
+        self.outstanding += u32::from(!request.op.is_hint() && !joins);
         if party == Party::Hints {
             // The time of such a command is known as a whole.
             self.begin_telling(&mut shared.clock, hints);
@@ -86,8 +86,8 @@ impl FrontEnd {
         }
         let pages = self.shape.pages_of(&request)?;
         let times = (dispatched, shared.now());
-        let place = self.requests.keep(waiting, times, pages.len() as u32);
-        if pages.is_empty() {
+        let place = self.keep(waiting, times, pages.len() as u32);
+        if pages.is_empty() && !waiting.joins && !request.goes_on {
             self.complete(shared, place, Times::default());
             return Ok(());
         }
@@ -108,7 +108,39 @@ impl FrontEnd {
             }
             self.send(shared, dies, op, bytes);
         }
+        self.end_of_pieces(shared, waiting, place);
         Ok(())
+    }
+
+    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done, or adds a
+    /// piece to its request. A request of which pieces are missing has one part more. Returns its place.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, waiting: &Waiting, times: (u64, u64), left: u32) -> u32 {
+        let request = &waiting.request;
+        // Reads pass writes on the link, so that pieces of both come by turns.
+        let in_pieces = &mut self.in_pieces[usize::from(request.op == Op::Read)];
+        if waiting.joins {
+            self.requests.join(*in_pieces, request, left);
+            return *in_pieces;
+        }
+        if !request.goes_on {
+            return self.requests.keep(waiting, times, left);
+        }
+        *in_pieces = self.requests.keep(waiting, times, left + 1);
+        *in_pieces
+    }
+
+    /// Lets the request at `place` be done as soon as its parts are, if this was its last piece.
+    #[inline(always)]
+    pub(super) fn end_of_pieces<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        waiting: &Waiting,
+        place: u32,
+    ) {
+        if waiting.joins && !waiting.request.goes_on {
+            self.part_done(shared, place, Times::default(), false);
+        }
     }
 
     /// Sends a page operation to its die, or into the cache.
@@ -170,7 +202,7 @@ impl FrontEnd {
 
     /// Ends a page operation on its die.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
-        let request = shared.ops[op].request;
+        let PageOp { request, kind, .. } = shared.ops[op];
         if request < BUFFER {
             self.finish(shared, dies, op, true);
         } else if request == BUFFER {
@@ -191,7 +223,8 @@ impl FrontEnd {
             if request == MAP {
                 mapping.done(shared, dies, op);
                 self.is_overloaded |= mapping.is_endless(&*shared.map);
-            } else {
+            } else if kind != Kind::Flush {
+                // A flush of a page buffer has no map entry, so it did not come through the map.
                 mapping.note_done(shared, dies);
             }
         }

@@ -47,7 +47,7 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         let pages = self.shape.pages_of(&waiting.request)?;
         let now = shared.now();
-        let place = self.requests.keep(&waiting, (now, now), 1);
+        let place = self.keep(&waiting, (now, now), 1);
         self.pass_time(shared, dies)?;
         for page in pages {
             self.write_back().host.request(waiting.request.op, page);
@@ -56,6 +56,7 @@ impl FrontEnd {
         if let Some(end) = self.write_back().serve_from_memory(now, place) {
             shared.clock.set(Event::Memory, end);
         }
+        self.end_of_pieces(shared, &waiting, place);
         self.flush_at_leisure(shared, dies)
     }
 
@@ -105,7 +106,7 @@ impl FrontEnd {
             };
             let number = match party {
                 Party::Request(place) => {
-                    self.requests.waits_for_more(place);
+                    self.requests.waits_for(place, 1);
                     self.requests[place].number
                 }
                 Party::Cache => {
@@ -116,7 +117,8 @@ impl FrontEnd {
             };
             let hints = self.write_back().riding();
             let arrived = shared.now();
-            self.let_in(shared, dies, Waiting { request, number, arrived, party, hints })?;
+            let joins = false;
+            self.let_in(shared, dies, Waiting { request, number, arrived, party, hints, joins })?;
         }
         Ok(())
     }

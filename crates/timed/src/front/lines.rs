@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
-use flashgc_workload::Op;
-use flashgc_workload::requests::RequestStream;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::arbiter::Arbiter;
 use super::arrivals::Arrivals;
@@ -57,6 +56,8 @@ pub struct Lines {
     parts: Parts,
     #[snapshot(state)]
     arbiter: Arbiter,
+    /// The tenant of whose request the next piece is to follow, if it is not whole yet.
+    in_pieces: Option<u32>,
     /// The number of requests that are still to arrive, of all tenants together.
     left: u64,
 }
@@ -84,6 +85,7 @@ impl Lines {
             lines: tenants.iter().zip(streams).map(line).collect(),
             parts: Parts::of(tenants, unit),
             arbiter: Arbiter::new(tenants, weights),
+            in_pieces: None,
             left,
         }
     }
@@ -110,6 +112,9 @@ impl Lines {
     /// Returns the next request for a drive. Without a place it can be a mere hint alone, which takes
     /// none.
     fn next(&mut self, has_place: bool) -> Option<Waiting> {
+        if let Some(tenant) = self.in_pieces {
+            return self.pop(tenant as usize);
+        }
         let is_hint =
             |line: &Line| line.waiting.front().is_some_and(|first| first.request.op.is_hint());
         if let Some(line) = self.lines.iter_mut().find(|line| is_hint(line)) {
@@ -120,9 +125,15 @@ impl Lines {
         }
         let Self { lines, arbiter, .. } = self;
         let tenant = arbiter.next(|tenant| lines[tenant].is_ready())?;
-        let line = &mut lines[tenant];
-        line.outstanding += 1;
-        line.waiting.pop_front()
+        lines[tenant].outstanding += 1;
+        self.pop(tenant)
+    }
+
+    /// Takes the first request of a tenant's line, or its next piece.
+    fn pop(&mut self, tenant: usize) -> Option<Waiting> {
+        let next = self.lines[tenant].waiting.pop_front();
+        self.in_pieces = next.filter(|next| next.request.goes_on).map(|_| tenant as u32);
+        next
     }
 
     /// Takes a free thread. Returns the number of its tenant.
@@ -184,7 +195,7 @@ impl FrontEnd {
                 continue;
             }
             if self.lines().lines[tenant].host == Loop::Open {
-                self.take_of(shared, dies, tenant)?;
+                while self.take_of(shared, dies, tenant)?.is_some_and(|taken| taken.goes_on) {}
                 continue;
             }
             while self.lines().lines[tenant].resting.front().is_some_and(|&time| time <= now) {
@@ -223,25 +234,26 @@ impl FrontEnd {
         dies: &mut Scheduler,
         tenant: usize,
     ) -> Result<(), DriveError> {
-        while self.take_of(shared, dies, tenant)?.is_some_and(Op::is_hint) {}
+        let leads_on = |taken: TimedRequest| taken.op.is_hint() || taken.goes_on;
+        while self.take_of(shared, dies, tenant)?.is_some_and(leads_on) {}
         Ok(())
     }
 
-    /// Lets the next request of a tenant arrive, if there is one. Returns its operation.
+    /// Lets the next request of a tenant arrive, or its next piece, if there is one. Returns it.
     fn take_of<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
         tenant: usize,
-    ) -> Result<Option<Op>, DriveError> {
+    ) -> Result<Option<TimedRequest>, DriveError> {
         let Some(lines) = self.lines.as_mut().filter(|lines| lines.left > 0) else {
             return Ok(None);
         };
         let next = lines.lines[tenant].arrivals.take(&*shared.map, &self.shape)?;
         let Some(request) = next else { return Ok(None) };
-        lines.left -= u64::from(!request.op.is_hint() && request.op != Op::Flush);
+        lines.left -= u64::from(request.is_asked() && !request.goes_on);
         self.arrive(shared, dies, request)?;
-        Ok(Some(request.op))
+        Ok(Some(request))
     }
 
     /// Returns the time at which the next request of a tenant arrives, or its next thread has rested.

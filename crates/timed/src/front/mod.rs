@@ -98,6 +98,10 @@ pub struct FrontEnd {
     has_started: bool,
     waiting: VecDeque<Waiting>,
     requests: Requests,
+    /// `true` if the next request that arrives is another piece of the last one.
+    comes_in_pieces: bool,
+    /// The places of the write and of the read whose next pieces come.
+    in_pieces: [u32; 2],
     /// The number of commands that the drive works on.
     outstanding: u32,
     #[snapshot(state)]
@@ -138,6 +142,8 @@ impl FrontEnd {
             has_started: false,
             waiting: VecDeque::new(),
             requests: Requests::default(),
+            comes_in_pieces: false,
+            in_pieces: [0; 2],
             outstanding: 0,
             cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
@@ -322,8 +328,11 @@ impl FrontEnd {
         }
         match self.host {
             Loop::Open => {
-                if let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
+                while let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
                     self.arrive(shared, dies, request)?;
+                    if !request.goes_on {
+                        break;
+                    }
                 }
                 self.expect_arrival(shared)
             }
@@ -362,7 +371,7 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         while let Some(request) = self.arrivals.take(&*shared.map, &self.shape)? {
             self.arrive(shared, dies, request)?;
-            if !request.op.is_hint() {
+            if !request.op.is_hint() && !request.goes_on {
                 break;
             }
         }
@@ -383,11 +392,23 @@ impl FrontEnd {
             if self.write_back.is_some() {
                 return Ok(());
             }
-            let waiting = Waiting { request, number: u64::MAX, arrived: now, party, hints: 0 };
+            let waiting =
+                Waiting { request, number: u64::MAX, arrived: now, party, hints: 0, joins: false };
             return self.let_in(shared, dies, waiting);
         }
         let pushed = self.arrivals.number();
-        let waiting = self.counted(shared, request, pushed, now);
+        let joins = std::mem::replace(&mut self.comes_in_pieces, request.goes_on);
+        let waiting = match joins {
+            false => self.counted(shared, request, pushed, now),
+            true => Waiting {
+                request,
+                number: self.counts.arrived.saturating_sub(1),
+                arrived: now,
+                party,
+                hints: 0,
+                joins,
+            },
+        };
         if self.write_back.is_some() {
             return self.ask_cache(shared, dies, waiting);
         }
@@ -410,7 +431,7 @@ impl FrontEnd {
         }
         let number = given.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
         shared.observer.arrived(number, request.op, now);
-        Waiting { request, number, arrived, party: Party::Workload, hints: 0 }
+        Waiting { request, number, arrived, party: Party::Workload, hints: 0, joins: false }
     }
 
     /// Dispatches a request if none waits before it, or lets it wait.
@@ -438,6 +459,7 @@ impl FrontEnd {
     fn has_room(&self, next: &Waiting) -> bool {
         let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
         next.request.op.is_hint()
+            || next.joins
             || self.outstanding < self.queue_depth
                 && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
     }

@@ -29,6 +29,8 @@ pub struct Waiting {
     pub party: Party,
     /// The number of hints that ride on it.
     pub hints: u32,
+    /// `true` if it is another piece of the request before it, which has the place in the queue.
+    pub joins: bool,
 }
 
 /// A request that the drive works on, or the host's cache.
@@ -82,6 +84,7 @@ impl Requests {
     #[inline(always)]
     pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
         let Waiting { request, number, arrived, party, .. } = *waiting;
+        debug_assert!(!waiting.joins, "a piece is kept with its request");
         let entry = Request {
             request,
             number,
@@ -100,9 +103,16 @@ impl Requests {
         self.places.len() as u32 - 1
     }
 
-    /// Lets the request at `place` wait for one part more.
-    pub fn waits_for_more(&mut self, place: u32) {
-        self.places[place as usize].left += 1;
+    /// Lets the request at `place` wait for this number of parts more.
+    pub fn waits_for(&mut self, place: u32, more: u32) {
+        self.places[place as usize].left += more;
+    }
+
+    /// Adds another piece, of `left` parts, to the request at `place`.
+    pub fn join(&mut self, place: u32, piece: &TimedRequest, left: u32) {
+        self.waits_for(place, left);
+        let whole = &mut self.places[place as usize].request;
+        whole.bytes = whole.bytes.saturating_add(piece.bytes);
     }
 
     /// Ends a part of the request at `place`; `met` says that it met a collection. Returns `true` if

@@ -80,10 +80,13 @@ pub struct Utilisation {
 pub struct CollectionResult {
     /// The counts of collections and of the operations that they gave way to.
     #[serde(flatten)]
+    #[counts(flat)]
     pub counts: CollectionCounts,
     /// The number of programs suspended.
+    #[counts(words = "programs suspended")]
     pub suspended_programs: u64,
     /// The number of erases suspended.
+    #[counts(words = "erases suspended")]
     pub suspended_erases: u64,
 }
 

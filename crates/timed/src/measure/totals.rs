@@ -11,27 +11,37 @@ pub struct CollectionCounts {
     /// The victims picked.
     pub started: u64,
     /// The victims erased.
+    #[counts(words = "")]
     pub ended: u64,
     /// The victims that gave way to the host at least once.
     pub preempted: u64,
     /// The page operations of the host served at preemption points.
+    #[counts(words = "page operations served between their steps")]
     pub preemptions: u64,
     /// The reads served from the buffer of a page that was moved.
+    #[counts(words = "reads merged")]
     pub merged_reads: u64,
-    /// The writes programmed in the place of a page that was moved.
+    /// The writes programmed in place of a page that was moved.
+    #[counts(words = "writes merged")]
     pub merged_writes: u64,
     /// The reads that overlapped with a read of a collection.
+    #[counts(words = "reads pipelined")]
     pub pipelined_reads: u64,
     /// The writes that overlapped with a program of a collection.
+    #[counts(words = "writes pipelined")]
     pub pipelined_writes: u64,
     /// The number of times that writes began to wait because their unit was below the hard threshold
     /// (state S2).
+    #[counts(words = "times writes were held back")]
     pub entered_s2: u64,
     /// The number of times that an urgent write stopped preemption (state S3).
+    #[counts(words = "times an urgent write stopped preemption")]
     pub entered_s3: u64,
     /// The writes that waited because no block was erased.
+    #[counts(words = "writes starved")]
     pub starved: u64,
     /// The victims picked by idle dies.
+    #[counts(words = "by idle dies")]
     pub idle: u64,
 }
 
@@ -39,16 +49,22 @@ pub struct CollectionCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct SlcCounts {
     /// The pages that the host wrote into the region.
+    #[counts(words = "pages written")]
     pub host_pages: u64,
     /// The pages that the host wrote to normal blocks.
+    #[counts(words = "directly to normal blocks")]
     pub direct_pages: u64,
     /// The pages copied from the region to normal blocks; they are among the copied pages of the drive.
+    #[counts(words = "pages folded")]
     pub folded_pages: u64,
     /// The blocks folded; they are among the collections.
+    #[counts(words = "blocks folded")]
     pub folds: u64,
     /// The number of folds that idle dies began.
+    #[counts(words = "by idle dies")]
     pub idle_folds: u64,
     /// The pages that the host read from the cells of the region.
+    #[counts(words = "pages read")]
     pub reads: u64,
 }
 

@@ -126,7 +126,13 @@ impl RequestStream for InTurn {
         while batch.len() < limit
             && let Some(turn) = self.turn()
         {
-            batch.extend(turn.next()?);
+            // The pieces of a request come together.
+            while let Some(request) = turn.next()? {
+                batch.push(request);
+                if !request.goes_on {
+                    break;
+                }
+            }
         }
         Ok(())
     }

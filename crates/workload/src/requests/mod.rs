@@ -41,6 +41,12 @@ pub struct TimedRequest {
 }
 
 impl TimedRequest {
+    /// Returns `true` if it asks for something, so that it is neither a hint nor a flush: these count as no
+    /// requests.
+    pub fn is_asked(&self) -> bool {
+        !self.op.is_hint() && self.op != Op::Flush
+    }
+
     /// Returns the first byte after the request.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)

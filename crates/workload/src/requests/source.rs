@@ -112,6 +112,11 @@ impl Requests {
         }
     }
 
+    /// Returns `true` if some of them are in pieces on the drive.
+    pub fn have_pieces(&self) -> bool {
+        matches!(self, Self::Trace(trace) if trace.has_pieces())
+    }
+
     /// Returns the default arrival process: that of the source, or a closed loop of one thread without a
     /// pause. `None` if the requests have their own times.
     pub fn default_arrivals(&self) -> Option<Arrivals> {

@@ -204,8 +204,33 @@ impl TimedTrace {
 
     /// Returns the number of requests of one replay on a drive of `logical_pages` pages.
     pub fn requests_on(&self, logical_pages: u32) -> u64 {
-        let space = u64::from(logical_pages) * self.page_size;
-        self.requests.iter().filter(|request| is_asked(request, space)).count() as u64
+        let requests = self.on(u64::from(logical_pages) * self.page_size);
+        requests.iter().filter(|request| request.is_asked() && !request.goes_on).count() as u64
+    }
+
+    /// Returns `true` if a request of the trace is in pieces on the drive.
+    pub fn has_pieces(&self) -> bool {
+        self.requests.iter().any(|request| request.is_asked() && request.goes_on)
+    }
+
+    /// Returns the requests of one replay below byte `space`. What of a request is beyond is left out.
+    fn on(&self, space: u64) -> Arc<[TimedRequest]> {
+        if self.requests.iter().all(|request| request.end() <= space) {
+            return Arc::clone(&self.requests);
+        }
+        let mut kept: Vec<TimedRequest> = Vec::new();
+        for request in self.requests.iter() {
+            if request.offset < space {
+                let bytes = u64::from(request.bytes).min(space - request.offset) as u32;
+                kept.push(TimedRequest { bytes, ..*request });
+            } else if !request.goes_on
+                && let Some(last) = kept.last_mut().filter(|last| last.goes_on)
+            {
+                // The last piece is left out, so the request ends with the one before.
+                last.goes_on = false;
+            }
+        }
+        kept.into()
     }
 
     /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages. Requests
@@ -221,8 +246,10 @@ impl TimedTrace {
         rate_scale: f64,
         clock: Option<Clock>,
     ) -> Result<TraceRequests, TraceError> {
-        let space = u64::from(logical_pages) * self.page_size;
-        if self.requests_on(logical_pages) == 0 {
+        let requests = self.on(u64::from(logical_pages) * self.page_size);
+        let count =
+            requests.iter().filter(|request| request.is_asked() && !request.goes_on).count();
+        if count == 0 {
             let message = format!("no request is on the first {logical_pages} logical pages");
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint("use smaller blocks or a longer trace"));
@@ -235,21 +262,16 @@ impl TimedTrace {
         }
         let gap = last / self.requests_on(u32::MAX).saturating_sub(1).max(1);
         Ok(TraceRequests {
-            requests: Arc::clone(&self.requests),
+            requests,
             next: 0,
-            space,
             pass: 0,
             passes: passes.unwrap_or(u64::MAX),
             pass_ns: last + gap,
             rate_scale,
             clock,
+            in_pieces: false,
         })
     }
-}
-
-/// Returns `true` if this is a request, neither a hint nor a flush, that begins below `space`.
-fn is_asked(request: &TimedRequest, space: u64) -> bool {
-    !request.op.is_hint() && request.op != Op::Flush && request.offset < space
 }
 
 fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
@@ -331,9 +353,6 @@ pub struct TraceRequests {
     requests: Arc<[TimedRequest]>,
     /// The next request of the pass.
     next: usize,
-    /// The bytes of the drive.
-    #[snapshot(skip)]
-    space: u64,
     pass: u64,
     #[snapshot(skip)]
     passes: u64,
@@ -344,6 +363,8 @@ pub struct TraceRequests {
     rate_scale: f64,
     #[snapshot(state)]
     clock: Option<Clock>,
+    /// `true` if the next request is another piece of the one before.
+    in_pieces: bool,
 }
 
 impl RequestStream for TraceRequests {
@@ -356,16 +377,14 @@ impl RequestStream for TraceRequests {
                 continue;
             };
             self.next += 1;
-            if request.offset >= self.space {
-                continue;
-            }
-            let bytes = u64::from(request.bytes).min(self.space - request.offset) as u32;
             let arrival_ns = match &mut self.clock {
-                Some(clock) if request.op.is_hint() || request.op == Op::Flush => clock.now(),
+                // The pieces of a request arrive with its first one.
+                Some(clock) if !request.is_asked() || self.in_pieces => clock.now(),
                 Some(clock) => clock.arrival(),
                 None => self.scaled(request.arrival_ns),
             };
-            batch.push(TimedRequest { arrival_ns, bytes, ..request });
+            self.in_pieces = request.is_asked() && request.goes_on;
+            batch.push(TimedRequest { arrival_ns, ..request });
         }
         Ok(())
     }

@@ -144,6 +144,12 @@ impl Commands {
         self.flushes.iter().rev().take_while(|&&before| before == commands).count() as u64
     }
 
+    /// Returns the hints behind the last command.
+    fn hints_behind(&self) -> &[Hint] {
+        let commands = self.pages.len() as u32;
+        &self.hints[self.hints.partition_point(|hint| hint.before < commands)..]
+    }
+
     /// Removes everything except hints and flushes behind the last command.
     fn clear(&mut self) {
         let commands = self.pages.len() as u32;
@@ -453,7 +459,9 @@ impl Replayer {
         self.passes += 1;
         self.issued_in_pass = 0;
         self.at = 0;
-        self.carried.clear();
+        let behind = self.origin.commands().hints_behind();
+        let on_drive = behind.iter().filter(|hint| hint.page < self.logical_pages);
+        self.carried.extend(on_drive.map(|hint| Hint { before: 0, ..*hint }));
         self.carried_flushes += self.origin.commands().flushes_behind();
         self.ended = match self.replay {
             Replay::Passes(passes) => self.passes >= passes,

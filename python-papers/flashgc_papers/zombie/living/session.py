@@ -13,16 +13,15 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device.hints.page_cache import PageCache
+from flashgc.device.hints.postgres import Hints
 from flashgc.device.scratch import scratch
-from flashgc.followers import micro
-from flashgc.followers.live import stand
-from flashgc.followers.live.image import FILLER, MICRO, Image, fill, made
-from flashgc.followers.live.plan import Plan
-from flashgc.followers.page_cache import PageCache
-from flashgc.followers.postgres import Hints
-from flashgc.postgres import tpcc
-from flashgc.postgres.cluster import Cluster
-from flashgc.progress import Pace
+from flashgc_papers.live import micro, stand
+from flashgc_papers.live.image import FILLER, MICRO, Image, fill, made
+from flashgc_papers.live.plan import Plan
+from flashgc_papers.pace import Pace
+from flashgc_papers.postgres import tpcc
+from flashgc_papers.postgres.cluster import Cluster
 
 #: Seconds between two samples of what is known, of the database and of the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashgc import _core, _engine, _files
+from flashgc import _core, _files
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.followers.live import stand
-from flashgc.followers.live.plan import Plan
-from flashgc.followers.page_cache import check_tracepoints
-from flashgc.followers.stream import load
-from flashgc.postgres.cluster import programs
-from flashgc.progress import Pace, Show
+from flashgc.device.hints.page_cache import check_tracepoints
+from flashgc.device.hints.stream import load
+from flashgc.progress import Show
+from flashgc_papers.live import stand
+from flashgc_papers.live.plan import Plan
+from flashgc_papers.pace import Pace, terminating
+from flashgc_papers.postgres.cluster import programs
 from flashgc_papers.zombie.living import session
 
 #: The weight of making an image, in sessions, for the progress.
@@ -80,7 +81,7 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
 
         return Pace(shown, Control())
 
-    with _engine.terminating():
+    with terminating():
         states = {}
         for name in sorted(images):
             states[name] = session.image_of(plan, name, home / name, part(IMAGE))

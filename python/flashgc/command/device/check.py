@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, FAILED, OK
 
 #: Damaged pages that are named.
@@ -29,7 +30,7 @@ The exit code is 1 if a page is damaged or the two maps differ.""",
     help="Build the map only from the out-of-band records, for a drive whose checkpoint or "
     "journal is damaged.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     """Read every page of the drive in FILE, and compare its two maps.
@@ -38,7 +39,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     command writes nothing and loads no policy in Python. The drive must not be served.
     """
     from flashgc import _core
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import code, making
     from flashgc.terminal.progress import Bar
     from flashgc.units import format_count as n

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.device.options import drive_options, planned
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import GroupedCommand
@@ -25,14 +26,14 @@ The file is sparse: it takes room on the disk only as the drive is written.""",
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @drive_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> int:
     """Make an empty drive in FILE.
 
     EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
     """
     from flashgc._documents import dumps
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import trust
 
     if file.absolute().parent.is_dir():

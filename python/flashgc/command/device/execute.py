@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
@@ -75,7 +76,7 @@ flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
     metavar="POLICY,POLICY",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--quiet", "-q", is_flag=True, help="No progress, and only warnings about safety.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
@@ -103,7 +104,7 @@ def execute(
     Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
     bytes are followed from the write calls down to the erased blocks.
     """
-    from flashgc.command.results import deliver
+    from flashgc.command.show.results import deliver
     from flashgc.device import execution, replaying
     from flashgc.device.serving import Fronts
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command.options import Asked, F, GroupedCommand, _Option, asked, complete
+from flashgc.command.common import F, complete
+from flashgc.command.options import Asked, GroupedCommand, _Option, asked
 from flashgc.device import realtime
 from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
 from flashgc.options import PATHS
+
+if TYPE_CHECKING:
+    from flashgc.device.serving import Fronts
 
 #: Its own options, by the names of the keywords.
 OWN = ("durability", "journal")
@@ -154,14 +158,6 @@ def clocked(given: Asked, *, is_on: bool, slower: str | None, aged: str | None) 
     return None
 
 
-def clock_of(
-    file: Path, *, is_on: bool, slower: str | None, aged: str | None, typed: dict[str, Any]
-) -> realtime.Clock | None:
-    """The clock for the drive in ``file``, if one was asked for."""
-    found = clocked(asked(None, typed), is_on=is_on, slower=slower, aged=aged)
-    return None if found is None else found(configuration(file))
-
-
 #: The ways in which hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have
 #: too.
 def serving_options(command: F) -> F:
@@ -196,16 +192,6 @@ def serving_options(command: F) -> F:
     return command
 
 
-def allow_python_option(command: F) -> F:
-    """Adds ``--allow-python`` of a drive that is there."""
-    return click.option(
-        "--allow-python",
-        is_flag=True,
-        help="Let the Python policy that FILE names run with your rights. Its file must be yours "
-        "or root's, and only its owner may write it.",
-    )(command)
-
-
 def user_option(command: F) -> F:
     """Adds ``--user``."""
     return click.option(
@@ -228,11 +214,49 @@ def check_addresses(nbd: str | None, http: str | None, *, listen_anywhere: bool)
         click.echo(warning, err=True)
 
 
-def durability_option(command: F) -> F:
-    """Adds ``--durability`` of a drive that is there."""
-    return click.option(
-        "--durability",
-        metavar="WORD",
-        help="Durability for this time, instead of the one that the drive was made with: "
-        "process, power or none.",
-    )(command)
+#: The keywords of :func:`existing_drive_options` that say how a drive is served.
+_FRONTS = ("nbd", "http", "listen_anywhere", "record", "durability", "allow_python")
+
+
+def existing_drive_options(command: F) -> F:
+    """Adds the options of serving a drive that is there, all but where it is mounted."""
+    for option in (
+        click.option(
+            "--quiet",
+            "-q",
+            is_flag=True,
+            help="Print only the warnings about what is not protected.",
+        ),
+        realtime_options(with_drive=False),
+        click.option(
+            "--allow-python",
+            is_flag=True,
+            help="Let the Python policy that FILE names run with your rights. Its file must be "
+            "yours or root's, and only its owner may write it.",
+        ),
+        click.option(
+            "--durability",
+            metavar="WORD",
+            help="Durability for this time, instead of the one that the drive was made with: "
+            "process, power or none.",
+        ),
+        user_option,
+        serving_options,
+    ):
+        command = option(command)
+    return command
+
+
+def fronts_of(
+    file: Path, typed: dict[str, Any], fuse: Path | None = None, vhost_user: Path | None = None
+) -> Fronts:
+    """The ways in which the drive in ``file`` is to be served; takes them out of ``typed``."""
+    from flashgc.device.serving import Fronts
+
+    given = {name: typed.pop(name) for name in _FRONTS}
+    check_addresses(given["nbd"], given["http"], listen_anywhere=given["listen_anywhere"])
+    timing = {name: typed.pop(name) for name in ("slower", "aged")}
+    is_on = typed.pop("realtime")
+    clock = clocked(asked(None, typed), is_on=is_on, **timing)
+    made = None if clock is None else clock(configuration(file))
+    return Fronts(fuse=fuse, vhost_user=vhost_user, **given, clock=made)

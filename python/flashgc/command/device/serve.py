@@ -9,13 +9,8 @@ import click
 
 from flashgc.command.device.options import (
     RealtimeCommand,
-    allow_python_option,
-    check_addresses,
-    clock_of,
-    durability_option,
-    realtime_options,
-    serving_options,
-    user_option,
+    existing_drive_options,
+    fronts_of,
 )
 from flashgc.command.entrance import CONTEXT, OK
 
@@ -49,28 +44,12 @@ through its control socket: flashgc device stat, record, hint, cancel, trim, flu
     type=click.Path(path_type=Path),
     help="Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.",
 )
-@serving_options
-@user_option
-@durability_option
-@allow_python_option
-@realtime_options(with_drive=False)
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Print only the warnings about what is not protected."
-)
+@existing_drive_options
 def serve(
     file: Path,
     fuse: Path | None,
     vhost_user: Path | None,
-    nbd: str | None,
-    http: str | None,
-    listen_anywhere: bool,
-    record: Path | None,
     user: str | None,
-    durability: str | None,
-    allow_python: bool,
-    realtime: bool,
-    slower: str | None,
-    aged: str | None,
     quiet: bool,
     **typed: Any,
 ) -> int:
@@ -79,21 +58,9 @@ def serve(
 
     from flashgc._core import ConfigError, DriveError
     from flashgc.device.realtime import told
-    from flashgc.device.serving import Fronts, opened, until_told
+    from flashgc.device.serving import opened, until_told
 
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
-    clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
-    fronts = Fronts(
-        fuse=fuse,
-        nbd=nbd,
-        vhost_user=vhost_user,
-        http=http,
-        listen_anywhere=listen_anywhere,
-        record=record,
-        durability=durability,
-        allow_python=allow_python,
-        clock=clock,
-    )
+    fronts = fronts_of(file, typed, fuse=fuse, vhost_user=vhost_user)
     if os.geteuid() == 0:
         _supervise(file, fronts, user, quiet=quiet)
         return OK
@@ -107,7 +74,7 @@ def serve(
                 break
             except DriveError as error:
                 click.echo(f"warning: {error}", err=True)
-        if realtime and not quiet:
+        if fronts.clock is not None and not quiet:
             click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
     return OK
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, OK
+
+if TYPE_CHECKING:
+    from flashgc.device.control import Client
+    from flashgc.device.source import Source
 
 
 @click.command(
@@ -23,7 +31,7 @@ If nobody serves the drive, the command opens it for a moment.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Show it once a second until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@JSON
 @click.option("--openmetrics", is_flag=True, help="Print the text that Prometheus reads.")
 @click.option(
     "--svg",
@@ -47,11 +55,10 @@ def stat(
     """
     from flashgc._core import ConfigError
     from flashgc._documents import dumps
-    from flashgc.device.looking import looking
 
     if sum((watch, as_json, openmetrics, svg is not None)) > 1:
         raise ConfigError("found several of --watch, --json, --openmetrics and --svg, expected one")
-    with looking(file) as drive:
+    with _looking(file) as drive:
         if watch:
             from flashgc.device.watch import watch as watched
 
@@ -75,3 +82,33 @@ def stat(
 
         click.echo("\n".join(overview(found)))
     return OK
+
+
+@contextlib.contextmanager
+def _looking(file: Path) -> Iterator[Source]:
+    """The drive in ``file``: through its server, or opened here where it has none."""
+    from flashgc._core import ConfigError
+    from flashgc.device.drive import Device
+
+    if not file.exists():
+        raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
+    client = _client(file)
+    if client is not None:
+        with client:
+            yield client
+        return
+    with Device.look(file) as drive:
+        yield drive
+
+
+def _client(file: Path) -> Client | None:
+    """The drive's server, where it has one."""
+    from flashgc._core import DriveError
+    from flashgc.device.control import Client, socket_of
+
+    try:
+        if not socket_of(file).exists():
+            return None
+        return Client(file)
+    except DriveError:  # A killed server left its socket.
+        return None

@@ -7,18 +7,13 @@ from typing import Any
 
 import click
 
+from flashgc.command.common import F, complete
 from flashgc.command.device.options import (
     RealtimeCommand,
-    allow_python_option,
-    check_addresses,
-    clock_of,
-    durability_option,
-    realtime_options,
-    serving_options,
-    user_option,
+    existing_drive_options,
+    fronts_of,
 )
 from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.options import F, complete
 
 
 def filesystem_options(command: F) -> F:
@@ -58,29 +53,13 @@ Needs root, FUSE and loop devices.""",
     help="Folder to mount it in. The command makes it if it does not exist.",
 )
 @filesystem_options
-@serving_options
-@user_option
-@durability_option
-@allow_python_option
-@realtime_options(with_drive=False)
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Print only the warnings about what is not protected."
-)
+@existing_drive_options
 def up(
     file: Path,
     mount: Path,
     fs: str,
     mount_options: str,
-    nbd: str | None,
-    http: str | None,
-    listen_anywhere: bool,
-    record: Path | None,
     user: str | None,
-    durability: str | None,
-    allow_python: bool,
-    realtime: bool,
-    slower: str | None,
-    aged: str | None,
     quiet: bool,
     **typed: Any,
 ) -> int:
@@ -92,22 +71,11 @@ def up(
     from flashgc.device import code
     from flashgc.device import up as upping
     from flashgc.device.making import configuration
-    from flashgc.device.serving import Fronts
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
-    code.check(file, configuration(file), allowed=allow_python)
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
-    clock = clock_of(file, is_on=realtime, slower=slower, aged=aged, typed=typed)
-    fronts = Fronts(
-        nbd=nbd,
-        http=http,
-        listen_anywhere=listen_anywhere,
-        record=record,
-        durability=durability,
-        clock=clock,
-        allow_python=allow_python,
-    )
+    code.check(file, configuration(file), allowed=typed["allow_python"])
+    fronts = fronts_of(file, typed)
     options = mount_words(mount_options)
     done = upping.up(file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user)
     if not quiet:

@@ -15,7 +15,7 @@ import click
 from flashgc.command.entrance import INTERRUPTED, OK
 
 if TYPE_CHECKING:
-    from flashgc.followers.link import Sent
+    from flashgc.device.hints.link import Sent
 
 #: Lines between two headings where the output is no terminal.
 PAGE = 20

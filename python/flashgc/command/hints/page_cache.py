@@ -51,7 +51,7 @@ def page_cache(mount: Path, file: Path, every: float, length: float | None, as_j
     The kernel's tracepoints say which blocks of the device become dirty in memory, and which of
     them are written or freed. The follower goes on when the drive comes back.
     """
-    from flashgc.followers.page_cache import Followed, PageCache
+    from flashgc.device.hints.page_cache import Followed, PageCache
     from flashgc.terminal.render import warn
     from flashgc.units import format_count, format_duration, format_size
 

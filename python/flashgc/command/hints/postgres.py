@@ -46,7 +46,7 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
     the log names is dirty in the server's memory until it is written. The follower goes on when the
     server or the drive comes back.
     """
-    from flashgc.followers.postgres import Hints, Sample
+    from flashgc.device.hints.postgres import Hints, Sample
     from flashgc.terminal.render import warn
     from flashgc.units import format_count, format_duration, format_share, format_size
 

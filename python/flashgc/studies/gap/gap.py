@@ -129,7 +129,7 @@ def compared(
             rows = _run(asked, rows, study)
     if drive is not None:
         rows = [*rows, _separated(asked, drive)]
-    shown = ordered([_told(one) for one in (*rows, bound(rows))])
+    shown = ordered([_stopped_if_empty(one) for one in (*rows, bound(rows))])
     return (
         Gap(
             workload=str(asked.config["workload"]),
@@ -215,7 +215,7 @@ def _measured(row: Row, raw: Outcome) -> Row:
     return row if raw is None else dataclasses.replace(row, reason=raw)
 
 
-def _told(row: Row) -> Row:
+def _stopped_if_empty(row: Row) -> Row:
     """The row; one that has neither a figure nor a reason was stopped."""
     if row.write_amplification is not None or row.reason:
         return row

@@ -163,7 +163,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
     if "workload" not in row:
         raise ConfigError(f"{place}: the workload is empty; hint: {COLUMNS['workload']}")
     workload = row["workload"]
-    size = _read(row, "capacity", parse_size) if "capacity" in row else CAPACITY
+    size = _number_in(row, "capacity", parse_size) if "capacity" in row else CAPACITY
     if size < 2**20:
         raise ConfigError(f"{row['capacity'].place}: found {size} bytes; hint: such as 960GB")
     words = {key: row[key].text if key in row else None for key in ("writes", "warmup")}
@@ -174,7 +174,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
             (row[key] for key in words if key in row and str(fault).startswith(key)), workload
         )
         raise ConfigError(f"{at.place}: {str(fault).removeprefix('source: ')}") from None
-    own = _read(row, "error", parse_share) if "error" in row else error
+    own = _number_in(row, "error", parse_share) if "error" in row else error
     if not 0 < own < 1:
         raise ConfigError(f"{row['error'].place}: found {own:g}, expected above 0% and below 100%")
     return Point(made, _amplification(row, place), own)
@@ -183,7 +183,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
 def _amplification(row: Mapping[str, _Cell], place: str) -> float:
     """As measured; relative to another workload it may be below 1."""
     if AMPLIFICATION in row:
-        value = _read(row, AMPLIFICATION, float)
+        value = _number_in(row, AMPLIFICATION, float)
         if not 0 < value < 1e6:
             raise ConfigError(
                 f"{row[AMPLIFICATION].place}: found {row[AMPLIFICATION].text}, expected a number "
@@ -193,7 +193,7 @@ def _amplification(row: Mapping[str, _Cell], place: str) -> float:
     for column in (HOST, MEDIA):
         if column not in row:
             raise ConfigError(f"{place}: '{column}' is empty; hint: {COLUMNS[column]}")
-    host, media = _read(row, HOST, _bytes), _read(row, MEDIA, _bytes)
+    host, media = _number_in(row, HOST, _bytes), _number_in(row, MEDIA, _bytes)
     if not 0 < host <= media:
         raise ConfigError(
             f"{row[MEDIA].place}: found {media:g} bytes programmed for {host:g} written, expected "
@@ -207,7 +207,7 @@ def _bytes(text: str) -> float:
     return float(int(text) if text.isdecimal() else parse_size(text))
 
 
-def _read(row: Mapping[str, _Cell], column: str, parse: Callable[[str], float]) -> float:
+def _number_in(row: Mapping[str, _Cell], column: str, parse: Callable[[str], float]) -> float:
     cell = row[column]
     try:
         return float(parse(cell.text))

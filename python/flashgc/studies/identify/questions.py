@@ -164,7 +164,7 @@ def _what_if(one: Identified, search: Search, change: Change, index: int) -> Wha
         [after / before for before, after in zip(old, new, strict=True)]
         for old, new in zip(now, then, strict=True)
     ]
-    best = _of(some[0], index, change)
+    best = _changed(some[0], index, change)
     return WhatIf(
         change.text,
         drive.name,
@@ -178,7 +178,7 @@ def _what_if(one: Identified, search: Search, change: Change, index: int) -> Wha
     )
 
 
-def _of(ranked: Ranked, index: int, change: Change) -> tuple[Scheme, float]:
+def _changed(ranked: Ranked, index: int, change: Change) -> tuple[Scheme, float]:
     return change.of(ranked.explanation.scheme, ranked.explanation.fits[index].spare)
 
 

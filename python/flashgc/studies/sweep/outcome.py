@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc._summaries import Column, Shown, figure, short
-from flashgc.kept.tidy import axis_value
 from flashgc.results.figures import figures_of
 from flashgc.store import Kept
+from flashgc.store.tidy import axis_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,13 +40,13 @@ class Swept:
     def told(self) -> str:
         """The figure, or why there is none, in words."""
         if self.status != "result":
-            return _WITHOUT[self.status]
+            return WITHOUT[self.status]
         names = ("write_amplification", "write_amplification_ci95")
         return figure(*(self.figures[name] for name in names))  # type: ignore[arg-type]
 
 
 #: Cells without a result, in words.
-_WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
+WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
@@ -87,7 +87,7 @@ class Sweep(Document):
 
     def _shown(self) -> Shown:
         line = f"{len(self)} cells of {' x '.join(self.axes)}: {self.ran} run, {self.found} found"
-        for status, words in _WITHOUT.items():
+        for status, words in WITHOUT.items():
             line += f", {len(self.of(status))} {words}" if self.of(status) else ""
         columns = [*map(Column, self.axes), Column("write amplification", is_figure=True)]
         rows = [[*(short(str(one)) for one in cell.at.values()), cell.told] for cell in self]

@@ -10,9 +10,9 @@ from typing import Any
 from flashgc._core import ConfigError
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
-from flashgc.kept.tidy import EXPERIMENT
 from flashgc.policy_files import KEYS, announce, is_written, load_policy, named
 from flashgc.store import Contents, key_of
+from flashgc.store.tidy import EXPERIMENT
 from flashgc.studies.sweep.grid import Cell, Grid
 
 
@@ -46,7 +46,7 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     )
     for cell in cells:
         asked = experiment(cell.values, cell.places)
-        given = _given(cell)
+        given = _values_by_path(cell)
         error: ConfigError | None = None
         planned = Planned(cell.at, None, "", "", given, len(made))
         try:
@@ -72,7 +72,7 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     return made
 
 
-def _given(cell: Cell) -> dict[str, Any]:
+def _values_by_path(cell: Cell) -> dict[str, Any]:
     given = {
         f"{section}.{key}": value
         for section, keys in cell.values.items()

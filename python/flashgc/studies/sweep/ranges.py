@@ -39,13 +39,13 @@ def values(table: Mapping[str, Any], where: str) -> list[Any]:
         raise ConfigError(
             f"{where}: a range needs from, to and one of step, count, factor; {_HINT}"
         )
-    (first, unit), (last, other) = (_read(table[key], where) for key in ("from", "to"))
+    (first, unit), (last, other) = (_number_and_unit(table[key], where) for key in ("from", "to"))
     if unit != other:
         raise ConfigError(f"{where}: the ends have different units; {_HINT}")
     if ways == ["count"]:
         made = _counted(first, last, table["count"], where)
     else:
-        made = _stepped(first, last, *_read(table[ways[0]], where), unit, ways[0], where)
+        made = _stepped(first, last, *_number_and_unit(table[ways[0]], where), unit, ways[0], where)
     typed = any(isinstance(table[key], str) for key in ("from", "to"))
     return [_written(value, unit) if typed else _plain(value) for value in made]
 
@@ -82,7 +82,7 @@ def _stepped(
     return made
 
 
-def _read(value: Any, where: str) -> tuple[Fraction, str]:
+def _number_and_unit(value: Any, where: str) -> tuple[Fraction, str]:
     match = _NUMBER.match(str(value))
     if isinstance(value, bool) or match is None:
         raise ConfigError(f"{where}: found {value!r}, expected a number with its unit; {_HINT}")

@@ -86,18 +86,18 @@ def _ahead(one: Entry, of: Objective, plus_minus: str) -> str:
 def _skipped(tuned: Tuned) -> list[str]:
     """Return the number of candidates that cannot be, with the reasons."""
     lines = [
-        f"{_of(one.count)} that cannot run {'was' if one.count == 1 else 'were'} skipped: "
+        f"{_counted(one.count)} that cannot run {'was' if one.count == 1 else 'were'} skipped: "
         f"{one.reason.partition('; hint: ')[0]}."
         for one in tuned.skipped[:_REASONS]
     ]
     if rest := sum(one.count for one in tuned.skipped[_REASONS:]):
         lines.append(
-            f"{_of(rest)} more {'was' if rest == 1 else 'were'} skipped (--json says why)."
+            f"{_counted(rest)} more {'was' if rest == 1 else 'were'} skipped (--json says why)."
         )
     return lines
 
 
-def _of(count: int) -> str:
+def _counted(count: int) -> str:
     return f"{count} combination{'' if count == 1 else 's'}"
 
 

@@ -146,7 +146,7 @@ def checked(
 ) -> Task:
     """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
     sections = {name: dict(keys) for name, keys in values.items()}
-    given = _given(sections.get("gc", {}), places)
+    given = _narrowing(sections.get("gc", {}), places)
     refuse(UNUSED, sections, places, "has no effect on a search")
     drive, run = sections.setdefault("drive", {}), sections.setdefault("run", {})
     if objective.name == "p99.9-read" and drive.setdefault("kind", "timed") != "timed":
@@ -174,7 +174,7 @@ def checked(
     return Task(objective, asked, config, given, places)
 
 
-def _given(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]]:
+def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]]:
     """Take the options that narrow the search out of their section."""
     given = {}
     for key in SEARCHED:

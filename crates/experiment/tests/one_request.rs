@@ -1,0 +1,364 @@
+//! One meaning of a request on the three drives. Random traces (requests of 1 to 64 pages that begin and end
+//! anywhere, on several devices, with reads, discards, flushes, writes with FUA, streams and hints) go under
+//! random options to the counting drive, to a timed drive of one die which rests between requests, and to a
+//! stored drive. Counts and decisions are equal.
+//!
+//! The stored drive keeps bytes, so it reads a page before it changes a part of it; a part of a discard
+//! keeps the data of its page on all three. Its pages keep their numbers. It has no map on flash and no page
+//! buffer.
+//!
+//! Two things depend on the clock by nature, and are drawn as far as they do not: the pages of a request are
+//! looked up in a map on flash before the first of them is written, so requests have one page there; and a
+//! page that is written in part is read first, while whole pages beside it go on to the page buffer, so
+//! requests have whole pages there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flashgc_base::stream::NO_STREAM;
+use flashgc_device::bytes::Bytes;
+use flashgc_device::media::MemMedia;
+use flashgc_device::{Drive, Durability, Served, Settings};
+use flashgc_drive::extent::Length;
+use flashgc_drive::source::{Source, TimedSource, TraceReplay};
+use flashgc_experiment::config::Resolved;
+use flashgc_experiment::options::{RunConfig, TimedConfig};
+use flashgc_experiment::result::RunResult;
+use flashgc_experiment::simulate::{Control, simulate};
+use flashgc_experiment::stream_results::StreamResult;
+use flashgc_ftl::{allocation_policies, placement_policies, victim_policies};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::trace::{
+    Declared, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request, SourceOptions,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+const PAGE: u64 = 4096;
+/// The logical pages of the drive: 160 blocks of 8 pages, some of them spare.
+const BLOCKS: u32 = 160;
+const B: u32 = 8;
+
+/// A request before it is one of a trace: its operation, its first byte, its bytes, its device and stream.
+type Drawn = (Kind, u64, u64, u32, u8);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Write,
+    /// A write with FUA: a write, and a flush behind it.
+    Durable,
+    Read,
+    Trim,
+    Flush,
+    Dirty,
+    Clean,
+}
+
+/// The origin of the streams of writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Streams {
+    None,
+    Trace,
+    /// A table of ranges of bytes.
+    Ranges,
+}
+
+/// The options that two or three drives take.
+#[derive(Clone, Debug)]
+struct Options {
+    victim: &'static str,
+    placement: &'static str,
+    allocation: &'static str,
+    levels: bool,
+    on_flash: bool,
+    units: u32,
+    is_protected: bool,
+    flush_every: Option<u64>,
+    numbering: Numbering,
+    rounds: bool,
+    streams: Streams,
+    whole_pages: bool,
+    /// The number of requests of the run, if it does not replay the trace twice.
+    length: Option<u64>,
+    spare: f64,
+    seed: u64,
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        12 => Just(Kind::Write),
+        1 => Just(Kind::Durable),
+        2 => Just(Kind::Read),
+        2 => Just(Kind::Trim),
+        1 => Just(Kind::Flush),
+        2 => Just(Kind::Dirty),
+        1 => Just(Kind::Clean),
+    ]
+}
+
+/// Requests on two devices of 300 pages each.
+fn requests() -> impl Strategy<Value = Vec<Drawn>> {
+    let pages = prop_oneof![3 => 1..6u64, 1 => 1..65u64];
+    let first = prop_oneof![2 => 0..60u64, 1 => 0..300u64];
+    let edge = prop_oneof![2 => Just(0), 1 => 0..PAGE];
+    let one = (kinds(), first, pages, (edge.clone(), edge), 0..2u32, 0..4u8).prop_map(
+        |(kind, first, pages, (before, behind), device, stream)| {
+            let pages = pages.min(300 - first);
+            let bytes = (pages * PAGE - before).saturating_sub(behind).max(1);
+            (kind, first * PAGE + before, bytes, device, stream)
+        },
+    );
+    prop::collection::vec(one, 500..900)
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let victims: Vec<&'static str> = victim_policies().iter().map(|one| one.name).collect();
+    let placements = placement_policies().iter().filter(|one| !one.needs_future);
+    let placements: Vec<&'static str> = placements.map(|one| one.name).collect();
+    let allocations: Vec<&'static str> = allocation_policies().iter().map(|one| one.name).collect();
+    let policies =
+        (select(victims), prop_oneof![Just("none"), select(placements)], select(allocations));
+    let map = (
+        prop::bool::weighted(0.25),
+        prop::bool::weighted(0.25),
+        select(vec![1, 1, 4]),
+        any::<bool>(),
+    );
+    let pages = (
+        select(vec![Numbering::Given, Numbering::Address, Numbering::FirstTouch]),
+        prop::bool::weighted(0.2),
+        select(vec![Streams::None, Streams::Trace, Streams::Ranges]),
+        any::<bool>(),
+    );
+    let rest = (
+        select(vec![None, None, Some(1), Some(7)]),
+        select(vec![0.3, 0.45]),
+        any::<u64>(),
+        prop::option::weighted(0.3, 50..1500u64),
+    );
+    (policies, map, pages, rest).prop_map(
+        |(
+            (victim, placement, allocation),
+            (levels, on_flash, units, is_protected),
+            (numbering, rounds, streams, whole_pages),
+            (flush_every, spare, seed, length),
+        )| Options {
+            victim,
+            placement,
+            allocation,
+            // A placement refuses levelling.
+            levels: levels && placement == "none",
+            on_flash,
+            units,
+            // A buffer of single pages holds nothing.
+            is_protected: is_protected || units == 1,
+            flush_every: flush_every.filter(|_| !is_protected && units > 1),
+            numbering,
+            rounds: rounds && numbering != Numbering::Given,
+            streams,
+            whole_pages,
+            length,
+            spare,
+            seed,
+        },
+    )
+}
+
+/// Writes the trace of `drawn` as `options` want it.
+fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
+    let is_given = options.numbering == Numbering::Given;
+    let mut requests = Vec::new();
+    for (time, &(kind, offset, bytes, device, stream)) in (0..).zip(drawn) {
+        // The devices of a drive's own numbers lie side by side.
+        let (offset, device) = match is_given {
+            true => (offset + u64::from(device) * 300 * PAGE, 0),
+            false => (offset, device),
+        };
+        let bytes = if options.on_flash { bytes.min(PAGE) } else { bytes };
+        let whole = options.whole_pages || options.units > 1 || options.on_flash;
+        let (offset, bytes) = match whole {
+            true => (offset / PAGE * PAGE, bytes.next_multiple_of(PAGE)),
+            false => (offset, bytes),
+        };
+        let op = match kind {
+            Kind::Write | Kind::Durable => Op::Write,
+            Kind::Read => Op::Read,
+            Kind::Trim => Op::Trim,
+            Kind::Flush => Op::Flush,
+            // A map on flash takes no hints, and hints are on whole pages.
+            Kind::Dirty | Kind::Clean if options.on_flash => Op::Read,
+            Kind::Dirty => Op::Dirty,
+            Kind::Clean => Op::Clean,
+        };
+        let stream = match stream {
+            3 => NO_STREAM,
+            _ if options.streams != Streams::Trace || op != Op::Write => NO_STREAM,
+            stream => stream,
+        };
+        let (offset, size) = if op == Op::Flush { (0, 0) } else { (offset as i64, bytes) };
+        let request = Request { time_ns: 1000 * time, offset, size, device, op, stream };
+        requests.push(request);
+        if kind == Kind::Durable {
+            let flush = Request { offset: 0, size: 0, op: Op::Flush, stream: NO_STREAM, ..request };
+            requests.push(flush);
+        }
+    }
+    let address_space = is_given.then_some(600 * PAGE);
+    let declared = Declared { address_space, streams: options.streams == Streams::Trace };
+    let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();
+    writer.write(&requests).unwrap();
+    std::fs::write(path, writer.finish().unwrap()).unwrap();
+    requests
+}
+
+/// The table of streams by address: 50 pages of stream 1, 100 of stream 2, and others of none.
+const STREAMS: &str = "0, 204800, 1\n204800, 409600, 2\n";
+
+fn config(path: &Path, options: &Options) -> RunConfig {
+    let unit = PAGE as u32;
+    let ranges = path.with_file_name("streams.csv");
+    std::fs::write(&ranges, STREAMS).unwrap();
+    RunConfig {
+        blocks: Some(if options.numbering == Numbering::Given { BLOCKS } else { BLOCKS * 2 }),
+        pages_per_block: B / options.units,
+        page_size: unit * options.units,
+        mapping_unit: (options.units > 1).then_some(unit),
+        power_protection: options.is_protected,
+        spare: options.spare,
+        mapping: if options.on_flash {
+            "dftl:entries=64,per_page=64".into()
+        } else {
+            "page".into()
+        },
+        victim: options.victim.into(),
+        frontier: "pool:low=2".into(),
+        allocation: options.allocation.into(),
+        wear_levelling: options.levels.then(|| "static:threshold=8,interval=4".into()),
+        placement: options.placement.into(),
+        fill: "empty".into(),
+        workload: path.to_str().unwrap().into(),
+        flush_every: options.flush_every,
+        streams: (options.streams == Streams::Ranges).then(|| ranges.to_str().unwrap().into()),
+        warmup: "0".into(),
+        length: options.length.map_or(Length::Passes(2), Length::Requests),
+        seed: options.seed,
+        ..RunConfig::default()
+    }
+}
+
+/// Returns the way in which the trace is cut into pages.
+fn paging(options: &Options) -> PagingOptions {
+    let paging = if options.rounds { Paging::Rounded } else { Paging::Covered };
+    let numbering = Some(options.numbering);
+    PagingOptions { paging, numbering, ..PagingOptions::default() }
+}
+
+/// Returns the run of a drive that counts, or why there is none.
+fn counting(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved, String> {
+    let source = SourceOptions { paging: paging(options), ..SourceOptions::default() };
+    let replay = TraceReplay::load(path, source, config.pages_per_block, |_| true).unwrap();
+    let source: Arc<dyn Source> = Arc::new(replay);
+    Resolved::new(config, source, None).map_err(|error| error.to_string())
+}
+
+/// Returns the run of a drive with a clock and one die, which rests between requests.
+fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved, String> {
+    let clock = TimedConfig {
+        arrivals: Some("closed:threads=1,think=1s".into()),
+        gc_low: "2".into(),
+        ..TimedConfig::default()
+    };
+    let config = RunConfig {
+        frontier: RunConfig::default().frontier,
+        times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
+        timed: Some(clock),
+        ..config.clone()
+    };
+    let read = ReadOptions::default();
+    let trace = TimedTrace::load(path, &read, paging(options), Disorder::Refuse, |_| true).unwrap();
+    let requests = Requests::Trace(Box::new(trace));
+    let source: Arc<dyn Source> = Arc::new(TimedSource::new(config.workload.clone(), requests));
+    Resolved::new(&config, source, None).map_err(|error| error.to_string())
+}
+
+fn run(resolved: Resolved) -> RunResult {
+    simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+}
+
+/// Returns all that drives which decide alike have in common.
+fn facts(result: &RunResult) -> String {
+    let RunResult { counters, levelling, wear, zombies, streams, fdp, map_traffic, .. } = result;
+    let of_stream = |one: &StreamResult| (one.stream, one.host_pages, one.copied_pages);
+    // A drive with a clock has response times of streams that were only read.
+    let wrote = |one: &&StreamResult| one.host_pages + one.copied_pages > 0;
+    let streams: Option<Vec<_>> =
+        streams.as_ref().map(|streams| streams.iter().filter(wrote).map(of_stream).collect());
+    format!(
+        "{:?} {counters:?}\n{levelling:?}\n{wear:?}\n{zombies:?}\n{streams:?}\n{fdp:?}\n{map_traffic:?}\n\
+         short {} reads {}",
+        result.decisions, result.short_writes, result.reads
+    )
+}
+
+/// Returns a stored drive of this layout that has served `requests`.
+fn stored(resolved: &Resolved, requests: &[Request]) -> flashgc_device::Report {
+    let (layout, victim) = resolved.kept().unwrap();
+    let streams = resolved.streams.clone();
+    let settings =
+        Settings { layout, victim, journal_blocks: 16, durability: Durability::None, streams };
+    let mut media = MemMedia::new(settings.file_bytes().unwrap());
+    Drive::create(&mut media, &settings, *b"a drive of tests").unwrap();
+    let mut drive = Bytes::new(Drive::open(Box::new(media), &settings).unwrap());
+    for request in requests {
+        let (at, bytes) = (request.offset as u64, request.size);
+        match request.op {
+            Op::Write => drive.write(at, &vec![7; bytes as usize]).unwrap(),
+            Op::Read => drop(drive.read(at, bytes as usize).unwrap()),
+            Op::Trim => drive.trim(at, bytes).unwrap(),
+            Op::Flush => drive.drive().flush().unwrap(),
+            Op::Dirty | Op::Clean => {
+                let first = at / PAGE;
+                let count = (at + bytes).div_ceil(PAGE) - first;
+                match request.op {
+                    Op::Dirty => drop(drive.drive().hint(first, count, None).unwrap()),
+                    _ => drive.drive().cancel(first, count).unwrap(),
+                }
+            }
+        }
+    }
+    drive.drive().stat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_request_is_the_same_on_all_drives(drawn in requests(), options in options()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drive.flashgc");
+        let requests = record(&path, &drawn, &options);
+        let config = config(&path, &options);
+        let (counting, timed) = (counting(&config, &path, &options), timed(&config, &path, &options));
+        let (counting, timed) = match (counting, timed) {
+            (Ok(counting), Ok(timed)) => (counting, timed),
+            (Err(_), Err(_)) => return Ok(()),
+            (counting, timed) => {
+                let [one, other] = [counting, timed].map(|it| it.map(drop));
+                return Err(TestCaseError::fail(format!("counting {one:?}, timed {other:?}")));
+            }
+        };
+        prop_assert_eq!(counting.geometry, timed.geometry);
+        let kept = counting.clone();
+        let (counting, timed) = (run(counting), run(timed));
+        let (found, expected) = (facts(&timed), facts(&counting));
+        prop_assert_eq!(found, expected);
+        if options.numbering == Numbering::Given && options.units == 1 && !options.on_flash
+            && options.streams != Streams::Trace && options.length.is_none()
+        {
+            let stat = stored(&kept, &[requests.clone(), requests].concat());
+            prop_assert_eq!(stat.counters, *counting.counters);
+            prop_assert_eq!(vec![stat.decisions], counting.decisions);
+        }
+    }
+}

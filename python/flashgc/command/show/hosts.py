@@ -1,0 +1,42 @@
+"""Hosts and hints as people read them: rows of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashgc.command.show.counted import told
+from flashgc.units import format_count, format_share
+
+if TYPE_CHECKING:
+    from flashgc.results import HostTraffic, Result, Zombies
+
+
+def rows(result: Result) -> list[tuple[str, str]]:
+    """Rows on what the host did and what became of its hints, where there is a host."""
+    made = []
+    if (host := result.host) is not None and (config := result.config.host) is not None:
+        from flashgc.registry import brief
+
+        made.append(("cache", brief(config.cache)))
+        made.append(("traffic", ", ".join(told(host))))
+        made.append(("dirty", _dirty(host)))
+        if host.hints.sent or host.hints.overtaken or host.hints.lost:
+            way = brief(config.hints)
+            made.append(("hints", f"{way}: {', '.join(told(host.hints))}"))
+    if (zombies := result.zombies) is not None:
+        made.append(("zombies", _zombies(zombies)))
+    return made
+
+
+def _dirty(host: HostTraffic) -> str:
+    text = f"{format_count(round(host.mean_dirty_pages))} pages on average"
+    if host.known_share is not None:
+        text += f", {format_share(host.known_share, 1)} of them known to the drive"
+    return text
+
+
+def _zombies(zombies: Zombies) -> str:
+    text = ", ".join(told(zombies))
+    if zombies.share_of_copies is not None:
+        text += f"; {format_share(zombies.share_of_copies, 1)} of all copies"
+    return text

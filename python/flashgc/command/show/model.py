@@ -1,0 +1,304 @@
+"""Answers of models as people read them: the list, one answer, the simulation beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flashgc.command.show.results import warn_of
+from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    is_plain,
+    show,
+    sparkline,
+    table,
+    unicode,
+)
+from flashgc.units import format_count, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from flashgc.terminal.render import Console
+
+#: Shares below this are left out of a printed distribution.
+RARE = 0.00005
+#: Pools that are printed.
+MOST_POOLS = 8
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The fewest choices that are enough with c blocks stored."""
+
+    c: int
+    d: int | None
+    write_amplification: float
+
+
+def listing() -> None:
+    """Prints the models."""
+    out = console()
+    made = table(out, [("model", LEFT), ("what it does", LEFT)])
+    for entry in models():
+        made.add_row(entry.name, entry.summary.replace("`", ""))
+    show(out, made)
+    out.print()
+    out.print(
+        "flashgc model NAME --help describes one, with its formula and its source.",
+        style="" if is_plain(out) else "dim",
+    )
+
+
+def show_answer(info: Model, result: ModelResult, *, distribution: bool) -> None:
+    """Prints one answer."""
+    out = console()
+    _headline(out, f"{result.write_amplification:.4f}", "")
+    out.print()
+    show(out, facts(out, _facts(info, result)))
+    _show_pools(out, result)
+    if distribution:
+        _show_distribution(out, result)
+
+
+def show_validation(info: Model, both: Validation, *, distribution: bool) -> None:
+    """Prints the answer and what was measured."""
+    out = console()
+    result, simulated = both.model, both.simulation
+    _headline(out, f"{result.write_amplification:.4f}", "  by the model")
+    half = simulated.write_amplification_ci95
+    plus_minus = unicode(out, "±", "+-")
+    measured = f"{simulated.write_amplification:.4f}"
+    if half is not None:
+        measured += f" {plus_minus}{half:.4f}"
+    runs = len(simulated.run_values)
+    if simulated.measured:
+        note = f"  by simulation (95%, {runs} run{'s' if runs != 1 else ''})"
+        out.print(Text(f"{'':21}{measured}{note}"))
+    out.print()
+    rows = _facts(info, result)
+    if simulated.measured:
+        rows.append(("difference", _difference(both)))
+    rows.append(
+        (
+            "simulated",
+            f"{simulated.policy}, {format_count(simulated.config.blocks)} blocks, seed "
+            f"{simulated.seed}, digest {simulated.digest}",
+        )
+    )
+    show(out, facts(out, rows))
+    if distribution:
+        _show_distribution(out, result)
+
+
+def _headline(out: Console, figure: str, note: str) -> None:
+    line = Text()
+    line.append("write amplification  ", style="" if is_plain(out) else "bold")
+    line.append(figure, style="bold cyan")
+    line.append(note)
+    out.print(line)
+
+
+def _difference(both: Validation) -> Text:
+    text = Text(f"{both.difference:+.3%}")
+    if both.standard_errors is not None:
+        text.append(f", {both.standard_errors:+.1f} standard errors")
+    if both.agrees is None:
+        text.append(": one run cannot tell chance from a difference; give --runs 4")
+    elif both.agrees:
+        text.append(": they agree, within 3 standard errors plus 0.05%", style="green")
+    else:
+        text.append(": they differ, by more than 3 standard errors plus 0.05%", style="bold yellow")
+    return text
+
+
+def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
+    config = result.config
+    rows: list[tuple[str, Any]] = [
+        ("model", f"{info.name}: {_lower(info.summary)}"),
+        ("parameters", _parameters(config)),
+        ("spare", _spare(config)),
+    ]
+    if config.workload is not None:
+        frontier = f", {config.frontier} frontier" if config.frontier else ""
+        rows.append(("workload", f"{config.workload}{frontier}"))
+    pages = config.pages_per_block
+    kept = pages * (1 - 1 / result.write_amplification)
+    if result.victim:
+        rows.append(("victim", f"{kept:.2f} of {pages} pages valid on average"))
+    rows.append(("residual", f"{result.residual:.1e}" if result.residual else "0"))
+    if result.pools:
+        rows.append(
+            (
+                "meaning",
+                "the optimum of static separation with that cleaner: a strong reference, not a "
+                "lower bound",
+            )
+        )
+    return rows
+
+
+def _spare(config: ModelConfig) -> str:
+    return (
+        f"{format_share(config.spare_factor, 4)} of the flash "
+        f"(over-provisioning {format_share(config.overprovision, 4)})"
+    )
+
+
+def _parameters(config: ModelConfig) -> str:
+    named = [f"{config.pages_per_block} pages a block"]
+    for name, value in (("d", config.d), ("c", config.c)):
+        if value is not None:
+            named.append(f"{name}={value}")
+    if config.window is not None:
+        named.append(f"window {format_share(config.window, 2)}")
+    if config.cleaner is not None:
+        named.append(f"pools cleaned by {config.cleaner}")
+    if config.ties is not None and config.workload != "uniform":
+        named.append(f"ties={config.ties}")
+    if config.blocks is not None:
+        named.append(f"{format_count(config.blocks)} blocks")
+    return ", ".join(named)
+
+
+def _lower(summary: str) -> str:
+    """The summary as the rest of a sentence."""
+    text = summary.replace("`", "").rstrip(".")
+    first = text.split(" ", maxsplit=1)[0]
+    return text if first in ("Desnoyers'", "d") else text[:1].lower() + text[1:]
+
+
+def _show_pools(out: Console, result: ModelResult) -> None:
+    if not result.pools:
+        return
+    columns = [("pages", RIGHT), ("writes", RIGHT), ("spare factor", RIGHT), ("write ampl.", RIGHT)]
+    made = table(out, columns)
+    for pool in result.pools[:MOST_POOLS]:
+        written = pool.write_amplification
+        made.add_row(
+            *(f"{share:.4%}" for share in (pool.pages, pool.writes, pool.spare_factor)),
+            f"{written:.4f}" if math.isfinite(written) else "-",
+        )
+    out.print()
+    show(out, made)
+    more = len(result.pools) - MOST_POOLS
+    if more > 0:
+        out.print(f"... and {format_count(more)} more pools; --json has all")
+
+
+def _show_distribution(out: Console, result: ModelResult) -> None:
+    columns = [("blocks", result.valid), ("victim", result.victim)]
+    if result.memory is not None:
+        columns.append(("best stored", result.memory))
+    columns = [(name, shares) for name, shares in columns if shares]
+    made = table(out, [("valid pages", RIGHT), *((name, RIGHT) for name, _ in columns)])
+    for pages in range(result.config.pages_per_block + 1):
+        shares = [shares[pages] for _, shares in columns]
+        if max(shares) >= RARE:
+            made.add_row(str(pages), *(f"{share:.4f}" for share in shares))
+    out.print()
+    show(out, made)
+    out.print()
+    out.print("Shares below 0.00005 are left out; --json has all.")
+
+
+def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> None:
+    """Prints the fewest choices within ``share`` of greedy."""
+    out = console()
+    limit = greedy.write_amplification * (1 + share)
+    config = greedy.config
+    show(
+        out,
+        facts(
+            out,
+            [
+                (
+                    "greedy",
+                    f"{greedy.write_amplification:.4f}, {config.pages_per_block} pages a block, "
+                    f"spare {format_share(config.spare_factor, 4)} (over-provisioning "
+                    f"{format_share(config.overprovision, 4)})",
+                ),
+                ("within", f"{100 * share:g}%: up to {limit:.4f}"),
+            ],
+        ),
+    )
+    out.print()
+    made = table(out, [("stored c", RIGHT), ("fewest d", RIGHT), ("write ampl.", RIGHT)])
+    for row in rows:
+        if row.d is None:
+            made.add_row(str(row.c), "none", "-")
+        else:
+            made.add_row(str(row.c), str(row.d), f"{row.write_amplification:.4f}")
+    show(out, made)
+    if any(row.d is None for row in rows):
+        out.print()
+        out.print("none: 10 000 choices are not enough.")
+
+
+def show_course(course: Transient) -> None:
+    """Prints how write amplification goes, at a few moments."""
+    out = console()
+    config = course.config
+    rows: list[tuple[str, Any]] = [
+        ("model", "meanfield: from the first write to the steady state"),
+        ("parameters", _parameters(config)),
+        ("spare", _spare(config)),
+        ("at first", f"filled {WORDS_OF_STATES[course.initial]}"),
+        ("steady", f"{course.steady:.4f}"),
+    ]
+    plot = sparkline(list(course.write_amplification))
+    if not is_plain(out) and unicode(out, plot, ""):
+        rows.append(("course", Text(plot, style="cyan")))
+    show(out, facts(out, rows))
+    out.print()
+    made = table(out, [("drive writes", RIGHT), ("write ampl. now", RIGHT), ("so far", RIGHT)])
+    last = len(course.drive_writes) - 1
+    for at in sorted({round(last * part / MOMENTS) for part in range(MOMENTS + 1)}):
+        made.add_row(
+            f"{course.drive_writes[at]:.2f}",
+            f"{course.write_amplification[at]:.4f}",
+            f"{course.mean_write_amplification[at]:.4f}",
+        )
+    show(out, made)
+
+
+#: Moments of a course that are printed, besides the first.
+MOMENTS = 20
+WORDS_OF_STATES = {"random": "at random", "sequential": "sequentially"}
+
+
+def picture_of_course(course: Transient) -> Figure:
+    """A course as a picture."""
+    from flashgc.plot import Series, against
+
+    series = [
+        Series(name, course.drive_writes, values)
+        for name, values in (
+            ("now", course.write_amplification),
+            ("so far", course.mean_write_amplification),
+        )
+    ]
+    return against(series, x_label="drive writes", reference_lines={"steady state": course.steady})
+
+
+def picture(result: ModelResult) -> Figure:
+    """The distributions that the model gives, as a picture."""
+    from flashgc.plot import valid_pages
+
+    drawn = {"blocks": result.valid, "victim": result.victim}
+    if result.memory is not None:
+        drawn["best stored"] = result.memory
+    return valid_pages({name: shares for name, shares in drawn.items() if shares}, y_label="share")
+
+
+def warn_of_simulation(both: Validation, *, quiet: bool) -> None:
+    """Prints what a reader should know of the simulation."""
+    warn_of([both.simulation], quiet=quiet)

@@ -1,0 +1,93 @@
+"""A ranking of results of several files, as people read it: it may be of anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashgc.command.show import swaps, timed
+from flashgc.command.show.results import amplification, ratio
+from flashgc.ranking import differences, figure_of
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    folded,
+    is_plain,
+    show,
+    table,
+    unicode,
+)
+from flashgc.units import format_share
+
+if TYPE_CHECKING:
+    from flashgc.results import Comparison, Result
+
+#: Options that a screen shows values of at most.
+_MOST = 12
+
+
+def show_ranked(comparison: Comparison) -> None:
+    """Prints the ranking, and what the results differ in."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    results = [rank.result for rank in comparison]
+    figure = figure_of(comparison.results[0])
+    made = table(
+        out,
+        [("#", RIGHT), ("experiment", LEFT), (figure, RIGHT), ("ratio", RIGHT), ("basis", LEFT)],
+    )
+    for rank in comparison:
+        made.add_row(
+            str(rank.place),
+            folded(rank.name, 1000 if is_plain(out) else out.width - 50),
+            Text(_figure(rank.result, plus_minus), style="bold green" if rank.place == 1 else ""),
+            ratio(out, rank),
+            "" if rank.place == 1 else _BASIS[rank.basis],
+        )
+    if comparison.ranking:
+        show(out, made)
+    for result in comparison.unmeasured:
+        out.print(f"{result.policy}: nothing was measured.", soft_wrap=is_plain(out))
+    differing = differences(results)
+    if differing:
+        out.print()
+        out.print("They differ in", style="" if is_plain(out) else "bold")
+        rows = list(differing.items())
+        show(out, facts(out, [(name, _values_once(name, values)) for name, values in rows[:_MOST]]))
+        if len(rows) > _MOST:
+            out.print(f"and {len(rows) - _MOST} options more; hint: --json has all")
+    close = [rank.name for rank in comparison.ranking[1:] if rank.inside_noise]
+    if close:
+        out.print()
+        out.print(
+            f"Inside the noise: {', '.join(close)} too close to {comparison.ranking[0].name} to "
+            "tell; hint: more --runs.",
+            soft_wrap=is_plain(out),
+        )
+
+
+#: The basis of the interval of a difference, in words.
+_BASIS = {
+    "exact": "exact",
+    "runs": "paired runs",
+    "passes": "paired passes",
+    "batches": "paired batches",
+    "apart": "two intervals",
+    "none": "no interval",
+}
+
+
+def _values_once(name: str, values: list[str]) -> str:
+    """The values in the order of the ranking; one that several have, once."""
+    shown = [format_share(float(value), 4) if name == "spare" else value for value in values]
+    return ", ".join(dict.fromkeys(shown))
+
+
+def _figure(result: Result, plus_minus: str) -> str:
+    if result.timing is not None:
+        return timed.figure(result, plus_minus)
+    if result.swap is not None:
+        return swaps.figure(result)
+    return amplification(result, plus_minus, several=True)

@@ -1,0 +1,81 @@
+"""Streams, flexible data placement and tenants as people read them: tables of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashgc.command.show.counted import declared
+from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
+from flashgc.units import format_count, format_rate, format_share, format_size, format_time
+
+if TYPE_CHECKING:
+    from flashgc.results import Fdp, Result, Stream
+    from flashgc.terminal.render import Console, Text
+
+
+def show_streams(out: Console, result: Result) -> None:
+    """Prints what each stream cost, and the log of FDP; nothing where writes have no streams."""
+    if result.streams:
+        out.print()
+        _show_streams(out, result)
+    if result.fdp is not None:
+        out.print()
+        show(out, facts(out, _log(result.fdp)))
+
+
+def _show_streams(out: Console, result: Result) -> None:
+    timed = any(one.read_us or one.write_us for one in result.streams)
+    counts = declared("StreamCounts").values()
+    columns = [("stream", LEFT), *((words, RIGHT) for words in counts), ("WA", RIGHT)]
+    if timed:
+        columns += [(name, RIGHT) for name in ("read p50", "p99 us", "write p50", "p99 us")]
+    made = table(out, columns)
+    for one in result.streams:
+        made.add_row(*_cells(one, timed=timed))
+    show(out, made)
+
+
+def _cells(one: Stream, *, timed: bool) -> list[Text | str]:
+    cells: list[Text | str] = [
+        "none" if one.stream is None else str(one.stream),
+        *(format_count(getattr(one, name)) for name in declared("StreamCounts")),
+        "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
+    ]
+    if timed:
+        for side in (one.read_us, one.write_us):
+            cells += ["-", "-"] if side is None else [f"{side.p50:.0f}", f"{side.p99:.0f}"]
+    return cells
+
+
+def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
+    written, media = fdp.host_bytes_with_metadata_written, fdp.media_bytes_with_metadata_written
+    text = (
+        f"HBMW {format_size(written)}, MBMW {format_size(media)}, "
+        f"MBE {format_size(fdp.media_bytes_erased)}"
+    )
+    events = (
+        f"{format_count(fdp.events.media_reallocated)} media reallocated, "
+        f"{format_count(fdp.events.invalid_placement_identifier)} invalid placement identifier"
+    )
+    return [("FDP log", text), ("FDP events", events)]
+
+
+def show_tenants(out: Console, result: Result) -> None:
+    """Prints what each tenant got; nothing where the drive has one host."""
+    timing = result.timing
+    if timing is None or not timing.tenants:
+        return
+    out.print()
+    names = ("mean", "p50", "p99", "p99.9", "max")
+    columns = [("tenant", LEFT), ("share", RIGHT), ("requests/s", RIGHT), ("", LEFT)]
+    made = table(out, [*columns, *((name, RIGHT) for name in names)])
+    for one in timing.tenants:
+        head = [one.name, format_share(one.share), format_rate(one.requests_per_second, "")[:-3]]
+        for side, figures in (("read", one.read_us), ("write", one.write_us)):
+            if figures is not None:
+                times = (getattr(figures, name.replace(".", "_")) for name in names)
+                made.add_row(*head, side, *map(format_time, times))
+                head = [""] * len(head)
+        if head[0]:
+            made.add_row(*head, "", *["-"] * len(names))
+    show(out, made)

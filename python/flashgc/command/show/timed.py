@@ -1,0 +1,333 @@
+"""Results of drives with a clock as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps
+from flashgc.command.show.counted import told
+from flashgc.options import find
+from flashgc.results.result import short_workload
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    facts,
+    is_plain,
+    show,
+    speed,
+    table,
+    unicode,
+)
+from flashgc.units import format_count, format_rate, format_share, format_size, format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from flashgc._documents import Scalar
+    from flashgc.results import Comparison, Figures, Rank, Result, Timing, Worst
+    from flashgc.terminal.render import Console
+
+#: The columns of a table of response times, and the keys of their figures.
+PERCENTILES = (
+    ("mean", "mean"),
+    ("p50", "p50"),
+    ("p99", "p99"),
+    ("p99.9", "p99_9"),
+    ("p99.99", "p99_99"),
+    ("max", "max"),
+)
+
+
+def show_timed(result: Result, drive: str, spare: str) -> None:
+    """Prints the result of ``flashgc run`` on a drive with a clock; its size is given in words."""
+    out = console()
+    timing = clock(result)
+    plus_minus = unicode(out, "±", "+-")
+    headline = Text()
+    headline.append("response time  ", style="bold" if not is_plain(out) else "")
+    headline.append(figure(result, plus_minus), style="bold cyan")
+    runs = len(timing.mean_us_runs)
+    spread = f"  mean, {runs} run{'s' if runs != 1 else ''}"
+    headline.append(spread if result.measured else " nothing was measured", style="dim")
+    out.print(headline)
+    out.print()
+    if result.measured:
+        show(out, _latencies(out, result))
+        out.print()
+    show(out, facts(out, _rows(result, drive, spare, plus_minus)))
+    streams.show_tenants(out, result)
+    streams.show_streams(out, result)
+    if any(one.operations for one in timing.worst):
+        _show_worst(out, timing.worst)
+
+
+def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
+    from flashgc.results.stalls import chart
+
+    for one in worst:
+        first, second = one.story
+        out.print()
+        out.print(Text(f"slowest {first}", style="bold" if not is_plain(out) else ""))
+        out.print(f"  {second}")
+        for line in chart(one):
+            out.print(line, soft_wrap=is_plain(out))
+
+
+def clock(result: Result) -> Timing:
+    """The timing of a result that has one."""
+    timing = result.timing
+    assert timing is not None
+    return timing
+
+
+def _whole(result: Result) -> Figures:
+    """The response times of all requests of a result that has some."""
+    figures = clock(result).latency_us.all
+    assert figures is not None
+    return figures
+
+
+def figure(result: Result, plus_minus: str) -> str:
+    """The mean response time and its interval."""
+    timing = clock(result)
+    whole = timing.latency_us.all
+    if whole is None:
+        return "-"
+    half = timing.mean_us_ci95
+    return format_time(whole.mean) + ("" if half is None else f" {plus_minus}{format_time(half)}")
+
+
+def _latencies(out: Console, result: Result) -> Any:
+    columns = [("", LEFT), ("requests", RIGHT), *((name, RIGHT) for name, _ in PERCENTILES)]
+    made = table(out, columns)
+    for side in ("read", "write", "trim"):
+        figures = clock(result).latency_us.of(side)
+        if figures is None:
+            continue
+        made.add_row(side, *cells(figures))
+        for part, name in (
+            (figures.during_collection, "  met a collection"),
+            (figures.free_of_collection, "  met none"),
+        ):
+            if figures.during_collection and part:
+                made.add_row(name, *cells(part))
+    return made
+
+
+def cells(figures: Figures) -> list[str]:
+    """The cells of a row of response times."""
+    return [
+        format_count(figures.requests),
+        *(format_time(getattr(figures, key)) for _, key in PERCENTILES),
+    ]
+
+
+def _few_digits(count: float) -> str:
+    return f"{count:.3g}" if count < 999.5 else format_count(count)
+
+
+def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[tuple[str, str]]:
+    config = result.config
+    timed = config.timed or {}
+    yield from _workloads(result)
+    yield "policy", f"{result.policy}, preemption {result.preemption}"
+    yield "drive", drive
+    yield "hardware", _hardware(timed)
+    yield "times", str(config.times).replace(",", ", ")
+    yield "spare", spare
+    if result.measured:
+        yield from _measured(result, plus_minus)
+    yield "speed", speed(result)
+    yield "repeat", f"seed {result.seed}, digest {result.digest}, flashgc {result.version}"
+
+
+def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
+    timing = clock(result)
+    throughput, used = timing.throughput, timing.utilisation
+    for side in ("read", "write"):
+        shares = timing.time_share.of(side)
+        if shares is not None:
+            parts = (
+                ("queue", shares.queue),
+                ("collections", shares.collection),
+                ("bus", shares.bus),
+                ("cells", shares.cell),
+            )
+            text = ", ".join(f"{name} {format_share(share)}" for name, share in parts)
+            yield f"time of {side}s", text
+    yield (
+        "throughput",
+        f"{format_rate(throughput.requests_per_second, 'requests')}, "
+        f"{format_size(throughput.read_bytes_per_second)}/s read, "
+        f"{format_size(throughput.write_bytes_per_second)}/s written, "
+        f"over {format_time(timing.simulated_seconds * 1e6)}",
+    )
+    yield (
+        "in use",
+        f"buses {format_share(used.bus)}, dies {format_share(used.die)}, by collections "
+        f"{format_share(used.collection)}; {_few_digits(timing.requests_in_system)} requests "
+        "at a time",
+    )
+    yield "collections", ", ".join(told(timing.collecting)) or "none"
+    if timing.slc is not None:
+        yield "SLC region", ", ".join(told(timing.slc)) or "not used"
+    if result.host_pages:
+        yield "write amplification", f"{result.write_amplification:.4f}"
+        yield from programmed.rows(result)
+    # How busy the flash was is said above, die by die.
+    yield from lifetimes.rows(result, plus_minus, busy=False)
+    yield from swaps.map_rows(result)
+    yield from hosts.rows(result)
+
+
+def _workloads(result: Result) -> Iterable[tuple[str, str]]:
+    timed = result.config.timed or {}
+    if not result.config.tenants:
+        yield "workload", f"{result.workload}, {_arrivals(timed)}"
+        return
+    for tenant in result.config.tenants:
+        keys = dict(part.split("=", 1) for part in tenant.split("; "))
+        first = [short_workload(keys.pop("workload"))]
+        name = keys.pop("name")
+        rest = [f"{key.replace('_', ' ')} {value}" for key, value in keys.items()]
+        yield f"tenant {name}", ", ".join(first + rest)
+    yield "arbitration", str(timed.get("arbitration", find("arbitration").default))
+
+
+def _arrivals(timed: Mapping[str, Scalar]) -> str:
+    chosen = timed.get("arrivals")
+    text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
+    scale = timed["rate_scale"]
+    return text if scale == 1 else f"{text}, {scale:g} times as fast"
+
+
+#: Details of a drive that are named where they are given.
+DETAILS = (
+    ("host_bandwidth", "link to the host"),
+    ("host_overhead", "overhead"),
+    ("read_retry", "read retries"),
+)
+
+
+def _hardware(timed: Mapping[str, Scalar]) -> str:
+    def many(number: Scalar, what: str) -> str:
+        return f"{number} {what}{'s' if number != 1 else ''}"
+
+    device = f"{timed['device']}: " if timed.get("device") else ""
+    given = "".join(f", {what} {timed[key]}" for key, what in DETAILS if timed.get(key))
+    return (
+        f"{device}{many(timed['channels'], 'channel')} of {many(timed['ways'], 'package')} of "
+        f"{many(timed['dies'], 'die')} of {many(timed['planes'], 'plane')}; pages "
+        f"{timed['striping']}, {timed['scheduling']}, queue depth {timed['queue_depth']}{given}"
+    )
+
+
+#: Parts in which the results of a comparison may differ: the heading, and the value of a result.
+VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
+    ("policy", lambda result: result.policy),
+    ("preemption", lambda result: result.preemption),
+    ("alloc.", lambda result: result.allocation),
+    ("spare", lambda result: format_share(result.config.spare_factor)),
+)
+#: Said where differences have no interval.
+NO_INTERVAL = "One run: no interval, so that differences are not judged"
+#: The meaning of the columns of a comparison.
+LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
+
+
+def varied(results: Iterable[Result]) -> list[tuple[str, Callable[[Result], str]]]:
+    """Return the parts that differ between ``results``; the policy where nothing does."""
+    results = list(results)
+    found = [one for one in VARIED if len({one[1](result) for result in results}) > 1]
+    return found or [VARIED[0]]
+
+
+def name(result: Result, parts: Iterable[tuple[str, Callable[[Result], str]]]) -> str:
+    """A result's name by what differs."""
+    return "/".join(of(result) for _, of in parts)
+
+
+def show_ranking(comparison: Comparison, drive: str) -> None:
+    """Prints the ranking of ``flashgc compare`` on drives with a clock."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    parts = varied(comparison.results)
+    first = comparison.results[0]
+    timed = first.config.timed or {}
+    rows = [
+        *_workloads(first),
+        ("drive", drive),
+        ("hardware", _hardware(timed)),
+        ("times", str(first.config.times).replace(",", ", ")),
+    ]
+    rows += [
+        (heading, of(first))
+        for heading, of in VARIED
+        if heading in ("policy", "preemption", "spare") and (heading, of) not in parts
+    ]
+    if runs := max(len(clock(result).mean_us_runs) for result in comparison.results):
+        rows.append(("runs", f"{runs} of each, on the same requests; intervals are 95%"))
+    show(out, facts(out, rows))
+    out.print()
+    columns = [("#", RIGHT), *((heading, LEFT) for heading, _ in parts)]
+    headings = ("mean", "times", "p99", "p99.9", "max", "write ampl.")
+    made = table(out, [*columns, *((heading, RIGHT) for heading in headings)])
+    for rank in comparison:
+        made.add_row(str(rank.place), *(of(rank.result) for _, of in parts), *_cells(out, rank))
+    if comparison.ranking:
+        show(out, made)
+    if comparison.ranking and not is_plain(out):
+        out.print(Text(LEGEND, style="dim"))
+    for result in comparison.unmeasured:
+        out.print(f"{name(result, parts)}: nothing was measured.", soft_wrap=is_plain(out))
+    if len(comparison) > 1:
+        out.print()
+        for line in verdicts([(name(rank.result, parts), rank) for rank in comparison]):
+            out.print(line.replace("±", plus_minus), soft_wrap=is_plain(out))
+
+
+def _cells(out: Console, rank: Rank) -> list[Text | str]:
+    result = rank.result
+    whole = _whole(result)
+    best = rank.place == 1
+    mark = unicode(out, "≈ ", "~ ") if rank.inside_noise else ""
+    return [
+        Text(figure(result, unicode(out, "±", "+-")), style="bold green" if best else ""),
+        Text("best", style="bold green") if best else Text(f"{mark}{rank.ratio:.3f}x"),
+        format_time(whole.p99),
+        format_time(whole.p99_9),
+        format_time(whole.max),
+        f"{result.write_amplification:.3f}" if result.host_pages else "-",
+    ]
+
+
+def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
+    """Return the verdict of a ranking on response times: the mean, the tail and the longest."""
+    (best, least), (worst, most) = told[0], told[-1]
+    inside = [one for one, rank in told if rank.inside_noise]
+    lines = []
+    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
+        low, high = (float(getattr(_whole(rank.result), key)) for rank in (least, most))
+        if low == high or (key == "mean" and worst in inside):
+            continue
+        shorter, longer = (best, worst) if low < high else (worst, best)
+        low, high = sorted((low, high))
+        lines.append(
+            f"{what}: {shorter} {format_time(low)}, {longer} {format_time(high)} "
+            f"({format_share(1 - low / high)} less)."
+        )
+    if inside:
+        lines.append(
+            f"Inside the noise: the mean of {', '.join(inside)} is too close to that of {best} to "
+            "tell; hint: more --runs or --requests."
+        )
+    others = [rank for _, rank in told[1:]]
+    if any(rank.basis == "none" for rank in others):
+        lines.append(f"{NO_INTERVAL}; hint: more --runs.")
+    if others and all(rank.basis == "exact" for rank in others):
+        lines.append("Exact: all served the same requests, without random numbers.")
+    if least.result.interrupted:
+        lines.append("Interrupted: the figures cover the part that was run.")
+    return lines

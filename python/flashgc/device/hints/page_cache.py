@@ -1,0 +1,190 @@
+"""Linux's page cache hints a drive: the pages that a mounted file system has dirty in memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flashgc import _core
+from flashgc._core import ConfigError, DriveError
+from flashgc.device._closing import Closing
+from flashgc.device.hints.link import Link, Sent
+from flashgc.device.hints.place import IN_PLACE
+
+#: The folders of tracepoints in the kernel; the second one is that of older systems.
+TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+
+#: The tracepoint without which nothing is known of ext4.
+DIRTIED = "block/block_dirty_buffer"
+
+#: Seconds between two looks at what became dirty.
+INTERVAL = 0.02
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The counts since a mount is followed."""
+
+    #: Seconds since then.
+    seconds: float
+    #: Seconds of processor time.
+    cpu_seconds: float
+    #: Events of the kernel that were read, those that it could not keep, and bytes that were read.
+    events: int
+    lost: int
+    bytes: int
+    #: Events of blocks that get their place only when they are written.
+    without_address: int
+    #: Pages of 4 KiB: dirty now, hinted, ended by writes or discards, and cancelled.
+    dirty: int
+    hinted: int
+    ended: int
+    cancelled: int
+    #: Zombies of the drive.
+    zombies: int
+    #: The hints that were sent to the drive.
+    sent: Sent
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A file system and the device that it is on."""
+
+    filesystem: str
+    device: Path
+    number: int
+
+
+class PageCache(Closing):
+    """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
+
+    Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
+    written. A hint names the drive's moment before that interval: pages that it was given since are
+    left out. A drive that is served anew hears all that is dirty. Needs root.
+    """
+
+    def __init__(
+        self,
+        mount: Path,
+        file: Path,
+        *,
+        interval: float = INTERVAL,
+        ring_bytes: int | None = None,
+    ) -> None:
+        """Connects to the drive and to the kernel.
+
+        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where that cannot be.
+        """
+        self._mount, self._interval = mount, interval
+        self._place = mounted(mount)
+        self.link = Link(file)
+        _check(mount, self._place, file, self.link.serving())
+        self._follower = _core.PageCacheFollower(
+            self._place.device, self._place.filesystem, ring_bytes
+        )
+        self._begin, self._cpu = time.monotonic(), time.process_time()
+
+    def close(self) -> None:
+        """Ends both connections."""
+        self._follower.close()
+        self.link.close()
+
+    def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Followed]:
+        """Follows until ``stopped()``, or until the file system is unmounted.
+
+        Yields the counts every so many seconds (0: never) and at the end.
+        """
+        due = time.monotonic() + every
+        while not stopped() and _is_mounted(self._mount, self._place):
+            is_new = self.link.look()
+            dirtied, cancelled = self._follower.poll(self._interval)
+            # What was freed and is dirty again is in `dirtied` alone.
+            self.link.send(self._follower.dirty() if is_new else dirtied, cancelled)
+            if every and time.monotonic() >= due:
+                yield self.counts()
+                due = time.monotonic() + every
+        yield self.counts()
+
+    def counts(self) -> Followed:
+        """Return the counts so far."""
+        return Followed(
+            seconds=time.monotonic() - self._begin,
+            cpu_seconds=time.process_time() - self._cpu,
+            zombies=self.link.zombies(),
+            sent=replace(self.link.sent),
+            **self._follower.counts(),
+        )
+
+
+def check_tracepoints() -> None:
+    """Check that the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
+    if not any((root / "events" / DIRTIED).exists() for root in TRACEFS):
+        raise DriveError(
+            f"the kernel has no tracepoint {DIRTIED}; hint: mount -t tracefs nodev {TRACEFS[0]}"
+        )
+
+
+def mounted(mount: Path) -> Mounted:
+    """The file system that ``mount`` is in, and its device.
+
+    Raises :class:`flashgc.ConfigError` if its overwrites cannot be told.
+    """
+    try:
+        os.stat(mount)
+    except OSError as error:
+        raise ConfigError(
+            f"{mount}: {error.strerror}; hint: name a folder of the file system on the drive"
+        ) from None
+    path = mount.resolve()
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+        found = [_mount_of(line) for line in lines]
+    # Of mounts one over another the last one counts.
+    inside = [entry for entry in found if path.is_relative_to(entry[0])]
+    point, number, filesystem, options = max(
+        reversed(inside), key=lambda entry: len(entry[0].parts)
+    )
+    if filesystem not in IN_PLACE:
+        raise ConfigError(
+            f"{mount}: found {filesystem}, expected {' or '.join(IN_PLACE)}; hint: a file system "
+            "that copies on write (btrfs, zfs) overwrites elsewhere, so it has nothing to hint"
+        )
+    if "nodelalloc" in options:
+        raise ConfigError(
+            f"{mount}: found nodelalloc, with which writes through mmap are not seen; "
+            f"hint: mount {point} without it"
+        )
+    device = Path("/dev") / Path(f"/sys/dev/block/{number}").resolve().name
+    major, minor = number.split(":")
+    return Mounted(filesystem, device, os.makedev(int(major), int(minor)))
+
+
+def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
+    """A line of mountinfo: where, which device, which file system, and its own options."""
+    before, after = line.split(" - ", 1)
+    fields, (filesystem, _source, options) = before.split(), after.split()
+    point = fields[4].encode().decode("unicode_escape").encode("latin-1")
+    return Path(os.fsdecode(point)), fields[2], filesystem, options.split(",")
+
+
+def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> None:
+    """Raises :class:`flashgc.ConfigError` if the file system is not on the drive."""
+    backing = Path("/sys/block") / place.device.name / "loop/backing_file"
+    try:
+        disk = backing.read_text().strip()
+    except OSError:
+        disk = None
+    if disk is None or f"fuse {disk}" not in serving:
+        raise ConfigError(
+            f"{mount} is on {disk or place.device}, expected the drive in {file}; "
+            f"hint: flashgc device up {file} --mount DIR"
+        )
+
+
+def _is_mounted(mount: Path, place: Mounted) -> bool:
+    try:
+        return os.stat(mount).st_dev == place.number
+    except OSError:
+        return False

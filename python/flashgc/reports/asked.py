@@ -1,0 +1,123 @@
+"""The question and the outcome in short: the head of the page."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+
+from flashgc.reports.columns import Column, Rows
+from flashgc.units import format_count, format_duration, format_size
+
+#: Values of an option that are listed; of more, the first and the last.
+LISTED = 12
+
+#: The outcomes of a cell, in the words of the page.
+STATUSES = {
+    "result": "results",
+    "failed": "failed",
+    "cannot": "cannot run",
+    "missing": "not run",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The head of the page, in words."""
+
+    #: The number of cells with each status, in the words of the page.
+    counts: dict[str, int]
+    #: Options that vary, each with its values in words, and how many there are.
+    axes: list[tuple[str, list[str], int]]
+    #: Options that are the same for all.
+    same: list[tuple[str, str]]
+    #: Why there is no result: what became of the cells, how many, and the reason.
+    reasons: list[tuple[str, int, str]]
+    #: Combinations of the values that vary, and those of which nothing is kept.
+    combinations: int
+    absent: int
+    #: Version and build of the engine, and how many cells are of it.
+    engines: list[tuple[str, str, int]]
+    #: The times at which results were made, and the computing time of all of it.
+    made: str
+    seconds: str
+    #: Files that results were made from: name, size and digest.
+    files: list[tuple[str, str, str]]
+
+
+def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]) -> Asked:
+    """Return the question; ``files`` are name, bytes and digest of those that were read."""
+    options = [column for column in columns if column.role == "option"]
+    axes = [column for column in options if column.varied]
+    counts = Counter(str(row["status"]) for row in rows)
+    reasons = Counter(
+        (str(row["status"]), str(row["reason"])) for row in rows if row.get("reason") is not None
+    )
+    there = {tuple(str(row.get(column.name)) for column in axes) for row in rows}
+    all_of_them = math.prod(len({str(value) for value in column.values}) for column in axes)
+    return Asked(
+        counts={word: counts[status] for status, word in STATUSES.items() if counts[status]},
+        axes=[_axis(column) for column in axes],
+        same=[(one.title, one.texts(one.values[:1])[0]) for one in options if not one.varied],
+        reasons=[
+            (STATUSES[status], count, reason) for (status, reason), count in reasons.most_common()
+        ],
+        combinations=all_of_them,
+        absent=all_of_them - len(there),
+        engines=[
+            (*engine, count)
+            for engine, count in Counter(
+                (str(row["version"]), str(row["engine"])) for row in rows if row.get("engine")
+            ).most_common()
+        ],
+        made=_span([row["made"] for row in rows if row.get("made")]),
+        seconds=format_duration(sum(row.get("seconds") or 0.0 for row in rows)),
+        files=[(name, format_size(size), digest) for name, size, digest in files],
+    )
+
+
+def _axis(column: Column) -> tuple[str, list[str], int]:
+    """Title, values in words, and how many there are; numbers in their order."""
+    values = list(dict.fromkeys(column.values))
+    if column.show != "text":
+        values.sort(key=lambda value: -math.inf if value is None else value)
+    words = column.texts(values)
+    many = len(words)
+    if many > LISTED:
+        words = [*words[:3], "…", words[-1]] if column.show != "text" else [*words[:LISTED], "…"]
+    return column.title, words, many
+
+
+def _span(times: Sequence[float]) -> str:
+    """From the first to the last of times in seconds since 1970.
+
+    >>> _span([0.0, 60.0]), _span([0.0]), _span([])
+    ('1970-01-01 00:00 to 1970-01-01 00:01 UTC', '1970-01-01 00:00 UTC', '')
+    """
+    words = [
+        datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+        for at in (min(times, default=None), max(times, default=None))
+        if at is not None
+    ]
+    return " to ".join(dict.fromkeys(words)) + (" UTC" if words else "")
+
+
+def short_name(path: str) -> str:
+    """A file's name, with the folder it is in.
+
+    >>> short_name("/a/b/c.csv")
+    'b/c.csv'
+    """
+    return "/".join(PurePath(path).parts[-2:])
+
+
+def cells(count: int) -> str:
+    """Return the number of cells, in words.
+
+    >>> cells(1), cells(10_000)
+    ('1 cell', '10 000 cells')
+    """
+    return f"{format_count(count)} cell{'s' if count != 1 else ''}"

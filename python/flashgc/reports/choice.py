@@ -1,0 +1,159 @@
+"""The choice of the columns of a tidy table for a picture, where nobody names them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.options import find, known
+from flashgc.results.figures import NAMES
+from flashgc.store.tidy import ABOUT, column, is_option
+
+Row = Mapping[str, Any]
+
+#: The option over whose values figures are averaged.
+SEED = "seed"
+AMPLIFICATION = "write_amplification"
+#: Most lines in a panel, and most panels.
+MOST = 12
+#: Most rows or columns of words, and of cells.
+MOST_ROWS = 40
+#: Figures that stand for latency where nobody names one.
+_LATENCIES = ("read_p99_us", "write_p99_us", "all_p99_us")
+
+
+class Table:
+    """The rows, with what their columns are."""
+
+    def __init__(self, rows: list[Row], *, whole: bool) -> None:
+        #: All rows; those with a result; and those that are drawn: with ``whole`` all of them.
+        self.all = rows
+        self.names = list(dict.fromkeys(name for row in rows for name in row))
+        self.shown = [row for row in rows if row.get("status", "result") == "result"]
+        self.rows = rows if whole else self.shown
+        if not self.shown:
+            reason = next((str(row["reason"]) for row in rows if row.get("reason")), "")
+            told = f": {reason}" if reason else ""
+            raise ConfigError(f"there is no result to draw{told}; hint: flashgc results list")
+        self.options = [name for name in self.names if self._is_option(name)]
+        self.varied = [name for name in self.options if len(self.values(name)) > 1]
+
+    def _is_option(self, name: str) -> bool:
+        """Options by their names; of tables of others also columns of words."""
+        if name in ABOUT or name in NAMES:
+            return False
+        return is_option(name) or any(isinstance(row.get(name), str) for row in self.shown)
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a column: numbers by size, others in the order in which they come."""
+        found = list(dict.fromkeys(row.get(name) for row in self.rows))
+        return sorted(found, key=_size) if self.numeric(name) else found
+
+    def numeric(self, name: str) -> bool:
+        """True if a column has numbers, and nothing else but gaps."""
+        values = [row[name] for row in self.rows if row.get(name) is not None]
+        return bool(values) and all(number(value) is not None for value in values)
+
+    def follows(self, name: str, other: str) -> bool:
+        """True if the value of ``other`` says that of ``name``."""
+        pairs = {(row.get(other), row.get(name)) for row in self.rows}
+        return len(pairs) == len({one for one, _ in pairs})
+
+
+def _size(value: Any) -> float:
+    return -math.inf if value is None else float(value)
+
+
+def number(value: Any) -> float | None:
+    """A finite number; ``None`` for anything else."""
+    whole = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if whole and math.isfinite(value) else None
+
+
+def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
+    """The column of a figure."""
+    figures = [name for name in table.names if name not in table.options and table.numeric(name)]
+    if asked is None and kind == "pareto":
+        asked = next((name for name in _LATENCIES if name in figures), None)
+        if asked is None:
+            others = [name for name in figures if name != AMPLIFICATION]
+            raise ConfigError(f"{what}: no result has a latency{_instead(what, others)}")
+    found = column(asked or AMPLIFICATION, table.names, what, figures)
+    if not any(number(row.get(found)) is not None for row in table.shown):
+        raise ConfigError(f"{what}: no result has a number in '{found}'{_instead(what, figures)}")
+    return found
+
+
+def _instead(what: str, figures: Sequence[str]) -> str:
+    """A hint at another figure, if there is one."""
+    others = [name for name in ("wear_max_erases", "erases", AMPLIFICATION) if name in figures]
+    others += [name for name in figures if name not in ABOUT]
+    return f"; hint: {what} {others[0]}" if others else ""
+
+
+class Chosen:
+    """The columns that tell points apart: those that were named, and those chosen for the rest."""
+
+    def __init__(
+        self,
+        table: Table,
+        asked: Mapping[str, str | None],
+        places: Sequence[str],
+        *,
+        heat: bool = False,
+    ) -> None:
+        self.at: dict[str, str | None] = {
+            place: None if name is None else column(name, table.names, f"--{place}", table.varied)
+            for place, name in asked.items()
+        }
+        named = [name for name in self.at.values() if name is not None]
+        for place, name in self.at.items():
+            if name in NAMES:
+                raise ConfigError(
+                    f"--{place}: '{name}' is a figure, expected an option; hint: --kind pareto "
+                    "draws two figures"
+                )
+        for name in named:
+            if named.count(name) > 1:
+                both = " and ".join(f"--{place}" for place, one in self.at.items() if one == name)
+                raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
+        self.left: list[str] = []
+        # Without a horizontal axis nothing has room for many values.
+        roomy = "x" in places
+        for name in table.varied:
+            before = [*named, *self.left]
+            possible = name != SEED and (roomy or _few(table, name))
+            if possible and not any(table.follows(name, other) for other in before):
+                self.left.append(name)
+        for place in places:
+            if self.at[place] is None:
+                self.at[place] = self._take(table, place, heat=heat)
+
+    def _take(self, table: Table, place: str, *, heat: bool) -> str | None:
+        """Chooses one of the columns that are left for a place."""
+        numbers = [name for name in self.left if table.numeric(name)]
+        words = [name for name in self.left if name not in numbers]
+        policies = [name for name in words if name != "workload" and _is_policy(name)]
+        workloads = [name for name in words if name == "workload"]
+        first = {
+            "x": numbers + policies,
+            "by": (numbers if heat else []) + policies,
+            "panels": workloads,
+        }[place]
+        # A workload goes to a panel, unless there is nothing else.
+        others = [*first, *(name for name in self.left if name != "workload"), *workloads]
+        several = [name for name in others if place == "x" or _few(table, name)]
+        found = next(iter(several), None)
+        if found is not None:
+            self.left.remove(found)
+        return found
+
+
+def _few(table: Table, name: str) -> bool:
+    return len(table.values(name)) <= MOST
+
+
+def _is_policy(name: str) -> bool:
+    return known(name) and find(name).kind in ("spec", "word")

@@ -1,0 +1,71 @@
+"""The page itself: one file, with nothing from outside and no program but its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from flashgc import _core
+from flashgc._documents import Json, dumps
+from flashgc.reports.asked import Asked, cells, short_name
+from flashgc.units import format_count
+
+HERE = Path(__file__).parent
+
+#: The programs of the page, in the order in which they use each other.
+SCRIPTS = ("words", "data", "search", "view", "scales", "marks", "plans", "hear", "pictures",
+           "table", "paper", "page")  # fmt: skip
+
+
+def page(title: str, asked: Asked, document: Mapping[str, Json], wanted: Sequence[str]) -> bytes:
+    """The page; ``document`` is what its programs read. The same results give the same bytes."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(cells=cells, number=format_count, short_name=short_name)
+    style, script = _text("page.css"), _script()
+    text = environment.get_template("page.html.j2").render(
+        title=title,
+        asked=asked,
+        wanted=wanted,
+        version=_core.version(),
+        style=Markup(style),
+        script=Markup(script),
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'",
+        document=Markup(inside(dumps(dict(document), None))),
+    )
+    return text.encode("utf-8", "replace")
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    body = "\n".join(_text(f"script/{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{body}}})();\n'
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which a policy of the browser allows this text and no other."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def inside(json: str) -> str:
+    r"""JSON that no browser takes for markup, whatever is in its texts.
+
+    >>> inside('"</script><!--"')
+    '"\\u003c/script>\\u003c!--"'
+    """
+    return json.replace("<", "\\u003c")

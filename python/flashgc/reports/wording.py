@@ -1,0 +1,125 @@
+"""Columns and values of tidy tables in the words of their readers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any
+
+from flashgc.registry import brief
+from flashgc.store.tidy import UNITS, is_option
+from flashgc.units import format_size
+
+#: Columns whose labels are not their names.
+_LABELS = {
+    "write_amplification": "write amplification",
+    "spare": "spare factor",
+    "overprovision": "over-provisioning",
+    "wear_cv": "variation of wear",
+    "first_failure_drive_writes": "drive writes to the first failure",
+    "first_failure_terabytes": "TB written to the first failure",
+    "system_failure_drive_writes": "drive writes to the drive's failure",
+    "system_failure_terabytes": "TB written to the drive's failure",
+}
+#: Columns that hold shares.
+_SHARES = ("spare", "overprovision", "die_share", "bus_share", "collection_share")
+#: Ends of the names of figures of which more is better.
+_MORE_IS_BETTER = ("_per_second", "_drive_writes", "_terabytes")
+
+
+def label(name: str) -> str:
+    """The label of an axis that shows a column, with its unit.
+
+    >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("host_bytes")
+    ('spare factor (%)', 'read p99 (µs)', 'page size', 'host bytes')
+    """
+    if name in _SHARES:
+        return f"{_LABELS.get(name, name.replace('_', ' '))} (%)"
+    if name in _LABELS:
+        return _LABELS[name]
+    stem, _, unit = name.rpartition("_")
+    if not stem or unit not in UNITS:
+        stem, unit = name, ""
+    words = re.sub(r"(p\d+)_(\d+)", r"\1.\2", stem).replace("_", " ")
+    if unit == "bytes" and not is_option(name):
+        return f"{words} bytes"
+    # Sizes are written with their units.
+    return f"{words} ({UNITS[unit]})" if unit and unit != "bytes" else words
+
+
+def scaled(name: str, value: float) -> float:
+    """A number as an axis with the label of its column shows it: shares in percent.
+
+    >>> scaled("spare", 0.07), scaled("erases", 12)
+    (7.0, 12)
+    """
+    return round(100 * value, 10) if name in _SHARES else value
+
+
+def text(name: str, value: Any) -> str:
+    """A value of a column for eyes.
+
+    >>> text("spare", 0.07), text("page_size_bytes", 4096), text("victim", "greedy:ties=latest")
+    ('7%', '4 KiB', 'greedy')
+    """
+    if value is None:
+        return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if not math.isfinite(value):
+            return str(value)
+        if name in _SHARES:
+            return f"{100 * value:.6g}%"
+        return format_size(value) if name.endswith("_bytes") else f"{value:.6g}"
+    return brief(str(value)) if name != "workload" else str(value)
+
+
+def texts(name: str, values: Iterable[Any]) -> list[str]:
+    """Values of a column for eyes: file names as short as tells them apart.
+
+    >>> texts("workload", ["data/a.csv.zst", "data/b.csv.zst", "uniform"])
+    ['a', 'b', 'uniform']
+    >>> texts("victim", ["fifo", "d-choices:d=2", "d-choices:d=10"])
+    ['fifo', 'd-choices:d=2', 'd-choices:d=10']
+    >>> texts("workload", ["x/a.csv", "y/a.csv"])
+    ['x/a', 'y/a']
+    """
+    given = list(values)
+    whole = [text(name, value) for value in given]
+    if name not in ("workload", "experiment"):
+        # Beside another of its kind, a policy has its parameters as they were given.
+        kinds = [str(one).partition(":")[0] for one in given]
+        alike = len(set(whole)) < len(whole)
+        return [
+            str(value) if isinstance(value, str) and (alike or kinds.count(kind) > 1) else one
+            for value, kind, one in zip(given, kinds, whole, strict=True)
+        ]
+    made = [_stem(one) for one in whole]
+    for parts in range(2, 1 + max((len(PurePath(one).parts) for one in whole), default=0)):
+        made = [
+            one if made.count(one) == 1 else _stem(full, parts)
+            for one, full in zip(made, whole, strict=True)
+        ]
+    return [one if made.count(one) == 1 else full for one, full in zip(made, whole, strict=True)]
+
+
+#: Endings of names of traces and experiments.
+_ENDINGS = re.compile(r"(\.(csv|toml|txt|trace|bin|flashgc|parquet|blkparse))?(\.(zst|gz|xz))?$")
+
+
+def _stem(name: str, parts: int = 1) -> str:
+    """The last parts of a file's name without its endings; a generator stays as it is."""
+    short = _ENDINGS.sub("", "/".join(PurePath(name).parts[-parts:]))
+    return short if _ENDINGS.sub("", name) != name else name
+
+
+def more_is_better(name: str) -> bool:
+    """True if more of a figure is better.
+
+    >>> more_is_better("requests_per_second"), more_is_better("read_p99_us")
+    (True, False)
+    """
+    return name.endswith(_MORE_IS_BETTER)

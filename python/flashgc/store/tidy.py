@@ -1,0 +1,186 @@
+"""Kept results as a tidy table: a row each, with its options, its figures and its command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.options import OPTIONS, PATHS, Option, find, known
+from flashgc.results.figures import figures_of
+from flashgc.store.file import Kept, Store
+from flashgc.store.query import Condition
+from flashgc.units import parse_count, parse_share, parse_size
+
+#: The key of what was asked under which a grid of whole experiments has the experiment's name.
+EXPERIMENT = "experiment"
+
+#: Other names of columns.
+ALIASES = {
+    "trace": "workload", "source": "workload", "WA": "write_amplification",
+    "wa": "write_amplification", "policy": "victim",
+}  # fmt: skip
+#: Units at the ends of columns, as labels have them.
+UNITS = {"bytes": "bytes", "us": "µs", "seconds": "s", "terabytes": "TB"}
+
+#: Columns of a row that are neither options nor figures.
+ABOUT = ("key", "status", "work", "seconds", "reason", "command")
+
+
+def tidy(
+    store: Store, wanted: Sequence[Condition] = (), look: Callable[[int], None] = lambda _: None
+) -> list[dict[str, Any]]:
+    """A row of each result, in the order of the grid; of results of one command the newest last.
+
+    A row has ``key``, ``status``, ``work``, ``seconds``, then the options that were given for any
+    of the results (:func:`axis_value`), then the figures (:mod:`flashgc.results.figures`), and last
+    ``reason`` and ``command``, which runs it again. Of an option that was not given, the value is
+    the one that the result tells, or the default. ``look`` is called with how many were read.
+    """
+    found = []
+    for one in store.each(wanted):
+        found.append(one)
+        look(len(found))
+    paths = _paths_given(kept for _, _, kept in found)
+    rows = []
+    places: dict[str, int] = {}
+    for key, work, kept in found:
+        row: dict[str, Any] = {
+            "key": key, "status": kept.status, "work": work, "seconds": kept.seconds,
+        }  # fmt: skip
+        row.update(_option(path, kept) for path in paths)
+        row.update(figures_of(kept.result) if kept.result else {})
+        row["reason"] = kept.reason or None
+        row["command"] = command(kept.asked)
+        rows.append(row)
+        places[row["command"] or key] = kept.place
+    return sorted(rows, key=lambda row: places[row["command"] or row["key"]])
+
+
+def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns of options that have more than one value in these rows."""
+    names = dict.fromkeys(name for row in rows for name in row if is_option(name))
+    return [name for name in names if len({str(row.get(name)) for row in rows}) > 1]
+
+
+def is_option(column: str) -> bool:
+    """True if a column is that of an option, as :func:`axis_value` names it.
+
+    >>> is_option("spare"), is_option("capacity_bytes"), is_option("erases")
+    (True, True, False)
+    """
+    return column in (EXPERIMENT, "workload") or known(column.removesuffix("_bytes"))
+
+
+def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
+    """The column that a person means; raises :class:`flashgc.ConfigError`, naming ``what``.
+
+    ``likely`` are those that a hint may name. A unit at the end may be left out, and words may
+    have hyphens.
+
+    >>> column("trace", ["workload"], "x"), column("page-size", ["page_size_bytes"], "x")
+    ('workload', 'page_size_bytes')
+    >>> column("spar", ["workload", "spare"], "--x")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: --x: there is no column 'spar'; hint: did you mean 'spare'?
+    """
+    for name in (asked, ALIASES.get(asked, asked), asked.replace("-", "_")):
+        if name in names:
+            return name
+        for unit in UNITS:
+            if f"{name}_{unit}" in names:
+                return f"{name}_{unit}"
+    if not names:
+        raise ConfigError(f"{what}: there is no column '{asked}': the table is empty")
+    hint = _core.suggest(asked, list(likely or names))
+    raise ConfigError(f"{what}: there is no column '{asked}'; hint: {hint}")
+
+
+def axis_value(name: str, value: Any) -> tuple[str, Any]:
+    """The column of an option, with its unit, and a value in it as a number where it is one.
+
+    >>> axis_value("spare", "7%"), axis_value("capacity", "1GiB"), axis_value("victim", "greedy")
+    (('spare', 0.07), ('capacity_bytes', 1073741824), ('victim', 'greedy'))
+    """
+    if name == "source":
+        return "workload", value
+    kind = find(name).kind if known(name) else "text"
+    if isinstance(value, list):
+        return name, " | ".join(map(str, value))
+    if kind == "share":
+        return name, None if value is None else parse_share(value)
+    if kind == "size":
+        return f"{name}_bytes", _number(parse_size, value)
+    if kind == "count":
+        return name, _number(parse_count, value)
+    return name, value
+
+
+def _number(parse: Callable[[str], int], value: Any) -> Any:
+    """``value`` as a number; of words for a default (``the page size``), nothing."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except ConfigError:
+        return None
+
+
+def command(asked: Mapping[str, Any] | None) -> str | None:
+    """The command that runs it again; ``None`` where it is not known what was asked for.
+
+    >>> command({"drive.spare": "7%", "gc.victim": "greedy", "workload.source": "my trace.csv"})
+    "flashgc run --workload 'my trace.csv' --spare 7% --victim greedy"
+    """
+    if asked is None:
+        return None
+    words = ["flashgc", "run"]
+    for option in OPTIONS:
+        value = asked.get(option.path)
+        if value is not None and option.listing:
+            words += [word for one in value for word in (f"--{option.flag}", one)]
+        elif value is not None:
+            bytes_ = option.kind == "size" and not isinstance(value, str)
+            words += [f"--{option.flag}", f"{value}B" if bytes_ else str(value)]
+    return shlex.join(words)
+
+
+#: Options that every result tells, whatever work it was for.
+_ALWAYS_TOLD = (
+    "workload.source",
+    "drive.spare",
+    "drive.blocks",
+    "gc.victim",
+    "gc.placement",
+    "run.seed",
+)
+
+
+def _paths_given(results: Iterable[Kept]) -> list[str]:
+    """Paths of the options that were given for any of the results, in the order of help."""
+    given = {
+        path for kept in results for path in (_ALWAYS_TOLD if kept.asked is None else kept.asked)
+    }
+    return [path for path in (EXPERIMENT, *PATHS) if path in given]
+
+
+def _option(path: str, kept: Kept) -> tuple[str, Any]:
+    asked = kept.asked or {}
+    if path == EXPERIMENT:
+        return EXPERIMENT, asked.get(EXPERIMENT)
+    option = PATHS[path]
+    value = asked.get(path)
+    if value is None:
+        value = _value_not_given(option, kept)
+    return axis_value(option.key, value)
+
+
+def _value_not_given(option: Option, kept: Kept) -> Any:
+    """The value of an option that was not given: what the result tells, or the default."""
+    config = (kept.result or {}).get("config") or kept.config
+    if option.usual is not None and kept.asked is not None:
+        return option.usual
+    return config.get(option.field)
