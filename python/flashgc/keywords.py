@@ -87,10 +87,9 @@ class Keywords(TypedDict, total=False):
     """
     numbering: Numbering | None
     """Logical page of each page of the trace. address: in order of device and address, so a request
-    stays one run of pages. first-touch: in order of the first read or write; a timed drive then
-    splits requests whose pages do not follow each other. given: page i of the only device is
-    logical page i, and blocks sets the size of the drive. [default: given of a recorded drive, else
-    address]
+    stays one run of pages. first-touch: in order of the first read or write; the pages of a request
+    then need not follow each other. given: page i of the only device is logical page i, and blocks
+    sets the size of the drive. [default: given of a recorded drive, else address]
     """
     arrivals: str | None
     """Times at which requests arrive: poisson, periodic, gaps, bursts, closed. For example
