@@ -39,12 +39,12 @@ def refused(made: object, *parts: str) -> str:
         (["run", "--allocation", "sfl:x=1"], ["--allocation", "sfl has no parameter 'x'"]),
         (
             ["run", "--allocation", "sfl"],
-            ["needs the pool or mixed frontier", "found single", "hint"],
+            ["--allocation sfl needs the pool", "found --frontier single", "hint"],
         ),
-        (["run", "--frontier", "double", "--allocation", "random"], ["found double"]),
+        (["run", "--frontier", "double", "--allocation", "random"], ["--frontier double"]),
         (
             ["run", "--wear-levelling", "static"],
-            ["levelling needs the pool", "found single", "hint"],
+            ["--wear-levelling static needs the pool", "found --frontier single", "hint"],
         ),
         (["run", *POOL, "--wear-levelling", "sttic"], ["--wear-levelling", "'sttic'", "'static'"]),
         (["run", *POOL, "--wear-levelling", "static:x=1"], ["--wear-levelling", "parameter 'x'"]),
@@ -63,14 +63,14 @@ def refused(made: object, *parts: str) -> str:
         (["run", *POOL, "--endurance", "0"], ["--endurance", "limit=0", "from 1"]),
         (["run", *POOL, "--endurance", "nromal"], ["--endurance", "'nromal'", "'normal'"]),
         (["run", *POOL, "--endurance", "normal:mean=9,cv=3"], ["--endurance", "cv=3", "0 to 1"]),
-        (["run", *SMALL, "--endurance", "9"], ["needs the pool or mixed frontier", "found single"]),
+        (["run", *SMALL, "--endurance", "9"], ["--endurance needs the pool", "--frontier single"]),
         (
             ["run", *SMALL, "--endurance", "9", "--frontier", "pool:low=9"],
             ["pool:low=9 frontier", "keeps 11 blocks", "hint"],
         ),
         (
             ["run", "--until", "first-failure"],
-            ["--until", "needs an endurance", "hint: give an endurance"],
+            ["--until first-failure needs --endurance", "hint: add --endurance 1000"],
         ),
         (["run", *POOL, "--until", "frist-failure"], ["--until", "'first-failure'"]),
         (
@@ -79,7 +79,7 @@ def refused(made: object, *parts: str) -> str:
         ),
         (
             ["run", *POOL, "--endurance", "9", "--until", "first-failure", "--warmup", "1/3"],
-            ["warm-up", "until a failure"],
+            ["--warmup is a share of the run", "until a failure"],
         ),
         (
             ["run", "--until", "first-failure", "--until", "system-failure"],

@@ -278,7 +278,7 @@ def test_the_command_shows_streams_and_the_log(command: Command) -> None:
         (
             RINGS,
             {"mapping": "fast", "victim": None, "frontier": None},
-            "does not carry the streams of writes",
+            'which do not go with mapping="fast": ',
         ),
         ("uniform:stream=255", {}, "stream=255"),
         ("uniform", {"streams": "missing.csv"}, "missing.csv: cannot read the ranges of streams"),

@@ -161,7 +161,10 @@ def test_references_to_memory_without_a_memory_are_warned_of(
         (["--mapping", "fast:window=0"], ["--mapping", "victim window '0'", "adaptive"]),
         (["--mapping", "fast", "--victim", "greedy"], ["--victim", "chooses its own blocks"]),
         (["--mapping", "bast", "--frontier", "double"], ["--frontier", "chooses its own blocks"]),
-        (["--mapping", "fast", "--fill", "random"], ["initial state 'random'", "sequential"]),
+        (
+            ["--mapping", "fast", "--fill", "random"],
+            ["--fill random does not go with --mapping fast", "sequential"],
+        ),
         (["--mapping", "dftl:entries=0"], ["--mapping", "entries=0"]),
         (
             ["--scheme", "da-gc"],
@@ -174,12 +177,15 @@ def test_references_to_memory_without_a_memory_are_warned_of(
         (["--vm-page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
         (
             ["--vm-page-cache", "4MiB", "--scheme", "lda-gc5"],
-            ["needs a mapping with log blocks", "hint"],
+            ["--scheme lda-gc5 does not go with --mapping page", "hint"],
         ),
-        (["--vm-page-cache", "4MiB", "--writes", "2x"], ["in references", "--requests"]),
+        (
+            ["--vm-page-cache", "4MiB", "--writes", "2x"],
+            ["--writes does not go with --vm-page-cache", "--requests"],
+        ),
         (
             ["--vm-page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
-            ["only takes scheme du-gc", "du-gc"],
+            ["--scheme da-gc needs collections that know", "--scheme du-gc"],
         ),
     ],
 )
@@ -191,5 +197,5 @@ def test_what_cannot_be_is_refused(
 
 @pytest.mark.parametrize("option", [{"placement": "sepbit"}, {"gc_preset": "gc-cb"}])
 def test_a_mapping_with_its_own_blocks_takes_no_placement(option: dict[str, str]) -> None:
-    with pytest.raises(flashgc.ConfigError, match="mapping fast chooses its own blocks, found"):
+    with pytest.raises(flashgc.ConfigError, match='fast", which chooses its own blocks; hint'):
         flashgc.run(mapping="fast", blocks=200, writes="1x", **option)  # type: ignore[arg-type]

@@ -67,8 +67,8 @@ def test_what_a_drive_cannot_know_is_refused_in_a_line(command: Command, tmp_pat
         ended = command("run", *oracle, "--requests", "20000", *more)
         assert ended.returncode == 2, (more, ended.stderr)
         [line] = ended.stderr.splitlines()
-        assert "must know what the host will write" in line, line
-        assert "hint: give --drive counting --mapping page" in line, line
+        assert "--placement oracle does not go with --" in line, line
+        assert "hint: another placement, or " in line, line
     created = command(
         "device", "create", str(tmp_path / "x.flash"), "--capacity", "256MiB", *oracle[:4]
     )

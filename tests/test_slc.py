@@ -114,17 +114,18 @@ def test_whatever_the_region_goes_with_its_counts_add_up(
     [
         (
             ["--slc", "static:blocks=16"],
-            "--slc only applies to --drive timed; hint: add --drive timed",
+            "--slc only applies to --drive timed: blocks in SLC mode are emptied in idle time, "
+            "which only a drive with a clock has; hint: add --drive timed",
         ),
         (
             [*FLAGS, "--slc", "static:blocks=16"],
-            "an SLC region needs the times of its cells; hint: --slc-times "
-            "read=25us,program=200us,erase=2ms",
+            "--slc only applies with --slc-times: the cells of its blocks are faster than others; "
+            "hint: add --slc-times read=25us,program=200us,erase=2ms",
         ),
         (
             [*FLAGS, *SLC[2:]],
-            "slc_times only applies to a drive with an SLC region; hint: --slc static:blocks=16, "
-            "or leave --slc-times out",
+            "--slc-times only applies with --slc: no other block is in SLC mode; hint: add --slc "
+            "static:blocks=5%",
         ),
         (
             [*FLAGS, *SLC[2:], "--slc", "statik:blocks=16"],
@@ -150,22 +151,23 @@ def test_whatever_the_region_goes_with_its_counts_add_up(
         ),
         (
             [*FLAGS, *SLC, "--gc-domain", "drive"],
-            "slc: the GC domain is the drive, expected plane, because a fold stays inside its "
-            "plane; hint: --gc-domain plane",
+            "--slc needs the GC domain plane, found the drive: a fold stays inside its plane; "
+            "hint: --gc-domain plane",
         ),
         (
             [*FLAGS, *SLC, "--idle", "below=10%,after=1ms"],
-            "idle and slc: found two idle times, expected one time for collections and folds; "
-            "hint: the same after= in --idle and --slc",
+            "--idle and --slc have two idle times, expected one: a die takes both from its idle "
+            "time; hint: the same after= in both",
         ),
         (
             [*FLAGS, *SLC, "--mapping", "bast"],
-            "mapping bast only applies to --drive counting, found --drive timed; hint: choose "
-            "mapping page or dftl, or the other drive",
+            "--mapping bast only applies to --drive counting: its merges are not cut into "
+            "operations of dies; hint: --mapping page, --mapping dftl, or --drive counting",
         ),
         (
             [*FLAGS, *SLC, "--gc-low", "1"],
-            "slc does not go together with fewer than 2 erased blocks a plane; hint: --gc-low 2",
+            "--slc needs at least 2 erased blocks a plane: a collection fills one, and a fold "
+            "another; hint: --gc-low 2",
         ),
         (
             [*FLAGS, *SLC[2:], "--slc", "static:blocks=90"],

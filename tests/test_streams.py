@@ -56,8 +56,8 @@ def test_what_cannot_be_read_or_carried_is_refused_in_a_line(
     ranges.write_text("0, 4096, 3\n")
     done = command("run", *SMALL, "--streams", str(ranges), "--mapping", "fast")
     assert done.stderr == (
-        "error: found --streams with fast, which does not carry the streams of writes; hint: leave "
-        "out --mapping, or --streams\n"
+        "error: --streams does not go with --mapping fast: its log blocks take the writes of all "
+        "streams together; hint: --mapping page, or leave --streams out\n"
     )
     done = command("run", *SMALL, "--workload", "zipf:from=0.6,to=0.5")
     assert "--workload: zipf: found from=0.6 and to=0.5, expected from below to" in done.stderr

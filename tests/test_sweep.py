@@ -737,7 +737,7 @@ def test_warnings_of_cells_and_values_that_cannot_be_are_said(
     )
     done = command("sweep", "g.toml")
     assert done.returncode == 2
-    assert "mapping fast chooses its own blocks, found 'sepbit'; hint: leave it out" in done.stderr
+    assert 'placement sepbit does not go with mapping = "fast" in [gc]' in done.stderr
 
 
 def test_ctrl_c_twice_ends_a_policy_that_never_ends(tmp_path: Path) -> None:

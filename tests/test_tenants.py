@@ -156,24 +156,25 @@ def test_a_result_shows_what_each_tenant_got_in_80_columns(command: Command) -> 
         (
             'name = "bulk"',
             'name = "db"',
-            "two tenants have the name 'db'; hint: give each a name of its own",
+            "FILE:8:3: tenant 'db' is the name of two; hint: give each a name of its own",
         ),
         (
             "requests = 4000",
             "passes = 3",
-            "FILE:22:1: passes does not apply to tenants, whose traces begin again at their end; "
-            "hint: give requests, for example 1000000",
+            "FILE:22:1: passes does not go with tenant: a tenant's trace begins again at its end, "
+            "so that all tenants go on until the last; hint: give --requests, for example 1000000",
         ),
         (
             "[run]",
             '[workload]\nsource = "zipf"\n\n[run]',
-            "FILE:21:1: source: found beside tenants, which have their own; hint: write workload= "
-            "in each tenant",
+            "FILE:21:1: source does not go with tenant: each tenant has its own; hint: write "
+            "workload= in each tenant",
         ),
         (
             'kind = "timed"\ntimes = "read=50us,program=200us,erase=1.5ms"\n',
             "",
-            "FILE:6:3: tenant only applies to --drive timed; hint: add --drive timed",
+            "FILE:6:3: tenant only applies to --drive timed: tenants take turns in a queue, and a "
+            "counting drive has none; hint: add --drive timed",
         ),
     ],
 )
@@ -191,12 +192,13 @@ def test_what_is_wrong_is_told_with_its_place(
     [
         (
             ("--tenant", BULK, "--workload", "zipf"),
-            "--workload: found beside tenants, which have their own; hint: write workload= in each "
-            "tenant",
+            "--workload does not go with --tenant: each tenant has its own; hint: write workload= "
+            "in each tenant",
         ),
         (
             ("--arbitration", "high=2"),
-            "--arbitration only applies with --tenant; hint: add --tenant 'name=db; workload=zipf'",
+            "--arbitration only applies with --tenant: one host waits for no other; hint: add "
+            "--tenant 'name=db; workload=zipf'",
         ),
         (
             ("--tenant", BULK, "--arbitration", "urgent=2"),
@@ -226,7 +228,7 @@ def test_a_trace_fits_the_part_of_its_tenant_or_is_refused(
     # 64 blocks of 16 pages at 20% spare have 819 pages.
     found = refused(command, *DRIVE, "--tenant", f"{tenant}; space=50%", "--tenant", BULK)
     assert found == (
-        "error: tenant replay: its workload addresses 512 pages, and its part of the drive has "
+        "error: --tenant replay: its workload addresses 512 pages, and its part of the drive has "
         "410; hint: space=63%, or more blocks\n"
     )
     made = document(command, *DRIVE, "--tenant", f"{tenant}; space=63%", "--tenant", BULK)

@@ -115,7 +115,7 @@ def test_a_map_on_flash_is_read_and_programmed_on_the_dies() -> None:
 @pytest.mark.parametrize("mapping", ["fast", "bast:log_blocks=8"])
 def test_log_blocks_have_no_clock(mapping: str) -> None:
     options = {key: value for key, value in SMALL.items() if key != "victim"}
-    with pytest.raises(ConfigError, match="only applies to --drive counting, found --drive timed"):
+    with pytest.raises(ConfigError, match='only applies to kind="counting": its merges'):
         flashgc.run("uniform:read=0.4", mapping=mapping, **options)
 
 
@@ -199,12 +199,13 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
     [
         (
             ["--channels", "4"],
-            "--channels only applies to --drive timed; hint: add --drive timed",
+            "--channels only applies to --drive timed: a counting drive has one plane, and its "
+            "operations take no time; hint: add --drive timed",
         ),
         (
             ["--drive", "timed"],
-            "--times: a timed drive needs the times of its flash; hint: write "
-            "read=60us,program=800us,erase=1.5ms,transfer=20us, or name a device",
+            "a drive with a clock needs --times: every operation takes its time; hint: add --times "
+            "read=60us,program=800us,erase=1.5ms,transfer=20us, or --device tlc",
         ),
         (
             ["--drive", "tiemd"],
@@ -216,8 +217,9 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--preemption", "pgc+merge", "--copy-back", "yes"],
-            "copy-back and merging are both on, expected one of them; hint: merging needs pages "
-            "that move over the bus: switch copy-back off, or leave out +merge",
+            "--copy-back yes does not go with +merge in --preemption: merging puts data of the "
+            "host between pages on the bus, and pages that are copied back do not cross it; hint: "
+            "--copy-back no, or --preemption pgc",
         ),
         (
             [*FLAGS, "--preemption", "pcg"],
@@ -250,13 +252,13 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--frontier", "single"],
-            "--frontier only applies to --drive counting; hint: every plane has a pool; --gc-low "
-            "says how many blocks it keeps",
+            "--frontier only applies to --drive counting: the planes of a timed drive always have "
+            "a pool; hint: leave it out; --gc-low says how many blocks the pool of a plane keeps",
         ),
         (
             [*FLAGS, "--writes", "2x"],
-            "--writes only applies to --drive counting; hint: give --requests, or --passes of a "
-            "trace",
+            "--writes only applies to --drive counting: a run with a clock ends between two "
+            "requests; hint: give --requests, or --passes of a trace",
         ),
         (
             [*FLAGS, "--arrivals", "poison:rate=1"],
@@ -278,11 +280,13 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--window", "0ms:1ms"],
-            "--window only applies with --timeline; hint: add --timeline timeline.json",
+            "--window only applies with --timeline: nothing else of a run shows a part of it; "
+            "hint: add --timeline timeline.json",
         ),
         (
             ["--workload", "disksim"],
-            "--workload: disksim only applies to --drive timed; hint: add --drive timed",
+            "--workload: disksim only applies to --drive timed: its requests have arrival times; "
+            "hint: add --drive timed",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,7 @@ def simulate(
     leave_out: bool = False,
     or_none: bool = False,
     instead: tuple[Path, bool] | None = None,
+    places: Mapping[str, str] | None = None,
 ) -> Simulated:
     """Runs configurations and returns the engine's results, with the memory they took.
 
@@ -126,8 +127,8 @@ def simulate(
     configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
     from running; if none can be, it is an error, but with ``or_none``. ``instead`` is a file that
     is read in the place of the trace that all configurations name, and whether it is a volume that
-    the trace was split into, or a copy of it. The signal to terminate stops the runs as Ctrl-C
-    does.
+    the trace was split into, or a copy of it. Errors name options by their ``places``. The signal
+    to terminate stops the runs as Ctrl-C does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
@@ -149,6 +150,7 @@ def simulate(
                 leave_out=leave_out,
                 or_none=or_none,
                 instead=instead,
+                places=None if places is None else dict(places),
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()

@@ -80,6 +80,7 @@ def simulate(
                 keep=keep,
                 leave_out=leave_out,
                 or_none=leave_out and or_none,
+                places=places,
             )
 
     with _timelines.drawn(configs):

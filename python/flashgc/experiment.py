@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc import _core, options
-from flashgc._core import ConfigError
 from flashgc._origins import Places
-from flashgc.presets import devices
+from flashgc.presets import device_values
 
 
 @dataclass(frozen=True)
@@ -46,41 +45,7 @@ def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = 
     Raises :class:`flashgc.ConfigError` with the value's place.
     """
     places = dict(places or {})
-    return Experiment(_core.experiment(_with_device(values, places), places))
-
-
-def _with_device(values: Mapping[str, Any], places: Places) -> Mapping[str, Any]:
-    """``values`` with what the device that they name says of keys that are not given.
-
-    Raises :class:`flashgc.ConfigError` where there is no such device.
-    """
     drive = values.get("drive")
-    name = drive.get("device") if isinstance(drive, Mapping) else None
-    if not isinstance(name, str):
-        return values
-    device = next((device for device in devices() if device.name == name), None)
-    if device is None:
-        hint = _core.suggest(name, [device.name for device in devices()])
-        raise ConfigError(
-            f"{places.get('drive.device', 'device')}: unknown device '{name}'; hint: {hint}"
-        )
-    merged = dict(values)
-    for section, keys in device.values.items():
-        given = values.get(section, {})
-        if isinstance(given, Mapping):
-            kept = {
-                key: value
-                for key, value in keys.items()
-                if not _replaced(f"{section}.{key}", given)
-            }
-            merged[section] = {**kept, **given}
-    return merged
-
-
-def _replaced(path: str, given: Mapping[str, Any]) -> bool:
-    """True if ``given`` says the same thing in another way."""
-    section, key = path.split(".")
-    others = {f"{section}.{other}" for other in given} - {path}
-    return key not in given and any(
-        path in alternatives and others & alternatives for alternatives in options.ALTERNATIVES
-    )
+    named = isinstance(drive, Mapping) and "device" in drive
+    devices = device_values() if named else {}
+    return Experiment(_core.experiment(values, places, devices))

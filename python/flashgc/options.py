@@ -56,6 +56,10 @@ class Option:
     drives: str
     #: The advice for other drives; empty if there is none.
     instead: str
+    #: A stored drive can be made with it.
+    stored: bool
+    #: The clock beside a stored drive can have it.
+    of_clock: bool
     #: Only a run makes it, and only of one configuration.
     once: bool
     #: Several values make several configurations to compare.

@@ -64,3 +64,9 @@ def device_entries() -> tuple[Entry, ...]:
         doc = f"{device.summary}.\n\n{table}\n\n# Source\n\n{device.source}"
         made.append(Entry(device.name, device.summary, doc, ()))
     return tuple(made)
+
+
+@functools.cache
+def device_values() -> Mapping[str, Mapping[str, Mapping[str, Scalar]]]:
+    """The values of keys that each preset gives, by its name and by section."""
+    return {device.name: device.values for device in devices()}

@@ -7,67 +7,86 @@ drive takes, on a small drive of each kind.
 from __future__ import annotations
 
 import itertools
+import shlex
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import flashgc
-from flashgc import ConfigError, Device
+from flashgc import ConfigError
+from flashgc.device.making import plan
+from flashgc.execution import simulate
+from flashgc.experiment import experiment
+from flashgc.options import find, several
 
 GENERATED = "<!-- Written by `make docs`: see scripts/docs/refusals.py. -->"
 
 Options = dict[str, Any]
 
-#: The options that are tried, under the name that the table gives them. FILE stands for a file of
-#: streams.
-FEATURES: dict[str, Options] = {
-    "--victim fifo": {"victim": "fifo"},
-    "--victim bsgc": {"victim": "bsgc"},
-    "--victim z-greedy": {"victim": "z-greedy"},
-    "--frontier single": {"frontier": "single"},
-    "--frontier double": {"frontier": "double"},
-    "--frontier mixed": {"frontier": "mixed:low=2"},
-    "--mapping dftl": {"mapping": "dftl:entries=64,per_page=16"},
-    "--mapping fast": {"mapping": "fast:log_blocks=4"},
-    "--mapping-unit 1KiB": {"mapping_unit": "1KiB"},
-    "--power-protection no": {"mapping_unit": "1KiB", "power_protection": "no"},
-    "--placement dac": {"placement": "dac:regions=2"},
-    "--placement fdp": {"placement": "fdp:handles=2", "streams": "FILE"},
-    "--placement oracle": {"placement": "oracle:classes=2"},
-    "--streams": {"streams": "FILE"},
-    "--wear-levelling": {"wear_levelling": "static:threshold=50,interval=10"},
-    "--endurance": {"endurance": "1000"},
-    "--host-cache": {"host_cache": "page-cache:size=64KiB"},
-    "--hints perfect": {"host_cache": "page-cache:size=64KiB", "hints": "perfect"},
-    "--hints oracle": {"host_cache": "page-cache:size=64KiB", "hints": "oracle"},
-    "--vm-page-cache": {"vm_page_cache": "64KiB"},
-    "--slc": {"slc": "static:blocks=2", "slc_times": "read=25us,program=200us,erase=2ms",
-              "bits_per_cell": 3},
-    "--write-cache": {"write_cache": "64KiB"},
-    "--copy-back yes": {"copy_back": "yes"},
-    "--preemption pgc+merge": {"preemption": "pgc+merge"},
-    "--flush-after": {"mapping_unit": "1KiB", "flush_after": "1ms"},
-    "--tenant": {"tenant": ["name=a; workload=uniform; space=50%",
-                            "name=b; workload=uniform; space=50%"]},
-}  # fmt: skip
+#: The options that are tried, and after each those that it needs on a simulated drive. FILE stands
+#: for a file of streams.
+FEATURES: tuple[Options, ...] = (
+    {"victim": "fifo"},
+    {"victim": "bsgc"},
+    {"victim": "z-greedy"},
+    {"frontier": "single"},
+    {"frontier": "double"},
+    {"frontier": "mixed:low=2"},
+    {"mapping": "dftl:entries=64,per_page=16"},
+    {"mapping": "fast:log_blocks=4"},
+    {"mapping_unit": "1KiB"},
+    {"power_protection": "no", "mapping_unit": "1KiB"},
+    {"placement": "dac:regions=2"},
+    {"placement": "fdp:handles=2", "streams": "FILE"},
+    {"placement": "oracle:classes=2"},
+    {"streams": "FILE"},
+    {"wear_levelling": "static:threshold=50,interval=10"},
+    {"endurance": "1000"},
+    {"host_cache": "page-cache:size=64KiB"},
+    {"hints": "perfect", "host_cache": "page-cache:size=64KiB"},
+    {"hints": "oracle", "host_cache": "page-cache:size=64KiB"},
+    {"vm_page_cache": "64KiB"},
+    {"slc": "static:blocks=2", "slc_times": "read=25us,program=200us,erase=2ms"},
+    {"write_cache": "64KiB"},
+    {"copy_back": "yes"},
+    {"preemption": "pgc+merge"},
+    {"flush_after": "1ms", "mapping_unit": "1KiB"},
+    {"tenant": ["name=a; workload=uniform; space=50%", "name=b; workload=uniform; space=50%"]},
+)
 
 SHAPE: Options = {"blocks": 256, "pages_per_block": 32, "spare": "30%"}
 TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 
 
+def _typed(options: Options) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The options as the command has them: values by section, and their places."""
+    values: dict[str, dict[str, Any]] = {}
+    for key, value in options.items():
+        values.setdefault(find(key).section, {})[key] = value
+    return values, {find(key).path: f"--{find(key).flag}" for key in options}
+
+
+def _simulated(options: Options) -> None:
+    values, places = _typed({**SHAPE, **options, "warmup": "0"})
+    simulate(experiment(values, places), places=places)
+
+
 def _counting(options: Options) -> None:
-    usual = {"frontier": "pool:low=2"}
-    flashgc.run(**SHAPE, **{**usual, **options}, writes="10", warmup="0")
+    # A mapping that chooses its own blocks takes no frontier, and references are no writes.
+    own = str(options.get("mapping")).startswith("fast")
+    usual: Options = {} if own else {"frontier": "pool:low=2"}
+    length: Options = {"requests": 10} if "vm_page_cache" in options else {"writes": "10"}
+    _simulated({**usual, **options, **length})
 
 
 def _timed(options: Options) -> None:
-    flashgc.run(**SHAPE, **options, kind="timed", requests=10, warmup="0", times=TIMES)
+    _simulated({**options, "kind": "timed", "requests": 10, "times": TIMES})
 
 
 def _stored(options: Options) -> None:
+    values, places = _typed({**SHAPE, **options})
     with tempfile.TemporaryDirectory() as folder:
-        Device.create(Path(folder) / "drive.flash", **SHAPE, **options).close()
+        plan(values, places).create(Path(folder) / "drive.flash")
 
 
 #: Makes a drive of each kind with these options, and uses it.
@@ -78,30 +97,45 @@ DRIVES: dict[str, Callable[[Options], None]] = {
 }
 
 
+def _name(options: Options) -> str:
+    """The options as they are typed; of several values the first."""
+    first = {key: several(value)[0] for key, value in options.items()}
+    return " ".join(f"--{find(key).flag} {shlex.quote(value)}" for key, value in first.items())
+
+
 def _reason(use: Callable[[Options], None], options: Options) -> str | None:
     try:
         use(options)
     except ConfigError as error:
-        return str(error).partition("; hint: ")[0]
+        return str(error)
     return None
 
 
 def refusals(
-    use: Callable[[Options], None], features: dict[str, Options]
+    use: Callable[[Options], None], features: Sequence[Options]
 ) -> Iterator[tuple[str, str | None, str]]:
     """The options that a drive refuses, alone and then in pairs: both names, and the reason."""
     taken = []
-    for name, options in features.items():
+    for options in features:
         if (why := _reason(use, options)) is None:
-            taken.append(name)
+            taken.append(options)
         else:
-            yield name, None, why
-    for one, other in itertools.combinations(taken, 2):
-        first, second = features[one], features[other]
+            yield _name(options), None, why
+    for first, second in itertools.combinations(taken, 2):
         if any(first[key] != second[key] for key in first.keys() & second.keys()):
             continue  # The same option with two values.
         if (why := _reason(use, first | second)) is not None:
-            yield one, other, why
+            yield _name(first), _name(second), why
+
+
+def _of_drive(drive: str, options: Options) -> Options:
+    """The options, with those that they need on this kind of drive."""
+    first = next(iter(options))
+    return {
+        key: value
+        for key, value in options.items()
+        if key == first or drive != "stored" or find(key).stored
+    }
 
 
 def page() -> str:
@@ -109,11 +143,13 @@ def page() -> str:
     with tempfile.TemporaryDirectory() as folder:
         streams = Path(folder) / "streams.csv"
         streams.write_text("0, 65536, 1\n", encoding="utf-8")
-        features = {
-            name: {key: str(streams) if value == "FILE" else value for key, value in of.items()}
-            for name, of in FEATURES.items()
+        found = {
+            drive: [
+                tuple(text and text.replace(str(streams), "FILE") for text in told)
+                for told in refusals(use, [_of_drive(drive, _with(streams, of)) for of in FEATURES])
+            ]
+            for drive, use in DRIVES.items()
         }
-        found = {drive: list(refusals(use, features)) for drive, use in DRIVES.items()}
     lines = [
         "# Refused combinations",
         "",
@@ -133,6 +169,10 @@ def page() -> str:
         lines += ["", "It does not take these options:", "", "| option | reason |", "|---|---|"]
         lines += [f"| `{one}` | {_cell(why)} |" for one, why in alone]
     return "\n".join(lines) + "\n"
+
+
+def _with(streams: Path, options: Options) -> Options:
+    return {key: str(streams) if value == "FILE" else value for key, value in options.items()}
 
 
 def _cell(text: str) -> str:

@@ -194,9 +194,9 @@ def test_one_process_opens_a_drive(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"victim": "gredy"}, "did you mean 'greedy'?"),
-        ({"frontier": "single"}, "the frontier is single, expected a pool"),
+        ({"frontier": "single"}, "frontier single does not apply to a stored drive"),
         ({"mapping": "fast"}, "does not apply to a stored drive"),
-        ({"page_size": "16KiB"}, "a stored drive has pages of 4 KiB"),
+        ({"page_size": "16KiB"}, "the pages of its file have 4 KiB"),
         ({"workload": "zipf"}, "unknown option 'workload'"),
         ({"durability": "powr"}, "did you mean 'power'?"),
         ({"journal": "4KiB"}, "expected at least 32768"),

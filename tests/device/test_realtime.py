@@ -128,7 +128,7 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
     for words, said in (
         (("--device", "mlc"), "--device applies with --realtime"),
         (("--slower", "4x"), "--slower applies with --realtime"),
-        (("--realtime",), "a timed drive needs the times of its flash"),
+        (("--realtime",), "a drive with a clock needs --times"),
         (("--realtime", "--device", "mlx"), "did you mean 'mlc'?"),
         (("--realtime", "--device", "mlc", "--slower", "0.5x"), "--slower: found '0.5x'"),
         (("--realtime", "--device", "mlc", "--aged", "-1"), "--aged: found '-1'"),

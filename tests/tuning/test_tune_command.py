@@ -85,7 +85,7 @@ def test_the_winner_is_an_experiment_that_shows_its_figure_again(
     [
         (["nosuch"], ["WORKLOAD", "unknown"]),
         (["none.csv"], ["none.csv"]),
-        (["uniform", "--objective", "life"], ["needs an endurance", "hint: give an endurance"]),
+        (["uniform", "--objective", "life"], ["needs --endurance: ", "hint: add --endurance 1000"]),
         (["uniform", "--objective", "lief"], ["--objective", "did you mean 'life'?"]),
         ([TRACE, "--objective", "life", "--endurance", "100"], ["life needs a generator"]),
         (

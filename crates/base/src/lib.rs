@@ -1,5 +1,5 @@
-//! The parts that all crates share: the specs that people type ([`spec`]), random streams
-//! ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
+//! The parts that all crates share: the specs that people type ([`spec`]), options in messages ([`naming`]),
+//! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
 //! collection to the host's memory ([`residency`]), streams of writes ([`stream`]), and deliberate faults
 //! ([`mutants`]).
 //!
@@ -10,6 +10,8 @@ extern crate self as flashgc_base;
 
 pub mod counts;
 pub mod mutants;
+pub mod naming;
+pub mod numbers;
 pub mod residency;
 pub mod rng;
 pub mod snapshot;

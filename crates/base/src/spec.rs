@@ -3,9 +3,12 @@
 
 use std::fmt;
 
-/// A wrong name or parameter: the fault in one line, and a hint.
+use crate::naming::{self, Keywords, Names};
+
+/// A wrong name or parameter: the fault in one line, and a hint. Both may have options as
+/// [`naming`](crate::naming) marks them; the error shows itself with those of a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", Hint(.hint))]
+#[error("{}", self.said(&Keywords))]
 pub struct SpecError {
     /// The fault: the text found and the text expected.
     pub message: String,
@@ -13,18 +16,21 @@ pub struct SpecError {
     pub hint: String,
 }
 
-struct Hint<'a>(&'a str);
-
-impl fmt::Display for Hint<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "; hint: {}", self.0) }
-    }
-}
-
 impl SpecError {
     /// An error with a message and a hint (empty for none).
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: hint.into() }
+    }
+
+    /// The error in one line, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        let mark = if self.hint.is_empty() { "" } else { "; hint: " };
+        naming::said(&format!("{}{mark}{}", self.message, self.hint), names)
+    }
+
+    /// The error with options as `names` has them.
+    pub fn named(self, names: &dyn Names) -> Self {
+        Self::new(naming::said(&self.message, names), naming::said(&self.hint, names))
     }
 }
 

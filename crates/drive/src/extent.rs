@@ -1,6 +1,7 @@
 //! The length of a run and of its warm-up: as people type them, and in pages, collections or
 //! requests on a given drive.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use serde::{Deserialize, Serialize};
 
@@ -132,8 +133,8 @@ impl Plan {
     ) -> Result<Self, SpecError> {
         let only_traces = || {
             SpecError::new(
-                "passes only apply to traces, and the workload is a generator",
-                "give --writes, for example --writes 20x",
+                format!("{} only applies to traces: a generator has no end", subject("passes")),
+                format!("give {}", choice("writes", "20x")),
             )
         };
         let a_pass = pass.map(|pass| pass.commands.max(1));
@@ -163,8 +164,12 @@ impl Plan {
             }
             Length::Until(end) => {
                 return Err(SpecError::new(
-                    format!("a run until {end} needs an endurance, found none"),
-                    "give --endurance, for example --endurance 1000",
+                    format!(
+                        "{} {end} needs {}: blocks that bear any number of erases do not fail",
+                        subject("until"),
+                        option("endurance")
+                    ),
+                    format!("add {}", choice("endurance", 1000)),
                 ));
             }
         };
@@ -195,14 +200,17 @@ impl Plan {
         let passes = whole.map(|pass| measured.amount / pass);
         if warmup == Warmup::Auto && passes == Some(1) && !matches!(length, Length::Settled(_)) {
             return Err(SpecError::new(
-                "warm-up auto takes at least one pass of a trace, and the run has one",
-                "leave --passes out, or give more",
+                format!(
+                    "{} auto takes at least one pass of a trace, and the run has one",
+                    subject("warmup")
+                ),
+                format!("leave {} out, or give more", option("passes")),
             ));
         }
         if measured.amount == 0 {
             return Err(SpecError::new(
-                "the run's length is 0, expected at least 1",
-                "give --writes, for example --writes 20x",
+                format!("{}: the run has 0 pages, expected at least 1", subject("writes")),
+                format!("give {}", choice("writes", "20x")),
             ));
         }
         let rule = match (length, pass) {
@@ -319,7 +327,7 @@ mod tests {
         assert_eq!(plan("1/3", Length::Passes(1)).passes, None);
         assert_eq!(plan("0", Length::Writes("20x".into())).passes, None);
         let no_end = Plan::new(Warmup::Share(0.0), &Length::Passes(2), 1000, None, three);
-        assert!(no_end.unwrap_err().to_string().contains("passes only apply to traces"));
+        assert!(no_end.unwrap_err().to_string().contains("passes only applies to traces"));
     }
 
     #[test]
@@ -343,7 +351,7 @@ mod tests {
         let pass = Some(Pass { commands: 300, writes: 200 });
         let of = |passes| Plan::new(Warmup::Auto, &Length::Passes(passes), 1000, pass, three);
         let error = of(1).unwrap_err().to_string();
-        assert!(error.starts_with("warm-up auto takes at least one pass of a trace"), "{error}");
+        assert!(error.starts_with("warmup auto takes at least one pass of a trace"), "{error}");
         assert_eq!(of(2).unwrap().intervals_of_a_pass(), Some(60));
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flashgc_base::naming::subject;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::requests::{Requests, Space, request_generators};
@@ -42,7 +43,8 @@ pub trait Source: Send + Sync {
         let _ = space;
         Err(SpecError::new(
             format!(
-                "a request size only applies to generators of pages, and {} has sizes of its own",
+                "{} only applies to generators of pages, and {} has sizes of its own",
+                subject("request_size"),
                 self.canonical()
             ),
             "leave it out",
@@ -368,8 +370,10 @@ impl Source for TimedSource {
         match &self.requests {
             Requests::Pages(spec) => Source::check_request_size(spec, space),
             Requests::DiskSim(_) | Requests::Trace(_) | Requests::Live(_) => Err(SpecError::new(
-                "a request size only applies to generators of pages, and the workload has sizes of its \
-                 own",
+                format!(
+                    "{} only applies to generators of pages, and the workload has sizes of its own",
+                    subject("request_size")
+                ),
                 "leave it out",
             )),
         }

@@ -2,6 +2,7 @@
 //! pages that leave it are written to flash. Collections there may know the pages in memory.
 
 use flashgc_base::Residency;
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Moment;
@@ -46,9 +47,17 @@ impl SwapSpec {
             || plan.measured.unit != Unit::Commands
         {
             return Err(SpecError::new(
-                "a run with a VM page cache has a length and a warm-up in references, found page \
-                 writes",
-                "give --requests 1e7, or --passes 1 for a trace, and a share such as --warmup 1/3",
+                format!(
+                    "{} needs a length and a warm-up in references, found page writes: the run of a program is as \
+                     long as its references to memory",
+                    subject("vm_page_cache")
+                ),
+                format!(
+                    "{}, or {} of a trace, and {}",
+                    choice("requests", 10_000_000),
+                    choice("passes", 1),
+                    choice("warmup", "1/3")
+                ),
             ));
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::Plan;
@@ -125,11 +126,31 @@ impl Resolved {
     pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
         if !self.maps_pages() {
             return Err(SpecError::new(
-                format!("the mapping is {}, expected page", self.mapping),
-                "leave --mapping out",
+                format!("{} is {}, expected page", subject("mapping"), self.mapping),
+                "leave it out",
             ));
         }
-        self.placement.check_without_future()?;
+        if self.placement.needs_future() {
+            return Err(SpecError::new(
+                format!(
+                    "{} {} must know what the host will write, and a stored drive has a real host",
+                    subject("placement"),
+                    self.placement.name()
+                ),
+                "another placement, or leave it out",
+            ));
+        }
+        if !matches!(self.frontier, Frontier::Pool { .. }) {
+            return Err(SpecError::new(
+                format!(
+                    "{} {} does not apply to a stored drive: an erased block may hold the only durable copy of \
+                     a page, so other blocks of a pool are written first",
+                    subject("frontier"),
+                    self.frontier
+                ),
+                format!("{}, or leave it out", choice("frontier", "pool")),
+            ));
+        }
         Ok((self.layout(0), self.victim()?.clone()))
     }
 

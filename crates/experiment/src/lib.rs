@@ -13,6 +13,7 @@ pub mod config;
 pub mod counted;
 mod finished;
 pub mod hosted;
+mod mapping_units;
 mod measured;
 mod memory;
 pub mod options;

@@ -6,22 +6,22 @@
 
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
     Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
-    Lifespan, Mapping, PageBuffer, PlacementSpec, Scheme, Victim, VictimSpec,
+    Lifespan, Mapping, PlacementSpec, Scheme, Victim, VictimSpec,
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_timed::Preemption;
-use flashgc_timed::words::parse_preemption;
 use flashgc_workload::requests::Space;
 
 use crate::clocked::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved};
-use crate::options::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
+use crate::mapping_units::{check_buffer, check_requests};
+use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 use crate::shape::{blocks, geometry};
 use crate::streams;
 use crate::times::Times;
@@ -40,6 +40,7 @@ impl Resolved {
             clock::refuse_what_only_counts(config)?;
         }
         check_numbers(config)?;
+        refuse_excluded(config)?;
         let buffer = config.page_buffer()?;
         source.check_page_size(config.unit())?;
         let specs = Specs::read(config, outside.unwrap_or_default())?;
@@ -91,7 +92,7 @@ impl Resolved {
                 Course::new(config, specs.lifespan, &geometry, &*source, &space)?
             }
         };
-        let swap = swap(config, &specs, host.is_some(), &geometry, &course.plan)?;
+        let swap = swap(config, &specs, &geometry, &course.plan)?;
         let frontier = match &timed {
             Some(timed) => timed.frontier(&geometry)?,
             None => specs.frontier,
@@ -121,6 +122,7 @@ impl Resolved {
             bytes: 0,
         };
         resolved.config = resolved.canonical();
+        check_future(&resolved)?;
         resolved.check_frontier()?;
         resolved.bytes = resolved.layer_bytes()?;
         Ok(resolved)
@@ -251,119 +253,68 @@ impl Course {
 
 fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
     if config.runs == 0 {
-        return Err(SpecError::new("runs is 0, expected at least 1", ""));
+        return Err(SpecError::new(
+            format!("{} is 0, expected at least 1", subject("runs")),
+            choice("runs", 1),
+        ));
     }
     match config.precision {
         Some(share) if !(share > 0.0 && share < 1.0) => Err(SpecError::new(
-            format!("precision is {share}, expected a share between 0 and 1"),
-            "write --until precision=0.1%",
+            format!("{} precision={share} is no share between 0 and 1", subject("until")),
+            choice("until", "precision=0.1%"),
         )),
         _ => Ok(()),
     }
 }
 
-/// Checks that the page buffer fits the rest of the drive.
-fn check_buffer(
-    config: &RunConfig,
-    buffer: PageBuffer,
-    mapping: &Mapping,
-    placement: &PlacementSpec,
-) -> Result<(), SpecError> {
-    let whole = format!("--mapping-unit {}B, the page size", config.page_size);
-    if !buffer.gathers() {
-        if config.timed.as_ref().is_some_and(|timed| timed.flush_after.is_some()) {
-            return Err(SpecError::new(
-                "flush after needs several mapping units in a flash page: otherwise no page waits \
-                 for others",
-                "give a --mapping-unit below the page size, or leave it out",
-            ));
-        }
-        let has_cache = config.timed.as_ref().is_some_and(|timed| timed.write_cache > 0);
-        return match buffer.is_protected || has_cache {
-            true => Ok(()),
-            false => Err(SpecError::new(
-                "power protection no needs several mapping units in a flash page, or a write \
-                 cache: otherwise no page waits",
-                "give a --mapping-unit below the page size, or --power-protection yes",
-            )),
-        };
+/// Refuses a placement that must know what the host will write where nothing can tell it.
+fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
+    if !resolved.placement.needs_future() {
+        return Ok(());
     }
-    if !mapping.info().has_victims {
-        return Err(SpecError::new(
-            format!(
-                "mapping {} maps whole flash pages, found a smaller mapping unit",
-                mapping.info().name
-            ),
-            format!("{whole}, or --mapping page"),
-        ));
-    }
-    if let Some(timed) = &config.timed {
-        if timed.copy_back {
-            return Err(SpecError::new(
-                "copy back moves whole flash pages inside their die, found smaller mapping units",
-                format!("{whole}, or --copy-back no"),
-            ));
-        }
-        let (preemption, ..) = parse_preemption(&timed.preemption)?;
-        let flushes = timed.flush_after.is_some() || !buffer.is_protected;
-        if flushes && matches!(preemption, Preemption::Semi { merge: true, .. }) {
-            return Err(SpecError::new(
-                "preemption with merge puts data of the host among copies, where padding would take the \
-                 room that copies need",
-                "leave out +merge, or --flush-after and --power-protection no",
-            ));
-        }
-        if timed.flush_after.is_some() && !placement.is_none() {
-            return Err(SpecError::new(
-                format!(
-                    "flush after cannot be combined with a placement, found {placement}: padding would \
-                     take the room that its copies need"
-                ),
-                "--placement none, or leave out --flush-after",
-            ));
-        }
-    }
-    if config.swap.is_some() {
-        return Err(SpecError::new(
-            "a VM page cache needs mapping units of a whole flash page, found smaller ones",
-            whole,
-        ));
-    }
-    Ok(())
+    let (with, why, without) = if resolved.timed.is_some() {
+        let counting = choice("kind", "counting");
+        (choice("kind", "timed"), "the order of later writes depends on response times", counting)
+    } else if resolved.swap.is_some() {
+        let cache = option("vm_page_cache");
+        let without = format!("leave {cache} out");
+        (
+            cache,
+            "the writes to come depend on the collections, which leave pages to memory",
+            without,
+        )
+    } else if !resolved.mapping.is_default() {
+        let mapping = choice("mapping", resolved.mapping.info().name);
+        let why = "pages of the map are written between those of the host";
+        (mapping, why, choice("mapping", "page"))
+    } else {
+        return Ok(());
+    };
+    Err(SpecError::new(
+        format!(
+            "{} {} does not go with {with}: {why}",
+            subject("placement"),
+            resolved.placement.name()
+        ),
+        format!("another placement, or {without}"),
+    ))
 }
 
-/// Checks that the sizes of requests and the flush commands that are asked for fit the workload.
-fn check_requests(
-    config: &RunConfig,
-    buffer: PageBuffer,
-    geometry: &Geometry,
-    source: &dyn Source,
-) -> Result<(), SpecError> {
-    let behind_cache = config.host.is_some() || config.swap.is_some();
-    if let Some(size) = config.request_size.filter(|&size| size != config.unit()) {
-        let page_size = config.unit();
-        let logical_pages = geometry.logical_pages();
-        source.check_request_size(&Space { logical_pages, page_size, request_size: size })?;
-        if behind_cache && size < page_size {
-            return Err(SpecError::new(
-                "a host's cache writes whole mapping units, found a smaller request size",
-                format!("--request-size {page_size}B, or no cache"),
-            ));
-        }
-    }
-    if config.flush_every.is_some() && (buffer.is_protected || behind_cache) {
-        let (what, hint) = match behind_cache {
-            true => {
-                ("a host's cache takes no flush commands", "leave out --flush-every, or the cache")
-            }
-            false => (
-                "flush commands change nothing where the page buffer is protected against power loss",
-                "--power-protection no, or leave out --flush-every",
-            ),
-        };
-        return Err(SpecError::new(what, hint));
-    }
-    Ok(())
+/// Refuses pairs of options that cannot be given together.
+fn refuse_excluded(config: &RunConfig) -> Result<(), SpecError> {
+    let has = |key: &str| match key {
+        "host_cache" => config.host.is_some(),
+        "vm_page_cache" => config.swap.is_some(),
+        "tenant" => config.timed.as_ref().is_some_and(|timed| !timed.tenants.is_empty()),
+        "streams" => config.streams.is_some(),
+        "endurance" => config.endurance.is_some(),
+        "flush_every" => config.flush_every.is_some(),
+        "passes" => matches!(config.length, Length::Passes(_)),
+        // The others have become something else, or have a default.
+        _ => false,
+    };
+    let pair = EXCLUDED.iter().find(|pair| has(pair.key) && has(pair.with));
+    pair.map_or(Ok(()), |pair| Err(pair.error()))
 }
 
 /// Returns the cache of the host, if there is one.
@@ -375,18 +326,27 @@ fn host(
     let Some(host) = &config.host else { return Ok(None) };
     let host = HostSpec::parse(&host.cache, &host.hints)?;
     host.check(config.unit(), geometry.logical_pages())?;
-    if config.timed.is_some() && host.hints().is_oracle() {
+    let hints = host.hints();
+    let name = || format!("{} {}", subject("hints"), hints.name());
+    if config.timed.is_some() && hints.is_oracle() {
         return Err(SpecError::new(
-            "hints oracle only applies to --drive counting, found --drive timed: the order of \
-             later writes depends on response times",
-            "--hints perfect",
+            format!(
+                "{} only applies to {}: the order of later writes depends on response times",
+                name(),
+                choice("kind", "counting")
+            ),
+            format!("{}, or {}", choice("hints", "perfect"), choice("kind", "counting")),
         )
         .into());
     }
-    if !host.hints().is_none() && !mapping.info().heeds_hints {
+    if !hints.is_none() && !mapping.info().heeds_hints {
         return Err(SpecError::new(
-            format!("mapping {} uses no hints, found {}", mapping.info().name, host.hints()),
-            "--hints none, or --mapping page",
+            format!(
+                "{} does not go with {}, whose map keeps no hints",
+                name(),
+                choice("mapping", mapping.info().name)
+            ),
+            format!("{}, or {}", choice("hints", NONE), choice("mapping", "page")),
         )
         .into());
     }
@@ -413,8 +373,12 @@ fn until_failure_of(
 ) -> Result<Length, SpecError> {
     if matches!(warmup, Warmup::Share(share) if share > 0.0) {
         return Err(SpecError::new(
-            "the warm-up is a share of the run, but a run until a failure has no fixed length",
-            "write drive writes such as 2x, or leave it out",
+            format!(
+                "{} is a share of the run, and a run with {} until a failure has no fixed length",
+                subject("warmup"),
+                option("endurance")
+            ),
+            format!("{}, or leave it out", choice("warmup", "2x")),
         ));
     }
     let erases = lifespan.endurance.mean() * f64::from(geometry.blocks());
@@ -425,25 +389,10 @@ fn until_failure_of(
 fn swap(
     config: &RunConfig,
     specs: &Specs,
-    hosted: bool,
     geometry: &Geometry,
     plan: &Plan,
 ) -> Result<Option<SwapSpec>, SpecError> {
     let Some(swap) = &config.swap else { return Ok(None) };
-    if hosted {
-        return Err(SpecError::new(
-            "a VM page cache and a host cache cannot be combined: each stands between the program and the \
-             drive, and swapping goes past the other one",
-            "leave one of them out",
-        ));
-    }
-    if specs.lifespan.is_some() {
-        return Err(SpecError::new(
-            "a VM page cache and an endurance cannot be combined: a drive that has become read-only takes \
-             no page, and the program cannot go on",
-            "leave one of them out",
-        ));
-    }
     let costs = specs.times.map_or(Costs::PAPER, |times| times.costs());
     let spec = SwapSpec {
         cache: PageCacheSpec::parse(&swap.policy)?,

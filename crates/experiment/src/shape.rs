@@ -1,5 +1,6 @@
 //! The shape of a drive: its blocks and its logical pages.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{FtlError, Geometry};
@@ -20,17 +21,20 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     if each == 0 {
         return Err(SpecError::new(
             format!(
-                "the capacity is {bytes} bytes, expected at least one block of {block} bytes on \
-                 each of {}",
+                "{} is {bytes} bytes, expected at least one block of {block} bytes on each of {}",
+                subject("capacity"),
                 count(planes.into(), "plane")
             ),
-            "use a larger capacity, or smaller blocks",
+            format!("use a larger capacity, or fewer {}", option("pages_per_block")),
         ));
     }
     u32::try_from(each * u64::from(planes)).map(Some).map_err(|_| {
         SpecError::new(
-            format!("{bytes} bytes are more than 2^32 blocks of {block} bytes"),
-            "use larger blocks, or a smaller capacity",
+            format!(
+                "{} is {bytes} bytes, more than 2^32 blocks of {block} bytes",
+                subject("capacity")
+            ),
+            format!("use a smaller capacity, or more {}", option("pages_per_block")),
         )
     })
 }
@@ -39,7 +43,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
 pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     let missing = "the number of blocks is missing";
     let Some(given) = source.given() else {
-        return SpecError::new(missing, "give --blocks, for example --blocks 10000");
+        return SpecError::new(missing, format!("give {}", choice("blocks", 10_000)));
     };
     let (least, pages) = match given.recorded() {
         Some(pages) => ("", pages),
@@ -50,8 +54,8 @@ pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
         count(pages, "logical page")
     );
     let hint = match smallest(pages, config.units_per_block(), config.spare) {
-        Some(blocks) => format!("--blocks {blocks} at spare factor {}", config.spare),
-        None => "give --blocks and --spare of that drive".to_string(),
+        Some(blocks) => format!("{} at spare factor {}", choice("blocks", blocks), config.spare),
+        None => format!("give {} and {} of that drive", option("blocks"), option("spare")),
     };
     SpecError::new(of, hint)
 }
@@ -82,7 +86,7 @@ pub(crate) fn geometry(
                 "the workload addresses {}, expected at least two blocks of {b} pages",
                 count(pages.into(), "page")
             ),
-            "use fewer pages per block, or a workload with more pages",
+            format!("fewer {}, or a workload with more pages", option("pages_per_block")),
         )
         .into()),
         (None, Some(pages)) => Ok(Geometry::for_logical_pages(pages.into(), b, config.spare)?),
@@ -107,13 +111,14 @@ pub(crate) fn with_room<E: Into<FtlError>>(
     if geometry.logical_pages() < pages {
         return Err(SpecError::new(
             format!(
-                "the workload addresses {}, and the drive has {}",
-                count(pages.into(), "page"),
-                geometry.logical_pages()
+                "{} {blocks} gives {}, and the workload addresses {pages}",
+                subject("blocks"),
+                count(geometry.logical_pages().into(), "logical page")
             ),
             format!(
-                "--blocks {}, or leave the number of blocks out",
-                enough().map_err(Into::into)?
+                "{}, or leave {} out",
+                choice("blocks", enough().map_err(Into::into)?),
+                option("blocks")
             ),
         )
         .into());

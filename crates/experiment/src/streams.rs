@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Mapping, PlacementSpec};
 use flashgc_workload::StreamRanges;
 
-use crate::options::RunConfig;
+use crate::options::{NO_STREAMS, RunConfig};
 
 /// Reads the ranges that `config` asks for, if any.
 ///
@@ -26,8 +27,15 @@ pub(crate) fn read(
         check(config, mapping)?;
     } else if placement.needs_streams() {
         return Err(SpecError::new(
-            format!("placement {placement} needs writes with streams, and the workload has none"),
-            "--streams FILE, a trace with streams, or a generator with stream=0",
+            format!(
+                "{} {} needs writes with streams, and the workload has none",
+                subject("placement"),
+                placement.name()
+            ),
+            format!(
+                "{}, a trace with streams, or a generator with stream=0",
+                choice("streams", "FILE")
+            ),
         ));
     }
     let Some(path) = &config.streams else { return Ok(None) };
@@ -40,22 +48,35 @@ pub(crate) fn read(
 
 /// Checks that the streams of writes come to the drive.
 fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
-    let (what, without) = if config.swap.is_some() {
-        ("a VM page cache", "--vm-page-cache")
+    let name = mapping.info().name;
+    let (with, why, without) = if config.swap.is_some() {
+        let cache = option("vm_page_cache");
+        (cache.clone(), NO_STREAMS, format!("leave {cache} out"))
     } else if config.host.is_some() {
-        ("a host's cache", "--host-cache")
+        let cache = option("host_cache");
+        (cache.clone(), NO_STREAMS, format!("leave {cache} out"))
     } else if !mapping.info().has_victims {
-        (mapping.info().name, "--mapping")
+        let why = "its log blocks take the writes of all streams together";
+        (choice("mapping", name), why, choice("mapping", "page"))
     } else {
         return Ok(());
     };
     let (streams, or) = match &config.streams {
-        Some(_) => ("--streams", "--streams"),
-        None => ("streams of the workload", "the streams"),
+        Some(_) => {
+            let (subject, name) = (subject("streams"), option("streams"));
+            (format!("{subject} does"), format!("leave {name} out"))
+        }
+        None => {
+            let source = subject("source");
+            (
+                format!("{source} has writes with streams, which do"),
+                "a workload without streams".into(),
+            )
+        }
     };
     Err(SpecError::new(
-        format!("found {streams} with {what}, which does not carry the streams of writes"),
-        format!("leave out {without}, or {or}"),
+        format!("{streams} not go with {with}: {why}"),
+        format!("{without}, or {or}"),
     ))
 }
 
@@ -105,22 +126,17 @@ mod tests {
         let host = HostConfig { cache: "page-cache:size=400KiB".into(), ..HostConfig::default() };
         let swap = SwapConfig { cache_pages: 10, ..SwapConfig::default() };
         let uniform = || workload("uniform");
-        for (config, what, without) in [
-            (RunConfig { host: Some(host), ..uniform() }, "a host's cache", "--host-cache"),
-            (RunConfig { mapping: "fast".into(), ..uniform() }, "fast", "--mapping"),
-            (RunConfig { swap: Some(swap), ..uniform() }, "a VM page cache", "--vm-page-cache"),
+        for (config, with) in [
+            (RunConfig { host: Some(host), ..uniform() }, "host_cache: "),
+            (RunConfig { mapping: "fast".into(), ..uniform() }, "mapping=\"fast\": "),
+            (RunConfig { swap: Some(swap), ..uniform() }, "vm_page_cache: "),
         ] {
             let found = ranged(folder.path(), config.clone()).err().expect("it is refused");
-            assert_eq!(
-                found,
-                format!(
-                    "found --streams with {what}, which does not carry the streams of writes; hint: \
-                     leave out {without}, or --streams"
-                )
-            );
+            assert!(found.starts_with(&format!("streams does not go with {with}")), "{found}");
             let named = RunConfig { workload: "uniform:stream=3".into(), ..config };
             let found = resolved(named).err().expect("it is refused");
-            assert!(found.starts_with("found streams of the workload with "), "{found}");
+            let said = format!("source has writes with streams, which do not go with {with}");
+            assert!(found.starts_with(&said), "{found}");
         }
     }
 

@@ -47,7 +47,8 @@ fn asked(way: Way, given: &[(&str, Value)]) -> Result<Vec<Json>, String> {
     }
     let sections = sections.into_iter().map(|(name, keys)| (name, Value::Table(keys)));
     let (values, places) = (Value::Table(sections.collect()), Places::new(places));
-    let given = experiment(&values, &places).map_err(|error| error.to_string())?;
+    let given = experiment(&values, &places, &Value::Table(Vec::new()));
+    let given = given.map_err(|error| error.to_string())?;
     let made = Asked::new(given, places).configurations(1, &HashMap::new());
     let made = made.map_err(|error| error.to_string())?;
     Ok(made.iter().map(|fields| serde_json::to_value(fields).unwrap()).collect())
@@ -67,8 +68,11 @@ fn beside(option: &OptionInfo) -> Vec<(&'static str, Value)> {
     if option.holder == Holder::Trace || option.key == "passes" {
         made.push(("source", text("trace.csv")));
     }
-    if let Some((others, example)) = option.only_with {
-        made.push((others[0], text(example)));
+    if let Some(with) = option.only_with {
+        made.push((with.others[0], text(with.example)));
+        let other = find(with.others[0]).unwrap().only_with;
+        let other = other.filter(|other| other.others[0] != option.key);
+        made.extend(other.map(|other| (other.others[0], text(other.example))));
     }
     made
 }
@@ -137,16 +141,18 @@ fn places_are_named_as_values_are_given() {
     let hints = [("hints", text("piggyback"))];
     assert_eq!(
         refused(Typed, &hints),
-        "--hints only applies with --host-cache; hint: add --host-cache page-cache:size=256MiB"
+        "--hints only applies with --host-cache: hints tell which pages of a cache are dirty; hint: add \
+         --host-cache page-cache:size=256MiB"
     );
     assert_eq!(
         refused(File, &[("gc_low", text("3"))]),
-        "a.toml:2:1: gc_low only applies to kind = \"timed\" in [drive]; hint: add kind = \"timed\" in [drive]"
+        "a.toml:2:1: gc_low only applies to kind = \"timed\" in [drive]: a collection of a counting drive takes \
+         no time; hint: add kind = \"timed\" in [drive]"
     );
     assert_eq!(
         refused(Keyword, &[("kind", text("timed")), ("frontier", text("pool"))]),
-        "frontier only applies to kind=\"counting\"; hint: every plane has a pool; gc_low says how many \
-         blocks it keeps"
+        "frontier only applies to kind=\"counting\": the planes of a timed drive always have a pool; hint: \
+         leave it out; gc_low says how many blocks the pool of a plane keeps"
     );
     let victims = Value::List(vec![text("greedy"), text("gredy")]);
     assert_eq!(
@@ -155,7 +161,8 @@ fn places_are_named_as_values_are_given() {
     );
     assert_eq!(
         refused(Typed, &[("blocks", Value::Whole(9)), ("capacity", text("1GiB"))]),
-        "--capacity: found together with --blocks; hint: blocks and capacity say the same thing, give one"
+        "--capacity does not go with --blocks: each is the size of the drive; hint: leave out --capacity or \
+         --blocks"
     );
     assert_eq!(
         refused(Keyword, &[("spare", Value::Whole(7))]),
@@ -221,11 +228,12 @@ fn a_run_has_one_length_and_its_own_warm_up() {
     }
     assert_eq!(
         refused(Typed, &[life.clone(), ("writes", text("20x"))]),
-        "--until: found together with --writes; hint: a run until first-failure ends at the failure; leave \
-         the length out"
+        "--until does not go with --writes: a run until first-failure ends at the failure; hint: leave out \
+         --until or --writes"
     );
     assert_eq!(
         refused(Typed, &[life]),
-        "--until: first-failure needs an endurance, found none; hint: give an endurance, for example 1000"
+        "--until first-failure needs --endurance: blocks that bear any number of erases do not fail; hint: \
+         add --endurance 1000"
     );
 }

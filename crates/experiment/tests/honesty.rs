@@ -266,7 +266,7 @@ fn a_workload_of_too_few_pages_says_how_many_are_needed() {
     let error = Resolved::new(&config, source, None).err().unwrap().to_string();
     assert_eq!(
         error,
-        "the workload addresses 2 pages, expected at least two blocks of 16 pages; hint: use fewer \
-         pages per block, or a workload with more pages"
+        "the workload addresses 2 pages, expected at least two blocks of 16 pages; hint: fewer \
+         pages_per_block, or a workload with more pages"
     );
 }

@@ -13,6 +13,7 @@ mod recordings;
 #[allow(dead_code)] // the crate it comes from tests the rest of it
 #[path = "../../ftl/tests/reference/mod.rs"]
 mod reference;
+mod refused;
 mod replays;
 mod runs;
 mod swap;

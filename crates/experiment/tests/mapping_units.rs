@@ -361,19 +361,19 @@ fn what_does_not_go_together_is_refused_in_one_line() {
     let cases: [(Change<'_>, &str); 7] = [
         (
             &|config| config.mapping_unit = Some(3000),
-            "mapping unit: found 3000 bytes, expected a divisor",
+            "mapping_unit is 3000 bytes, expected a divisor of page_size",
         ),
         (
             &|config| config.mapping = "fast:log_blocks=8".into(),
-            "mapping fast maps whole flash pages",
+            "mapping_unit 4KiB does not go with mapping=\"fast\"",
         ),
         (
             &|config| config.power_protection = false,
-            "needs a pool of erased blocks, found the single",
+            "power_protection no needs the pool or mixed frontier",
         ),
         (
             &|config| config.flush_every = Some(3),
-            "change nothing where the page buffer is protected",
+            "flush_every only applies with power_protection=\"no\"",
         ),
         (&|config| config.request_size = Some(6000), "request size 6000 bytes: expected a divisor"),
         (
@@ -381,7 +381,7 @@ fn what_does_not_go_together_is_refused_in_one_line() {
                 config.mapping_unit = None;
                 config.power_protection = false;
             },
-            "several mapping units in a flash page",
+            "power_protection no needs mapping_unit below page_size",
         ),
         (
             &|config| {
@@ -391,7 +391,7 @@ fn what_does_not_go_together_is_refused_in_one_line() {
                     hints: "none".into(),
                 });
             },
-            "a host's cache writes whole mapping units",
+            "does not go with host_cache, which writes whole mapping units of 4KiB",
         ),
     ];
     for (change, expected) in cases {

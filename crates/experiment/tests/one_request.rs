@@ -288,7 +288,8 @@ fn run(resolved: Resolved) -> RunResult {
 /// Returns all that drives which decide alike have in common.
 fn facts(result: &RunResult) -> String {
     let RunResult { counters, levelling, wear, zombies, streams, fdp, map_traffic, .. } = result;
-    let of_stream = |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
+    let of_stream =
+        |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
     // A drive with a clock has response times of streams that were only read.
     let wrote = |one: &&StreamResult| one.counts.host_pages + one.counts.copied_pages > 0;
     let streams: Option<Vec<_>> =

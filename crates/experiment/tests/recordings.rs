@@ -263,7 +263,7 @@ fn the_drive_says_how_many_pages_there_are() {
         assert_eq!(
             resolved.err().unwrap().to_string(),
             "request 1 of the trace (offset 1568768) is on logical page 383, and the drive has 378 \
-             logical pages, numbered from 0; hint: give more --blocks, or --numbering address"
+             logical pages, numbered from 0; hint: give more blocks, or numbering=\"address\""
         );
     }
     // With numbering by address, the pages fit the smallest drive.
@@ -297,7 +297,7 @@ fn without_blocks_an_error_says_how_many_the_drive_has() {
         (&csv, 0.16, "at least 101 logical pages", 15),
     ] {
         let config = RunConfig { spare, trace: given.clone(), ..base.clone() };
-        let hint = format!("hint: --blocks {blocks} at spare factor {spare}");
+        let hint = format!("hint: blocks={blocks} at spare factor {spare}");
         for resolved in both(&config, path) {
             assert_eq!(resolved.err().unwrap().to_string(), format!("{missing} {pages}; {hint}"));
         }

@@ -267,7 +267,9 @@ fn bad_configurations_are_refused_with_a_hint() {
     assert!(fault(&|config| config.runs = 0).contains("runs is 0"));
     assert!(fault(&|config| config.warmup = "5/4".into()).contains("less than all of it"));
     assert!(fault(&|config| config.blocks = None).contains("number of blocks is missing"));
-    assert!(fault(&|config| config.precision = Some(2.0)).contains("precision is 2"));
+    assert!(
+        fault(&|config| config.precision = Some(2.0)).contains("until precision=2 is no share")
+    );
 }
 
 /// The count is worked by hand: three of five commands are reads. It does not depend on the batches,

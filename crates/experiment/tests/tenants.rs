@@ -43,7 +43,7 @@ fn source(config: &RunConfig) -> Arc<dyn Source> {
         let requests = Requests::parse(workload).unwrap();
         TimedSource::new(workload.to_string(), requests)
     };
-    let tenants = specs(config.timed.as_ref().unwrap()).unwrap();
+    let tenants = specs(&config.timed.as_ref().unwrap().tenants).unwrap();
     if tenants.is_empty() {
         return Arc::new(opened(&config.workload));
     }
@@ -279,12 +279,12 @@ fn what_tenants_cannot_be_is_refused() {
     let refused = |config: RunConfig| resolve(&config).err().expect("it is refused");
     let two = ["name=a; workload=zipf", "name=b; workload=uniform"];
     let passes = RunConfig { length: Length::Passes(1), ..config(&two, |_| ()) };
-    assert!(refused(passes).starts_with("passes do not apply to tenants"));
+    assert!(refused(passes).starts_with("passes does not go with tenant: "));
     let host = HostConfig { cache: "page-cache:size=400KiB".into(), ..HostConfig::default() };
     let cached = RunConfig { host: Some(host), ..config(&two, |_| ()) };
-    assert!(refused(cached).starts_with("found tenants with a host cache"));
+    assert!(refused(cached).starts_with("host_cache does not go with tenant: "));
     let sized = RunConfig { request_size: Some(8192), ..config(&two, |_| ()) };
-    assert!(refused(sized).starts_with("a request size beside tenants"));
+    assert!(refused(sized).starts_with("request_size does not go with tenant: "));
     let parts =
         config(&["name=a; workload=zipf; space=60%", "name=b; workload=zipf; space=50%"], |_| ());
     assert!(refused(parts).starts_with("tenant b: its part ends at 110%"));

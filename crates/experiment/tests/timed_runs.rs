@@ -290,25 +290,28 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     assert!(resolved.geometry.logical_pages() > 1600);
     config.blocks = Some(60);
     let error = Resolved::new(&config, source, None).err().unwrap().to_string();
-    assert!(error.contains("the workload addresses 1008 pages, and the drive has 816"), "{error}");
+    assert!(
+        error.contains("blocks 60 gives 816 logical pages, and the workload addresses 1008"),
+        "{error}"
+    );
 }
 
 #[test]
 fn what_a_timed_drive_has_not_is_refused() {
     let error = |config: &RunConfig| resolve(config).err().expect("it is wrong");
     let mapping = RunConfig { mapping: "fast".into(), ..config() };
-    assert!(error(&mapping).starts_with("mapping fast only applies to --drive counting"));
+    assert!(error(&mapping).starts_with("mapping fast only applies to kind=\"counting\""));
     let memory = SwapConfig { cache_pages: 8, policy: "lru".into(), scheme: "du-gc".into() };
     let swap = RunConfig { swap: Some(memory), ..config() };
-    assert!(error(&swap).starts_with("a VM page cache only applies to --drive counting"));
+    assert!(error(&swap).starts_with("vm_page_cache only applies to kind=\"counting\""));
     let writes = RunConfig { length: Length::Writes("2x".into()), ..config() };
     assert!(error(&writes).contains("a number of requests, or passes of a trace"));
     let auto = RunConfig { warmup: "auto".into(), ..config() };
-    assert!(error(&auto).starts_with("warm-up auto"));
+    assert!(error(&auto).starts_with("warmup auto only applies to kind"));
     let times = RunConfig { times: None, ..config() };
-    assert!(error(&times).starts_with("a timed drive needs the times of its flash"));
+    assert!(error(&times).starts_with("a drive with a clock needs times: "));
     let passes = RunConfig { length: Length::Passes(1), ..config() };
-    assert!(error(&passes).contains("the workload is a generator"));
+    assert!(error(&passes).contains("passes only applies to traces"));
     let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };
     assert!(error(&zero).contains("read time: found 0 ns"));
     // A number of planes above that of the blocks shows when the map is made.

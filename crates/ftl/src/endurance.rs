@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::frontier::Frontier;
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
 
@@ -206,10 +207,12 @@ impl Lifespan {
         }
         Err(SpecError::new(
             format!(
-                "an endurance needs the pool or mixed frontier, found {frontier}: without a pool \
-                 no erased block can replace a bad one"
+                "{} needs the pool or mixed frontier, found {}: without a pool no erased block can replace a \
+                 bad one",
+                subject("endurance"),
+                choice("frontier", frontier)
             ),
-            "give --frontier pool",
+            choice("frontier", "pool"),
         ))
     }
 }

@@ -1,5 +1,6 @@
 //! Why a layer cannot be made, or cannot go on.
 
+use flashgc_base::naming::Names;
 use flashgc_base::spec::SpecError;
 
 use crate::geometry::{Geometry, GeometryError};
@@ -14,6 +15,15 @@ impl FtlError {
     /// The kind of the fault.
     pub fn kind(&self) -> &FtlErrorKind {
         &self.0
+    }
+
+    /// The fault, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        match self.kind() {
+            FtlErrorKind::Geometry(error) => error.said(names),
+            FtlErrorKind::Spec(error) => error.said(names),
+            other => other.to_string(),
+        }
     }
 
     /// Collecting garbage frees nothing, for this reason.

@@ -2,10 +2,19 @@
 
 use std::fmt;
 
+use flashgc_base::naming::{self, Keywords, Names};
+
 /// A fault in a drive's shape, in one line, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", self.said(&Keywords))]
 pub struct GeometryError(pub String);
+
+impl GeometryError {
+    /// The fault, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        naming::said(&self.0, names)
+    }
+}
 
 /// Blocks, pages a block and logical pages of a drive.
 ///

@@ -1,5 +1,6 @@
 //! The layout of a layer: shape, policies and first contents.
 
+use flashgc_base::naming::option;
 use flashgc_base::rng::Stream;
 
 use crate::allocation::Allocation;
@@ -217,7 +218,8 @@ impl PlaneLayout<'_> {
         Err(GeometryError(format!(
             "plane {plane} has {blocks} blocks of {b} pages for {promised} logical pages, expected \
              {kept} more blocks than these pages fill, for open blocks and the pool; hint: more \
-             spare space, more blocks, or a lower --gc-low"
+             spare space, more blocks, or a lower {}",
+            option("gc_low")
         )))
     }
 

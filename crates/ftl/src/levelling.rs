@@ -27,6 +27,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use crate::table::{bytes_of, tree_levels};
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
 
@@ -117,10 +118,12 @@ impl Levelling {
         }
         Err(SpecError::new(
             format!(
-                "static wear levelling needs the pool or mixed frontier, found {frontier}: without \
-                 a pool no worn block is free for the cold data"
+                "{} static needs the pool or mixed frontier, found {}: without a pool no worn block is free \
+                 for the cold data",
+                subject("wear_levelling"),
+                choice("frontier", frontier)
             ),
-            "give --frontier pool",
+            choice("frontier", "pool"),
         ))
     }
 }

@@ -9,6 +9,7 @@
 //! protected programs a page partly filled when the host asks for it (a flush command), and before a
 //! collection erases the block that it copied from. The rest of such a page is *padding*.
 
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
@@ -62,10 +63,17 @@ impl PageBuffer {
         if !placement.is_none() {
             return Err(SpecError::new(
                 format!(
-                    "a page buffer without power protection cannot have a placement, found {placement}: \
-                     padding would take the room that its copies need"
+                    "{} {} does not go with {}: pages are padded before an erase, and padding would take the \
+                     room that copies of a class need",
+                    subject("placement"),
+                    placement.name(),
+                    choice("power_protection", "no")
                 ),
-                "--placement none, or --power-protection yes",
+                format!(
+                    "{}, or {}",
+                    choice("placement", "none"),
+                    choice("power_protection", "yes")
+                ),
             ));
         }
         if frontier.has_pool() {
@@ -73,10 +81,12 @@ impl PageBuffer {
         }
         Err(SpecError::new(
             format!(
-                "a page buffer without power protection needs a pool of erased blocks, found the \
-                 {frontier} frontier, which erases a block while its data are in memory"
+                "{} no needs the pool or mixed frontier, found {}, which erases a block while its data are in \
+                 memory",
+                subject("power_protection"),
+                choice("frontier", frontier)
             ),
-            "--frontier pool, or --power-protection yes",
+            format!("{}, or {}", choice("frontier", "pool"), choice("power_protection", "yes")),
         ))
     }
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use crate::counters::Counters;
 use flashgc_base::counts::Counts;
 use flashgc_base::mutants::{self, Mutant};
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
@@ -234,8 +235,15 @@ impl Scheme {
             return Ok(());
         }
         Err(SpecError::new(
-            format!("scheme {self} needs a mapping with log blocks, found a page map"),
-            "du-gc, da-gc, ba-gc, lda-gc2 or lda-gc4; or --mapping fast or bast",
+            format!(
+                "{} {self} does not go with {}: it chooses among log blocks",
+                subject("scheme"),
+                choice("mapping", "page")
+            ),
+            format!(
+                "du-gc, da-gc, ba-gc, lda-gc2 or lda-gc4; or {} or bast",
+                choice("mapping", "fast")
+            ),
         ))
     }
 
@@ -245,8 +253,12 @@ impl Scheme {
             return Ok(());
         }
         Err(SpecError::new(
-            format!("this mapping only takes scheme du-gc, found scheme {self}"),
-            "du-gc, or another mapping",
+            format!(
+                "{} {self} needs collections that know what is in the host's memory, and those of this {} do not",
+                subject("scheme"),
+                option("mapping")
+            ),
+            format!("{}, or {}", choice("scheme", "du-gc"), choice("mapping", "page")),
         ))
     }
 

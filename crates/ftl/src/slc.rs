@@ -4,6 +4,7 @@
 //! pages are copied to normal blocks, and the block is erased. A fold is a collection whose victim is
 //! an SLC block. One map has the pages of both kinds of blocks.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
@@ -88,7 +89,8 @@ impl SlcRegion {
         if self.bits_per_cell < 2 || self.pages(pages, units) == 0 {
             return Err(SpecError::new(
                 format!(
-                    "bits per cell: found {}, expected 2 to the {} pages of a block",
+                    "{} is {}, expected 2 to the {} pages of a block",
+                    subject("bits_per_cell"),
                     self.bits_per_cell,
                     pages / units
                 ),
@@ -97,16 +99,19 @@ impl SlcRegion {
         }
         if self.blocks == SlcBlocks::Static(0) {
             return Err(SpecError::new(
-                "slc: the region has no block in a plane",
-                "more blocks, or leave --slc out",
+                format!("{} has no block in a plane", subject("slc")),
+                format!("more blocks, or leave {} out", option("slc")),
             ));
         }
         // A placement adds a block for each of its classes but one.
         let least = if placement.is_none() { RESERVED_WITH_SLC } else { 1 };
         if !matches!(frontier, Frontier::Pool { low } if low >= least) {
             return Err(SpecError::new(
-                format!("slc does not go together with fewer than {least} erased blocks a plane"),
-                format!("--gc-low {least}"),
+                format!(
+                    "{} needs at least {least} erased blocks a plane: a collection fills one, and a fold another",
+                    subject("slc")
+                ),
+                choice("gc_low", least),
             ));
         }
         Ok(())

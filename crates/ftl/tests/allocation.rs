@@ -139,7 +139,7 @@ fn allocation_without_a_pool_and_unknown_names_are_refused() {
     for frontier in [Frontier::Single, Frontier::Double] {
         let error = error("sfl", frontier);
         assert!(
-            error.starts_with("block allocation sfl needs the pool or mixed frontier, found"),
+            error.starts_with("allocation sfl needs the pool or mixed frontier, found"),
             "{error}"
         );
         assert!(layer("fifo", frontier).is_ok());

@@ -99,7 +99,7 @@ fn what_does_not_fit_beside_its_map_is_refused() {
     assert!(error.starts_with("dftl has 18 pages of its map on flash beside the data"), "{error}");
     let mixed = Layout { frontier: Frontier::Single, ..on };
     let error = dftl("dftl:per_page=64", "greedy", mixed).err().unwrap().to_string();
-    assert!(error.starts_with("dftl needs a frontier that keeps copies apart"), "{error}");
+    assert!(error.starts_with("mapping dftl needs a frontier that keeps copies apart"), "{error}");
 }
 
 proptest! {

@@ -283,10 +283,7 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
     let geometry = Geometry::new(20, 16, 200).unwrap();
     for frontier in [Frontier::Single, Frontier::Double] {
         let error = build(frontier, geometry);
-        assert!(
-            error.starts_with("an endurance needs the pool or mixed frontier, found"),
-            "{error}"
-        );
+        assert!(error.starts_with("endurance needs the pool or mixed frontier, found"), "{error}");
     }
     let tight = Geometry::new(20, 16, 19 * 16).unwrap();
     let error = build(Frontier::Pool { low: 2 }, tight);

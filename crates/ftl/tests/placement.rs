@@ -151,8 +151,8 @@ fn a_placement_needs_a_pool_and_blocks_for_its_classes() {
     };
     assert_eq!(
         error(Frontier::Double, "dac", 0.2),
-        "placement dac:regions=3,threshold=0,zombie-block=no needs the pool frontier, found double: \
-         each of its classes has an open block of its own, from the pool; hint: give --frontier pool"
+        "placement dac needs the pool frontier, found frontier=\"double\": each of its classes has an open block \
+         of its own, from the pool; hint: frontier=\"pool\""
     );
     // Three regions and the zombie block, of which copies go to regions 0 and 1 and the last: four
     // open blocks, and a pool of 2 and two more.

@@ -496,7 +496,7 @@ fn a_cache_holds_one_page_at_least_and_all_of_the_drive_at_most() {
     };
     assert_eq!([check("4096B"), check("12KiB"), check("16383B")], [Ok(()), Ok(()), Ok(())]);
     let found = check("4095B").unwrap_err();
-    assert!(found.contains("a cache of 4095B holds no page of 4096 bytes"), "{found}");
+    assert!(found.contains("host_cache of 4095B holds no page of 4096 bytes"), "{found}");
     let found = check("16KiB").unwrap_err();
     assert!(found.contains("holds 4 pages, the logical capacity is only 3 pages"), "{found}");
 }

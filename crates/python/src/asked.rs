@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use flashgc_experiment::asked::{self, Asked, Places, tenants};
+use flashgc_experiment::asked::{self, Asked, tenants};
 use flashgc_experiment::options::{self, Value, numbers};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 
 use crate::errors::{self, Refused};
+use crate::places::At;
 use crate::simulate::to_json;
 
 /// The most bytes of a number that is one of an option.
@@ -51,19 +52,6 @@ impl<'py> FromPyObject<'_, 'py> for Given {
     }
 }
 
-/// The places of values by path, from any mapping.
-pub(crate) struct At(Places);
-
-impl<'py> FromPyObject<'_, 'py> for At {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let items = given.cast::<PyMapping>()?.items()?;
-        let places = items.iter().map(|item| item.extract::<(String, String)>());
-        Ok(Self(Places::new(places.collect::<PyResult<_>>()?)))
-    }
-}
-
 impl<'py> IntoPyObject<'py> for Given {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
@@ -92,14 +80,15 @@ impl<'py> IntoPyObject<'py> for Given {
 }
 
 /// The values of an experiment by path, each of a type that its option takes; `values` has them by
-/// section.
+/// section, and `devices` the presets of drives by name.
 #[pyfunction]
 pub(crate) fn experiment<'py>(
     py: Python<'py>,
     values: Given,
     places: At,
+    devices: Given,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let given = asked::experiment(&values.0, &places.0).map_err(Refused)?;
+    let given = asked::experiment(&values.0, &places.0, &devices.0).map_err(Refused)?;
     let made = PyDict::new(py);
     for (path, value) in given {
         made.set_item(path, Given(value))?;
@@ -117,6 +106,18 @@ pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn check_texts(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_texts(&HashMap::new()).map_err(Refused)?)
+}
+
+/// Refuses options that a stored drive does not have.
+#[pyfunction]
+pub(crate) fn check_stored(given: Given, places: At) -> PyResult<()> {
+    Ok(asked_for(given, places).check_stored().map_err(Refused)?)
+}
+
+/// Refuses options that a clock beside a stored drive cannot have.
+#[pyfunction]
+pub(crate) fn check_clock(given: Given, places: At) -> PyResult<()> {
+    Ok(asked_for(given, places).check_clock().map_err(Refused)?)
 }
 
 /// The tenants among values by section, each as a text; `None` if none is given.

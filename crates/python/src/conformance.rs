@@ -1,6 +1,7 @@
 //! The pieces of the conformance suites for policies written in Python; `flashgc.conformance` puts
 //! them together and words what it finds.
 
+use flashgc_base::naming::Keywords;
 use flashgc_base::rng::Stream;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
@@ -96,7 +97,7 @@ fn outcome(
 ) -> PyResult<(u64, u64, u64)> {
     let (pages, seed) = (layout.geometry.logical_pages(), layout.seed);
     let layer = victim.build(layout);
-    let fault = |error| lock(raised).take().unwrap_or_else(|| errors::drive(&error));
+    let fault = |error| lock(raised).take().unwrap_or_else(|| errors::drive(&error, &Keywords));
     let layer = layer.map_err(|error| fault(error.into()))?;
     let source = GeneratorSpec::parse(workload).map_err(errors::config)?;
     let source = source.open(pages, seed).map_err(errors::config)?;

@@ -1,6 +1,7 @@
 //! The exceptions: one tree, mirrored from the error types of the engine. Messages are the
 //! engine's own one-line texts.
 
+use flashgc_base::naming::Names;
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::{DriveError as EngineError, DriveErrorKind};
 use flashgc_ftl::{FtlError, FtlErrorKind};
@@ -49,9 +50,9 @@ pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
     TraceError::new_err(error.to_string())
 }
 
-/// The exception for what a layer says.
-pub(crate) fn ftl(error: &FtlError) -> PyErr {
-    let text = error.to_string();
+/// The exception for what a layer says, with options as `names` has them.
+pub(crate) fn ftl(error: &FtlError, names: &dyn Names) -> PyErr {
+    let text = error.said(names);
     match error.kind() {
         FtlErrorKind::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
         FtlErrorKind::Spec(_) => ConfigError::new_err(text),
@@ -63,10 +64,10 @@ pub(crate) fn ftl(error: &FtlError) -> PyErr {
     }
 }
 
-/// The exception for what a drive says.
-pub(crate) fn drive(error: &EngineError) -> PyErr {
+/// The exception for what a drive says, with options as `names` has them.
+pub(crate) fn drive(error: &EngineError, names: &dyn Names) -> PyErr {
     match error.kind() {
-        DriveErrorKind::Ftl(error) => ftl(error),
+        DriveErrorKind::Ftl(error) => ftl(error, names),
         DriveErrorKind::Workload(error) => trace(error),
         DriveErrorKind::Checkpoint(text) => config(text),
     }

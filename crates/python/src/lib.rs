@@ -16,6 +16,7 @@ mod listing;
 mod model;
 mod outside;
 mod placement;
+mod places;
 mod policy;
 mod simulate;
 mod sources;
@@ -33,8 +34,9 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::asked::{
-        check_names, check_texts, configurations, experiment, option_number, parse_count,
-        parse_page_size, parse_share, parse_size, tenant_texts, tenant_workload,
+        check_clock, check_names, check_stored, check_texts, configurations, experiment,
+        option_number, parse_count, parse_page_size, parse_share, parse_size, tenant_texts,
+        tenant_workload,
     };
     #[pymodule_export]
     use super::blocks::Blocks;

@@ -131,6 +131,8 @@ fn option(info: &OptionInfo) -> Value {
         "range": info.range,
         "drives": info.drives.name(),
         "instead": info.instead,
+        "stored": info.unstored.is_none(),
+        "of_clock": info.is_of_clock(),
         "once": info.once,
         "several": info.several,
         "listing": info.listing,

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use flashgc_base::naming::{Keywords, Names};
 use flashgc_experiment::checkpoint::{self, Keeper, Places};
 use flashgc_experiment::compare::{Rank, compare as rank};
 use flashgc_experiment::config::{Outside, Resolved};
@@ -19,6 +20,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::outside::{Written, loaded};
+use crate::places::At;
 use crate::policy::{Raised, lock};
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
@@ -41,10 +43,10 @@ struct External {
 /// which one to go on from. With `leave_out` the configurations that cannot be are named with their
 /// reasons and the others run; that there are none is an error, unless `or_none` says otherwise.
 /// `instead` is what is read in the place of the trace that the configurations name, and whether that is
-/// a volume of it.
+/// a volume of it. `places` are those of the options that the configurations were made of.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
-                    leave_out=false, or_none=false, instead=None))]
+                    leave_out=false, or_none=false, instead=None, places=None))]
 #[allow(clippy::too_many_arguments)] // it is called by name, in one place
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -58,7 +60,9 @@ pub(crate) fn simulate(
     leave_out: bool,
     or_none: bool,
     instead: Option<(PathBuf, bool)>,
+    places: Option<At>,
 ) -> PyResult<String> {
+    let names = places.unwrap_or_default().0;
     let instead = instead.map(|(file, is_volume)| Instead { file, is_volume });
     let mut external = External { instead, ..External::default() };
     for (index, policy) in policies.into_iter().flatten() {
@@ -68,7 +72,7 @@ pub(crate) fn simulate(
     let mut watch = Watch::new(control, poll);
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, asked, left_out } =
-        resolve_all(py, &configs, &external, &mut watch, leave_out, or_none)?;
+        resolve_all(py, &configs, &external, &mut watch, leave_out, or_none, &names)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
@@ -108,7 +112,7 @@ pub(crate) fn simulate(
     if let Some(error) = lock(&external.raised).take() {
         return Err(error);
     }
-    let mut results = results.map_err(|error| errors::drive(&error))?;
+    let mut results = results.map_err(|error| errors::drive(&error, &names))?;
     for (resolved, result) in resolved.iter().zip(&results) {
         write_timeline(resolved, result)?;
     }
@@ -138,13 +142,13 @@ fn keeper(
         return Err(errors::config("a checkpoint holds one configuration; hint: flashgc run"));
     };
     let places = Places { write, every, resume };
-    Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error))
+    Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error, &Keywords))
 }
 
 /// Returns the configuration in the checkpoint at `path`, as JSON.
 #[pyfunction]
 pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
-    let subject = checkpoint::subject(&path).map_err(|error| errors::drive(&error))?;
+    let subject = checkpoint::subject(&path).map_err(|error| errors::drive(&error, &Keywords))?;
     to_json(&subject.config)
 }
 
@@ -226,7 +230,7 @@ const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor 
                         them; hint: --gc-preset zgc-gd or zgc-cb";
 
 /// Works the configurations out. One that cannot be is left out if `leave_out` says so and others can
-/// be, or need not be (`or_none`), and else an error.
+/// be, or need not be (`or_none`), and else an error; an error has options as `names` has them.
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
@@ -234,6 +238,7 @@ fn resolve_all(
     watch: &mut Watch<'_>,
     leave_out: bool,
     or_none: bool,
+    names: &dyn Names,
 ) -> PyResult<ResolvedAll> {
     let mut all = ResolvedAll::default();
     let mut first = None;
@@ -251,14 +256,14 @@ fn resolve_all(
                 all.asked.push(index);
             }
             Err(error) if leave_out => {
-                all.left_out.push(LeftOut { index, reason: error.to_string() });
+                all.left_out.push(LeftOut { index, reason: error.said(names) });
                 first.get_or_insert(error);
             }
-            Err(error) => return Err(errors::ftl(&error)),
+            Err(error) => return Err(errors::ftl(&error, names)),
         }
     }
     if let Some(error) = first.filter(|_| all.resolved.is_empty() && !or_none) {
-        return Err(errors::ftl(&error));
+        return Err(errors::ftl(&error, names));
     }
     // Who compares a drive that heeds hints with one that does not knows it.
     if all.resolved.iter().all(|resolved| !resolved.hints().1) {

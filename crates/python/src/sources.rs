@@ -139,7 +139,9 @@ fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> Py
     let timed = config.timed.as_ref().expect("tenants share a drive with a clock");
     let (mut each, mut notes) = (Vec::new(), Vec::new());
     let (mut references, mut dirty) = (false, false);
-    for TenantSpec { name, workload, arrivals, .. } in specs(timed).map_err(errors::config)? {
+    for TenantSpec { name, workload, arrivals, .. } in
+        specs(&timed.tenants).map_err(errors::config)?
+    {
         let arrivals = arrivals.map(|arrivals| arrivals.to_string());
         let own = TimedConfig { arrivals, tenants: Vec::new(), ..timed.clone() };
         let alone = RunConfig { workload: workload.clone(), ..config.clone() };

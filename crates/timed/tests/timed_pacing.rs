@@ -133,12 +133,12 @@ fn what_cannot_be_paced_is_refused_in_one_line() {
     let none = error(|settings| settings.collecting.preemption = Preemption::None);
     assert_eq!(
         none,
-        "write pacing: found collections without preemption, expected pgc or suspend; hint: \
-         --preemption pgc: paced writes go between the steps of a collection"
+        "write_pacing needs preemption pgc or suspend, found preemption=\"none\": paced writes go between the \
+         steps of a collection; hint: preemption=\"pgc\""
     );
     let channel = error(|settings| settings.collecting.unit = Unit::Channel);
-    assert!(channel.contains("found one collection at a time for a channel"), "{channel}");
-    assert!(channel.contains("--gc-domain die"), "{channel}");
+    assert!(channel.contains("needs the GC domain plane or die, found a channel"), "{channel}");
+    assert!(channel.contains("gc_domain=\"die\""), "{channel}");
     let mut by_die = settings(true);
     by_die.collecting.unit = Unit::Die;
     by_die.placement = Placement::Dynamic;

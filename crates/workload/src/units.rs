@@ -1,6 +1,7 @@
 //! Numbers with units inside specs, such as `3ms` and `32KiB`. It knows no parameter.
 
-use flashgc_base::spec::{SpecError, suggest};
+use flashgc_base::numbers::{SIZES, Unread, with_unit};
+use flashgc_base::spec::SpecError;
 
 /// The quantity that a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,18 +14,10 @@ pub enum Quantity {
 
 impl Quantity {
     /// Returns the units, each with its value in nanoseconds or bytes.
-    fn units(self) -> &'static [(&'static str, f64)] {
+    fn units(self) -> &'static [(&'static str, u128)] {
         match self {
-            Self::Time => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
-            Self::Size => &[
-                ("B", 1.0),
-                ("kB", 1e3),
-                ("MB", 1e6),
-                ("GB", 1e9),
-                ("KiB", 1024.0),
-                ("MiB", 1048576.0),
-                ("GiB", 1073741824.0),
-            ],
+            Self::Time => &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)],
+            Self::Size => &SIZES,
         }
     }
 
@@ -52,26 +45,22 @@ impl Quantity {
     /// The text is no number or a negative one, the unit is missing or unknown, or the value exceeds
     /// 1000 s or 1 TiB.
     pub fn parse(self, name: &str, text: &str, form: &str) -> Result<f64, SpecError> {
-        let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
-        let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
         let fault =
             |what: &str, hint: String| Err(SpecError::new(format!("{name}={text} {what}"), hint));
-        let units = self.units();
-        if unit.is_empty() {
-            let (usual, _) = self.usual();
-            let others: Vec<_> =
-                units.iter().map(|(unit, _)| *unit).filter(|unit| *unit != usual).collect();
-            let hint = format!("write {name}={text}{usual}, or another of {}", others.join(", "));
-            return fault("has no unit", hint);
-        }
-        let Some((_, factor)) = units.iter().find(|(known, _)| *known == unit) else {
-            let hint = suggest(unit, units.iter().map(|(known, _)| *known));
-            return fault(&format!("has the unknown unit '{unit}'"), hint);
-        };
         let (largest, range) = self.largest();
-        match digits.trim().parse::<f64>().map(|value| value * factor) {
+        match with_unit(text, self.units()) {
             Ok(value) if (0.0..=largest).contains(&value) => Ok(value),
-            _ => fault(&format!("is not {range}"), form.to_string()),
+            Ok(_) | Err(Unread::NoNumber) => fault(&format!("is not {range}"), form.to_string()),
+            Err(Unread::NoUnit) => {
+                let (usual, _) = self.usual();
+                let others = self.units().iter().map(|(unit, _)| *unit);
+                let others: Vec<_> = others.filter(|unit| *unit != usual).collect();
+                let others = others.join(", ");
+                fault("has no unit", format!("write {name}={text}{usual}, or another of {others}"))
+            }
+            Err(Unread::Unknown(unit, hint)) => {
+                fault(&format!("has the unknown unit '{unit}'"), hint)
+            }
         }
     }
 
@@ -105,9 +94,8 @@ mod tests {
             "gap=3sec has the unknown unit 'sec'; hint: known: ns, us, ms, s"
         );
         assert_eq!(error("-3ms"), "gap=-3ms is not a time from 0s to 1000s; hint: write x");
-        assert_eq!(
-            error("nans"),
-            "gap=nans has the unknown unit 'nans'; hint: known: ns, us, ms, s"
-        );
+        assert_eq!(error("nans"), "gap=nans is not a time from 0s to 1000s; hint: write x");
+        let size = |text| Quantity::Size.parse("size", text, "").unwrap_err().to_string();
+        assert_eq!(size("4kib"), "size=4kib has the unknown unit 'kib'; hint: did you mean 'KiB'?");
     }
 }

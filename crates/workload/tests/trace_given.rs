@@ -212,7 +212,7 @@ fn the_request_that_goes_farthest_says_how_large_a_drive_is_needed() {
     assert_eq!(
         pages.check(7).unwrap_err().to_string(),
         "request 3 of the trace (offset 24576) is on logical page 7, and the drive has 7 logical pages, \
-         numbered from 0; hint: give more --blocks, or --numbering address"
+         numbered from 0; hint: give more blocks, or numbering=\"address\""
     );
 }
 

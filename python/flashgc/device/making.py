@@ -13,28 +13,14 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._origins import Places
 from flashgc.configuration import configurations
-from flashgc.device import need_linux, realtime
+from flashgc.device import need_linux
 from flashgc.experiment import Experiment, experiment
+from flashgc.options import OPTIONS as ALL
 from flashgc.policy_files import Policies
 from flashgc.units import parse_size
 
 #: The options of an experiment that make a stored drive.
-OPTIONS = (
-    "drive.blocks",
-    "drive.capacity",
-    "drive.pages_per_block",
-    "drive.spare",
-    "drive.overprovision",
-    "drive.endurance",
-    "gc.victim",
-    "gc.frontier",
-    "gc.allocation",
-    "gc.wear_levelling",
-    "gc.placement",
-    "gc.gc_preset",
-    "workload.streams",
-    "run.seed",
-)
+OPTIONS = tuple(one.path for one in ALL if one.stored)
 
 #: The frontier of a stored drive that nobody chose: it needs a pool of erased blocks.
 FRONTIER = "pool:low=2"
@@ -51,6 +37,8 @@ class Plan:
     python: dict[str, tuple[str, object]]
     durability: str
     journal_bytes: int | None
+    #: The place of each value that was given.
+    places: Places
 
     def create(self, path: Path) -> dict[str, Any]:
         """Makes the drive in a new file and says what it is."""
@@ -58,7 +46,13 @@ class Plan:
         name = uuid.uuid4().bytes
         made: dict[str, Any] = json.loads(
             _core.device_create(
-                path, config, name, self.durability, self.journal_bytes, self.python
+                path,
+                config,
+                name,
+                self.durability,
+                self.journal_bytes,
+                self.python,
+                dict(self.places),
             )
         )
         # The file has the table itself; what replays its writes names this one.
@@ -81,9 +75,7 @@ def plan(
     need_linux()
     places = places or {}
     asked = experiment(values, places)
-    for path in asked:
-        if path not in OPTIONS and not (path == "drive.page_size" and _is_page(asked[path])):
-            raise ConfigError(_refusal(path, places))
+    _core.check_stored(asked.given, places)
     given = {"gc.frontier": FRONTIER, **asked.given, "drive.fill": "empty"}
     python = python or {}
     made = configurations(Experiment(given), places, python=python)
@@ -103,23 +95,7 @@ def plan(
     }
     where = places.get("journal", "journal")
     size = None if journal is None else parse_size(journal, where, "MiB")
-    return Plan(config, written, durability, size)
-
-
-def _is_page(size: Any) -> bool:
-    return parse_size(size, "page size") == 4096
-
-
-def _refusal(path: str, places: Places) -> str:
-    where = places.get(path, path.split(".")[1])
-    if path == "drive.page_size":
-        return f"{where}: a stored drive has pages of 4 KiB; hint: leave it out"
-    return (
-        f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out, or "
-        "flashgc device serve --realtime"
-        if path in realtime.OPTIONS
-        else f"{where} does not apply to a stored drive, which is not simulated; hint: leave it out"
-    )
+    return Plan(config, written, durability, size, places)
 
 
 def _absolute(text: str) -> str:

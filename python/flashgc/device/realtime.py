@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._origins import Places
 from flashgc.configuration import configurations
@@ -19,18 +20,7 @@ from flashgc.options import OPTIONS as ALL
 from flashgc.units import format_count, format_share, format_time
 
 #: The options of the timed drive: what only such a drive has, and the shape of its flash.
-OPTIONS = (
-    "drive.pages_per_block",
-    "drive.page_size",
-    "drive.mapping_unit",
-    "drive.power_protection",
-    "drive.times",
-    *(one.path for one in ALL if one.drives == "timed" and one.section in ("drive", "gc")),
-    "gc.mapping",
-)
-
-#: Mappings of pages that a timed drive has.
-MAPPINGS = ("page", "dftl")
+OPTIONS = tuple(one.path for one in ALL if one.of_clock)
 
 #: The policies that the file of a drive names, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
@@ -64,13 +54,6 @@ def clock(
             "--realtime: the drive has streams, which do not reach the clock; hint: make a drive "
             "without --streams"
         )
-    mapping = values.get("gc", {}).get("mapping", "page")
-    if mapping.partition(":")[0] not in MAPPINGS:
-        where = (places or {}).get("gc.mapping", "mapping")
-        raise ConfigError(
-            f"{where}: found '{mapping}', expected page or dftl: a stored drive maps pages; hint: "
-            "--mapping dftl has that map on flash"
-        )
     kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
     asked = experiment(
         {
@@ -80,6 +63,7 @@ def clock(
         },
         places or {},
     )
+    _core.check_clock(asked.given, dict(places or {}))
     made = configurations(asked, places or {})
     if len(made) != 1:
         raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")

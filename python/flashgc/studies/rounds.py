@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -43,17 +43,20 @@ class Rounds(Study):
         only: Collection[str] | None = None,
         by_round: bool = False,
         strict: bool = False,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """``limit`` is the number of seconds after which to stop.
 
         With ``only``, no more than these keys of a result are kept. Progress is that of all, in
         pages programmed, or ``by_round``, in runs. ``strict`` raises what one of them fails with.
+        ``places`` are those of the options that were given, for errors.
         """
         super().__init__(show, control)
         self._cache, self._resume, self._jobs = cache, resume, jobs
         self._begin, self._limit = monotonic(), limit
         self._only, self._by_round, self._strict = only, by_round, strict
         self._known: dict[str, Outcome] = {}
+        self._places = places
         #: A short configuration that can be, with which a call of the engine has something to run.
         self.sure: dict[str, Any] | None = None
         #: True if the time was over before the end.
@@ -154,6 +157,7 @@ class Rounds(Study):
             control=control,
             on_result=keep,
             leave_out=leave_out,
+            places=self._places,
         )
         self._programs += control.programs
         reasons = {one["index"]: one["reason"] for one in simulated.left_out}

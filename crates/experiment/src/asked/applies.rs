@@ -1,33 +1,53 @@
-//! Options that would have no effect where they are given: each is refused.
+//! Options that would have no effect where they are given, and pairs that cannot be: each is refused.
 
+use flashgc_base::naming::{choice, option as named, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_workload::requests::request_generators;
 
-use super::{Asked, declared};
-use crate::options::{ALTERNATIVES, Drives, Holder};
+use super::Asked;
+use super::places::marked;
+use crate::options::{ALTERNATIVES, Drives, EXCLUDED, Excluded, Holder};
 
-/// Options that each tenant has itself, and its key.
-const OF_TENANTS: [(&str, &str); 3] =
-    [("source", "workload"), ("arrivals", "arrivals"), ("request_size", "request_size")];
+impl Excluded {
+    /// Returns the error on the two options.
+    pub(crate) fn error(&self) -> SpecError {
+        let hint = match self.hint {
+            "" => format!("leave out {} or {}", named(self.key), named(self.with)),
+            hint => marked(hint),
+        };
+        not_together(self.key, self.with, self.why, hint)
+    }
+}
+
+/// Returns the error on two options that cannot be given together.
+fn not_together(key: &str, with: &str, why: &str, hint: String) -> SpecError {
+    SpecError::new(format!("{} does not go with {}: {why}", subject(key), named(with)), hint)
+}
 
 impl Asked {
-    /// Refuses options that do not apply to the drive, to the workload, or without another option.
+    /// Refuses options that do not apply to the drive, to the workload, or without another option, or that do not
+    /// go with another one.
     pub(super) fn check_effects(&self, is_trace: bool) -> Result<(), SpecError> {
         self.check_drive()?;
+        let together = |pair: &&Excluded| self.has(pair.key) && self.has(pair.with);
+        if let Some(pair) = EXCLUDED.iter().find(together) {
+            return Err(pair.error());
+        }
         self.check_workload(is_trace)?;
         for (option, value) in self.given() {
-            let Some((others, example)) = option.only_with else { continue };
+            let Some(with) = option.only_with else { continue };
             if Some(value.typed().as_str()) == option.usual()
-                || others.iter().any(|it| self.has(it))
+                || with.others.iter().any(|it| self.has(it))
             {
                 continue;
             }
-            let other = declared(others[0]);
-            let with = self.places.name(other);
-            let hint = format!("add {}", self.places.written(&other.path(), example));
-            return self.refused(option.key, format!("only applies with {with}"), hint);
+            let other = with.others[0];
+            return Err(SpecError::new(
+                format!("{} only applies with {}: {}", subject(option.key), named(other), with.why),
+                format!("add {}", choice(other, with.example)),
+            ));
         }
-        self.check_tenants()
+        Ok(())
     }
 
     fn check_drive(&self) -> Result<(), SpecError> {
@@ -39,13 +59,14 @@ impl Asked {
                 Drives::Counting if !is_timed => continue,
                 _ => {}
             }
-            let drive = self.places.written("drive.kind", option.drives.name());
-            let hint = match (option.instead, is_timed) {
-                ("", true) => "leave it out".to_string(),
-                ("", false) => format!("add {drive}"),
-                (instead, _) => self.places.render(instead),
+            let drive = choice("kind", option.drives.name());
+            let hint = match option.instead {
+                "" => format!("add {drive}"),
+                instead => marked(instead),
             };
-            return self.refused(option.key, format!("only applies to {drive}"), hint);
+            let why = option.why_drives;
+            let message = format!("{} only applies to {drive}: {why}", subject(option.key));
+            return Err(SpecError::new(message, hint));
         }
         Ok(())
     }
@@ -54,10 +75,14 @@ impl Asked {
         let source = self.text("source").unwrap_or_default();
         let name = source.split(':').next().unwrap_or_default().trim();
         if !self.is_timed() && request_generators().iter().any(|known| known.name == name) {
-            let drive = self.places.written("drive.kind", "timed");
-            let place = self.places.or("workload.source", "workload");
-            let message = format!("{place}: {name} only applies to {drive}");
-            return Err(SpecError::new(message, format!("add {drive}")));
+            let drive = choice("kind", "timed");
+            return Err(SpecError::new(
+                format!(
+                    "{}: {name} only applies to {drive}: its requests have arrival times",
+                    self.places.or("workload.source", "workload")
+                ),
+                format!("add {drive}"),
+            ));
         }
         let what = match self.has("tenant") {
             true => "no tenant has one".to_string(),
@@ -66,50 +91,33 @@ impl Asked {
         let mut given = self.given();
         match given.find(|(option, _)| option.holder == Holder::Trace && !is_trace) {
             None => Ok(()),
-            Some((option, _)) => {
-                let message = format!("only applies to traces, and {what}");
-                self.refused(option.key, message, "leave it out, or name a trace")
-            }
+            Some((option, _)) => Err(SpecError::new(
+                format!("{} only applies to traces, and {what}", subject(option.key)),
+                "leave it out, or name a trace",
+            )),
         }
-    }
-
-    /// Refuses options that tenants have themselves.
-    fn check_tenants(&self) -> Result<(), SpecError> {
-        if !self.has("tenant") {
-            return Ok(());
-        }
-        if let Some((key, own)) = OF_TENANTS.iter().find(|(key, _)| self.has(key)) {
-            let message =
-                format!("{}: found beside tenants, which have their own", self.subject(key));
-            return Err(SpecError::new(message, format!("write {own}= in each tenant")));
-        }
-        if self.has("passes") {
-            let message = "does not apply to tenants, whose traces begin again at their end";
-            return self.refused("passes", message, "give requests, for example 1000000");
-        }
-        Ok(())
     }
 
     /// Returns the one option that is given of those that say the same thing as `key`.
     pub(super) fn only_one(&self, key: &str) -> Result<Option<&'static str>, SpecError> {
-        let (keys, hint) = ALTERNATIVES
+        let (keys, why) = ALTERNATIVES
             .iter()
             .find(|(keys, _)| keys.contains(&key))
             .unwrap_or_else(|| panic!("{key} has no alternatives"));
-        self.one_of(keys, hint)
+        self.one_of(keys, why)
     }
 
-    /// Returns the one option of `keys` that is given.
+    /// Returns the one option of `keys` that is given; `why` is the reason that there is one.
     pub(super) fn one_of(
         &self,
         keys: &[&'static str],
-        hint: &str,
+        why: &str,
     ) -> Result<Option<&'static str>, SpecError> {
         let given: Vec<_> = keys.iter().copied().filter(|key| self.has(key)).collect();
         match given[..] {
             [first, second, ..] => {
-                let first = self.places.at(&declared(first).path()).to_string();
-                self.fault(second, format!("found together with {first}"), hint)
+                let hint = format!("leave out {} or {}", named(second), named(first));
+                Err(not_together(second, first, why, hint))
             }
             _ => Ok(given.first().copied()),
         }

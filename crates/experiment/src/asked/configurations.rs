@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::{passes, source};
 use flashgc_ftl::{Mapping, collectors};
@@ -13,6 +14,7 @@ use super::places::{fault, placed};
 use super::tenants::workload_of;
 use super::{Asked, declared};
 use crate::options::{Case, Holder, Kind, NONE, OptionInfo, Value, numbers, options};
+use crate::tenants::specs as tenant_specs;
 
 /// Options that a mapping may have no use for, and shares; all others that may be several are combined
 /// with every mapping.
@@ -87,11 +89,21 @@ impl Asked {
         usual_runs: u64,
         written: &HashMap<String, Vec<String>>,
     ) -> Result<Vec<Fields>, SpecError> {
+        self.made(usual_runs, written).map_err(|error| error.named(&self.places))
+    }
+
+    /// Returns the configurations; the options in an error have no place yet.
+    fn made(
+        &self,
+        usual_runs: u64,
+        written: &HashMap<String, Vec<String>>,
+    ) -> Result<Vec<Fields>, SpecError> {
         let is_trace = source::is_trace(&self.source());
         let tenants = self.texts("tenant");
         let any_trace = is_trace || tenants.iter().any(|one| source::is_trace(workload_of(one)));
         self.check_texts(written)?;
         self.check_effects(any_trace)?;
+        tenant_specs(&tenants)?;
         self.check_source()?;
         let unit = self.unit()?;
         let mut common = self.fields(Holder::Run, unit, true)?;
@@ -144,7 +156,9 @@ impl Asked {
                 }
                 let path = option.path();
                 let place = self.places.element(&path, index);
-                option.check(&text).map_err(|error| placed(place, option.key, error))?;
+                option
+                    .check(&text)
+                    .map_err(|error| placed(place, option.key, error).named(&self.places))?;
             }
         }
         Ok(())
@@ -254,26 +268,37 @@ impl Asked {
             Some(end) if !end.contains('=') && end.trim() != "precision" => {
                 let mut keys = LENGTHS.to_vec();
                 keys.push("until");
-                self.one_of(
-                    &keys,
-                    &format!("a run until {end} ends at the failure; leave the length out"),
-                )?;
+                self.one_of(&keys, &format!("a run until {end} ends at the failure"))?;
                 if !self.has("endurance") {
-                    let message = format!("{end} needs an endurance, found none");
-                    return self.fault("until", message, "give an endurance, for example 1000");
+                    return Err(SpecError::new(
+                        format!(
+                            "{} {end} needs {}: blocks that bear any number of erases do not fail",
+                            subject("until"),
+                            option("endurance")
+                        ),
+                        format!("add {}", choice("endurance", 1000)),
+                    ));
                 }
                 warmup = declared("warmup").case(Case::UntilFailure).to_string();
                 length = ("until", end.into());
             }
             until => {
                 if let Some(key) = self.only_one("writes")? {
-                    let option = declared(key);
                     if key == "passes" && !is_trace {
-                        let message = "only applies to traces, and the workload is a generator";
-                        return self.refused(key, message, "give writes, for example 20x");
+                        return Err(SpecError::new(
+                            format!(
+                                "{} only applies to traces: a generator has no end",
+                                subject(key)
+                            ),
+                            match self.is_timed() || self.has("vm_page_cache") {
+                                true => format!("give {}", choice("requests", 1_000_000)),
+                                false => format!("give {}", choice("writes", "20x")),
+                            },
+                        ));
                     }
-                    let value = self.value(option).expect("it is given");
-                    length = (option.key, self.read(option, &value, 0)?);
+                    let known = declared(key);
+                    let value = self.value(known).expect("it is given");
+                    length = (known.key, self.read(known, &value, 0)?);
                 }
                 if let Some(text) = until {
                     precision = self.at(declared("until"), precision_of(text))?.into();
@@ -360,13 +385,6 @@ impl Asked {
         if !self.has("gc_preset") {
             return Ok(Vec::new());
         }
-        if let Some(key) = ["victim", "placement"].into_iter().find(|key| self.has(key)) {
-            let (subject, preset) = (self.subject(key), self.subject("gc_preset"));
-            return Err(SpecError::new(
-                format!("{subject}: found together with {preset}"),
-                "a GC preset is a victim policy and a placement, give one or the other",
-            ));
-        }
         let named = |name: &String| collectors().iter().find(|preset| preset.name == name);
         let presets = self.texts("gc_preset");
         Ok(presets.iter().filter_map(named).map(|it| two(it.placement, it.victim)).collect())
@@ -383,11 +401,18 @@ impl Asked {
                 continue;
             }
             let own = match key {
-                "victim" => format!(", or write --mapping {name}:victim=cost"),
-                _ => String::new(),
+                "victim" => choice("mapping", format!("{name}:victim=cost")),
+                _ => choice("mapping", "page"),
             };
-            let message = format!("mapping {name} chooses its own blocks, found '{}'", texts[0]);
-            return self.fault(key, message, format!("leave it out{own}"));
+            return Err(SpecError::new(
+                format!(
+                    "{} {} does not go with {}, which chooses its own blocks",
+                    subject(key),
+                    texts[0],
+                    choice("mapping", name)
+                ),
+                format!("leave it out, or {own}"),
+            ));
         }
         Ok(())
     }
@@ -438,11 +463,7 @@ impl Asked {
             common.put("trace_events", Field::Fields(events));
         }
         if self.text("times").is_none() {
-            return self.fault(
-                "times",
-                "a timed drive needs the times of its flash",
-                "write read=60us,program=800us,erase=1.5ms,transfer=20us, or name a device",
-            );
+            return Err(without_times());
         }
         let mut lists = vec![vec![common]];
         for option in options().iter().filter(|it| it.holder == Holder::Timed && it.several) {
@@ -479,23 +500,45 @@ impl Asked {
             return self.fault("trace_events", message, format!("name it {stem}.json"));
         }
         if Some(&file) == self.text("timeline").as_ref() {
-            let message = format!("{file} is also the timeline's file");
-            return self.fault("trace_events", message, "give another file");
+            return Err(SpecError::new(
+                format!(
+                    "{} {file} is also the file of {}",
+                    subject("trace_events"),
+                    option("timeline")
+                ),
+                "give another file",
+            ));
         }
         let window = self.text("window").filter(|_| self.has("window"));
         if window.as_ref().is_some_and(|window| window.trim().starts_with("worst")) {
-            return self.fault(
-                "window",
-                "trace events are written while the run goes, and which request is the slowest is known \
-                 at its end",
-                "two times, as 20ms:60ms, or the timeline alone",
-            );
+            return Err(SpecError::new(
+                format!(
+                    "{} worst does not go with {}: they are written while the run goes, and which request \
+                     is the slowest is known at its end",
+                    subject("window"),
+                    option("trace_events")
+                ),
+                format!(
+                    "{}, or leave {} out",
+                    choice("window", "20ms:60ms"),
+                    option("trace_events")
+                ),
+            ));
         }
         let mut made = Fields::default();
         made.set("window", window);
         made.set("file", file);
         Ok(Some(made))
     }
+}
+
+/// Returns the error on a drive with a clock whose flash has no times.
+pub(crate) fn without_times() -> SpecError {
+    let times = choice("times", "read=60us,program=800us,erase=1.5ms,transfer=20us");
+    SpecError::new(
+        format!("a drive with a clock needs {}: every operation takes its time", option("times")),
+        format!("add {times}, or {}", choice("device", "tlc")),
+    )
 }
 
 /// Returns the field `name` with each of `texts`.

@@ -7,25 +7,34 @@
 mod applies;
 mod configurations;
 mod places;
+mod presets;
+mod stored;
 pub mod tenants;
 
 use std::collections::HashMap;
 
+use flashgc_base::naming;
 use flashgc_base::spec::{SpecError, suggest};
 
 pub use configurations::Fields;
+pub(crate) use configurations::without_times;
 pub use places::Places;
-use places::fault;
+use places::{fault, marked, placed};
 
 use crate::options::{Kind, OptionInfo, Section, Value, find, options};
 
 /// Returns the values of an experiment by their paths (`drive.blocks`), each of a type that its option
-/// takes.
+/// takes. `devices` has the presets of drives: by name, the values of options by section.
 ///
 /// # Errors
-/// A section or a key that there is not, or a value of another type.
-pub fn experiment(values: &Value, places: &Places) -> Result<Vec<(String, Value)>, SpecError> {
-    let values = tenants::gathered(values, places)?;
+/// A section or a key that there is not, a value of another type, or a device that there is not.
+pub fn experiment(
+    values: &Value,
+    places: &Places,
+    devices: &Value,
+) -> Result<Vec<(String, Value)>, SpecError> {
+    let values = presets::with_device(values, places, devices)?;
+    let values = tenants::gathered(&values, places)?;
     check_names(&values, places)?;
     let mut given = Vec::new();
     for (section, keys) in values.into_entries() {
@@ -153,7 +162,7 @@ fn single(
                 if option.example.is_empty() { option.usual() } else { Some(option.example) };
             let hint = match example {
                 Some(example) => format!("write {example}"),
-                None => places.render(option.help),
+                None => naming::said(&marked(option.help), places),
             };
             Err(fault(place, format!("found {value}, expected {expected}"), hint))
         }
@@ -201,22 +210,8 @@ impl Asked {
         value.iter().flat_map(Value::several).map(Value::typed).collect()
     }
 
-    fn subject(&self, key: &str) -> String {
-        self.places.subject(&declared(key).path())
-    }
-
     fn is_timed(&self) -> bool {
         self.text("kind").as_deref() == Some("timed")
-    }
-
-    /// Returns an error on the option called `key`, which its name begins.
-    fn refused<T>(
-        &self,
-        key: &str,
-        message: impl std::fmt::Display,
-        hint: impl Into<String>,
-    ) -> Result<T, SpecError> {
-        Err(SpecError::new(format!("{} {message}", self.subject(key)), hint))
     }
 
     /// Returns an error at the place of the option called `key`.

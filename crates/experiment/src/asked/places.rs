@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flashgc_base::naming::{self, Names, quoted};
 use flashgc_base::spec::SpecError;
 
 use crate::options::{OptionInfo, find};
@@ -9,6 +10,25 @@ use crate::options::{OptionInfo, find};
 /// The place of each value by its path: `--victim`, `a.toml:2:1`, or nothing for a keyword.
 #[derive(Clone, Debug, Default)]
 pub struct Places(HashMap<String, String>);
+
+/// The ways to write an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Style {
+    Flag,
+    Line,
+    Keyword,
+}
+
+impl Style {
+    /// Returns the way that a value at this place was written in.
+    fn of(place: &str) -> Self {
+        match place {
+            flag if flag.starts_with("--") => Self::Flag,
+            line if line.contains(':') => Self::Line,
+            _ => Self::Keyword,
+        }
+    }
+}
 
 impl Places {
     /// Returns the places in `known`, by the paths of the values.
@@ -31,51 +51,80 @@ impl Places {
         self.0.get(&format!("{path}.{index}")).map_or(self.at(path), String::as_str)
     }
 
+    /// Returns the way in which the value at `path` is written. One that has no place is written as the others
+    /// are, and on the command line where some of them are there.
+    fn style(&self, path: &str) -> Style {
+        if let Some(place) = self.0.get(path) {
+            return Style::of(place);
+        }
+        let others: Vec<_> = self.0.values().map(|place| Style::of(place)).collect();
+        let first = [Style::Flag, Style::Line].into_iter().find(|style| others.contains(style));
+        first.unwrap_or(Style::Keyword)
+    }
+
     /// Returns the subject of a message: the option's name, after the place in a file.
-    pub fn subject(&self, path: &str) -> String {
-        let (key, place) = (key_of(path), self.at(path));
-        match place == key || place.starts_with("--") {
-            true => place.to_string(),
-            false => format!("{place}: {key}"),
+    fn subject_at(&self, path: &str) -> String {
+        match self.0.get(path) {
+            Some(place) if Style::of(place) == Style::Line => format!("{place}: {}", key_of(path)),
+            Some(place) => place.clone(),
+            None => self.name(path),
         }
-    }
-
-    /// Returns a value as a person who wrote the other values writes it.
-    pub fn written(&self, path: &str, value: &str) -> String {
-        let (section, key) = path.split_once('.').unwrap_or(("", path));
-        let known = self.0.get(path).or_else(|| self.0.values().next());
-        let place = known.map_or(key, String::as_str);
-        match find(key) {
-            Some(option) if place.starts_with("--") => {
-                let quote = if value.contains(' ') { "'" } else { "" };
-                format!("--{} {quote}{value}{quote}", option.flag_name())
-            }
-            _ if place.contains(':') => format!("{key} = \"{value}\" in [{section}]"),
-            _ => format!("{key}=\"{value}\""),
-        }
-    }
-
-    /// Returns `true` if the values were typed as options of the command.
-    pub fn are_flags(&self) -> bool {
-        self.0.values().any(|place| place.starts_with("--"))
     }
 
     /// Returns the name of an option as the person who wrote the values writes it.
-    pub(super) fn name(&self, option: &OptionInfo) -> String {
-        if self.are_flags() { format!("--{}", option.flag_name()) } else { option.key.to_string() }
+    fn name(&self, path: &str) -> String {
+        let key = key_of(path);
+        match (find(key), self.style(path)) {
+            (Some(option), Style::Flag) => format!("--{}", option.flag_name()),
+            // Functions take the workload as an argument of that name.
+            (Some(option), Style::Keyword) if key == "source" => option.flag_name(),
+            _ => key.to_string(),
+        }
     }
 
-    /// Returns `text` with the names of other options, `{key}`, as the person writes them.
-    pub(super) fn render(&self, text: &str) -> String {
-        let mut parts = text.split('{');
-        let mut made = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            let (key, rest) = part.split_once('}').unwrap_or(("", part));
-            made += &find(key).map_or_else(String::new, |option| self.name(option));
-            made += rest;
+    /// Returns a value as the person who wrote the other values writes it.
+    fn written(&self, path: &str, value: &str) -> String {
+        let (section, key) = path.split_once('.').unwrap_or(("", path));
+        match self.style(path) {
+            Style::Flag => {
+                let quote = if value.contains(' ') { "'" } else { "" };
+                format!("{} {quote}{value}{quote}", self.name(path))
+            }
+            Style::Line => format!("{key} = {} in [{section}]", quoted(value)),
+            Style::Keyword => format!("{key}={}", quoted(value)),
         }
-        made
     }
+}
+
+impl Names for Places {
+    fn option(&self, key: &str) -> String {
+        self.name(&path_of(key))
+    }
+
+    fn subject(&self, key: &str) -> String {
+        self.subject_at(&path_of(key))
+    }
+
+    fn choice(&self, key: &str, value: &str) -> String {
+        self.written(&path_of(key), value)
+    }
+}
+
+/// Returns `text` with every `{key}` in it as the name of that option.
+pub(super) fn marked(text: &str) -> String {
+    let mut parts = text.split('{');
+    let mut made = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (key, rest) = part.split_once('}').unwrap_or(("", part));
+        made += &find(key).map_or_else(String::new, |option| naming::option(option.key));
+        made += rest;
+    }
+    made
+}
+
+/// Returns the path of the option with this key.
+fn path_of(key: &str) -> String {
+    find(key).map_or_else(|| key.to_string(), OptionInfo::path)
 }
 
 fn key_of(path: &str) -> &str {
@@ -116,14 +165,29 @@ mod tests {
     fn subjects_and_values_are_those_of_the_place() {
         let (flag, file) = (places("gc.victim", "--victim"), places("gc.victim", "a.toml:2:1"));
         let keyword = Places::default();
-        assert_eq!(flag.subject("gc.victim"), "--victim");
-        assert_eq!(file.subject("gc.victim"), "a.toml:2:1: victim");
-        assert_eq!(keyword.subject("gc.victim"), "victim");
-        assert_eq!(flag.written("gc.victim", "fifo"), "--victim fifo");
-        assert_eq!(file.written("gc.victim", "fifo"), "victim = \"fifo\" in [gc]");
-        assert_eq!(keyword.written("gc.victim", "fifo"), "victim=\"fifo\"");
-        assert_eq!(flag.render("above {gc_low}."), "above --gc-low.");
-        assert_eq!(keyword.render("above {gc_low}."), "above gc_low.");
+        assert_eq!(flag.subject("victim"), "--victim");
+        assert_eq!(file.subject("victim"), "a.toml:2:1: victim");
+        assert_eq!(keyword.subject("victim"), "victim");
+        assert_eq!(flag.choice("victim", "fifo"), "--victim fifo");
+        assert_eq!(file.choice("victim", "fifo"), "victim = \"fifo\" in [gc]");
+        assert_eq!(keyword.choice("victim", "fifo"), "victim=\"fifo\"");
+        assert_eq!(flag.choice("blocks", "64"), "--blocks 64");
+        assert_eq!(file.choice("blocks", "64"), "blocks = 64 in [drive]");
+        assert_eq!(keyword.choice("blocks", "64"), "blocks=64");
+        let told = |names: &Places| naming::said(&marked("above {gc_low}."), names);
+        assert_eq!([told(&flag), told(&keyword)], ["above --gc-low.", "above gc_low."]);
+    }
+
+    #[test]
+    fn an_option_beside_a_file_is_typed() {
+        let both = HashMap::from(
+            [("gc.victim", "a.toml:2:1"), ("run.runs", "--runs")]
+                .map(|(path, place)| (path.to_string(), place.to_string())),
+        );
+        let both = Places::new(both);
+        assert_eq!(both.choice("victim", "fifo"), "victim = \"fifo\" in [gc]");
+        assert_eq!(both.choice("frontier", "pool"), "--frontier pool");
+        assert_eq!(both.subject("frontier"), "--frontier");
     }
 
     #[test]

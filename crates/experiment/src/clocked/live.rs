@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::source::TimedSource;
@@ -24,12 +25,17 @@ pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live,
         |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());
     let unit = u64::from(config.unit());
     if !bytes.is_multiple_of(unit) {
-        let message =
-            format!("the drive's {bytes} bytes are not whole mapping units of {unit} bytes");
-        return refused(message, "--mapping-unit 4KiB");
+        let message = format!(
+            "{} of {unit} bytes do not divide the drive's {bytes} bytes",
+            subject("mapping_unit")
+        );
+        return refused(message, &choice("mapping_unit", "4KiB"));
     }
     if config.host.is_some() {
-        let message = "a host cache does not apply to a drive with a real host".to_string();
+        let message = format!(
+            "{} does not apply to a drive with a real host, which has its own cache",
+            subject("host_cache")
+        );
         return refused(message, "leave it out");
     }
     let Ok(pages) = u32::try_from(bytes / unit) else {
@@ -41,14 +47,18 @@ pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live,
     let source = TimedSource::new("live".to_string(), requests);
     let resolved = Resolved::new(&config, Arc::new(source), None)?;
     let Some(timed) = &resolved.timed else {
-        return refused("the drive has no clock".to_string(), "--drive timed");
+        return refused("the drive has no clock".to_string(), &choice("kind", "timed"));
     };
     if resolved.hints().1 {
         let message = format!(
-            "victim {} with placement {} uses hints, which a drive with a clock does not receive",
-            resolved.config.victim, resolved.config.placement
+            "{} {} or {} {} uses hints, which a drive with a clock does not receive",
+            subject("victim"),
+            resolved.config.victim,
+            option("placement"),
+            resolved.config.placement
         );
-        return refused(message, "--victim greedy, and no placement by hints");
+        let hint = format!("{} and {}", choice("victim", "greedy"), choice("placement", "none"));
+        return refused(message, &hint);
     }
     let below = layer(&resolved, timed, 0)?;
     let live = Live::new(timed.settings.clone(), below).map_err(FtlError::from)?;

@@ -1,5 +1,6 @@
 //! The way from the options of a timed drive to its [`Settings`].
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
@@ -33,6 +34,8 @@ pub struct TimedPlan {
     /// The length of a slice of the series over time.
     pub resolution_ns: Option<u64>,
     thresholds: [Threshold; 3],
+    /// The key of the option that says when collections stop.
+    high_key: &'static str,
     idle: Option<(Threshold, u64)>,
     slc: Option<SlcPlan>,
     settings: Settings,
@@ -122,6 +125,7 @@ impl TimedPlan {
             rate_scale: config.rate_scale,
             resolution_ns,
             thresholds: [low, high, hard],
+            high_key: if config.gc_high.is_some() { "gc_high" } else { "gc_low" },
             idle: config.idle.as_deref().map(parse_idle).transpose()?,
             slc: SlcPlan::parse(
                 config.slc.as_deref(),
@@ -161,13 +165,13 @@ impl TimedPlan {
         if self.settings.collecting.paces_writes && low < LEAST_PACED * in_unit {
             return Err(SpecError::new(
                 format!(
-                    "write pacing: found collections that begin at {}, expected at least {} for {}",
-                    count(low.into(), "erased block"),
+                    "{} needs collections that begin at {} erased blocks or more of {}, found {low}: a collection \
+                     and the host's writes open a block each, and one is in reserve",
+                    subject("write_pacing"),
                     LEAST_PACED * in_unit,
                     self.settings.collecting.unit.name(),
                 ),
-                "--gc-low 3: a collection and the host's writes open a block each, and one is in \
-                 reserve",
+                choice("gc_low", LEAST_PACED),
             ));
         }
         let for_folds = self.slc.map_or(0, |_| SlcRegion::kept_for_folds(placement));
@@ -185,13 +189,13 @@ impl TimedPlan {
         if can_be && u64::from(high) >= spare {
             return Err(SpecError::new(
                 format!(
-                    "gc_high: collections would go on until more than {} are erased, and the spare \
-                     space of {} is {}",
+                    "{}: collections would go on until more than {} are erased, and the spare space of {} is {}",
+                    subject(self.high_key),
                     count(high.into(), "block"),
                     self.settings.collecting.unit.name(),
                     count(spare, "block")
                 ),
-                "a lower --gc-high, or more spare space",
+                format!("a lower {}, or a larger {}", option(self.high_key), option("spare")),
             ));
         }
         let settings = Settings {
@@ -286,7 +290,7 @@ mod tests {
         assert_eq!(
             settings(&config("24"), 160).unwrap_err(),
             "gc_high: collections would go on until more than 24 blocks are erased, and the spare \
-             space of a plane is 24 blocks; hint: a lower --gc-high, or more spare space"
+             space of a plane is 24 blocks; hint: a lower gc_high, or a larger spare"
         );
         // Two planes have 12 spare blocks each.
         let both = |high: &str| TimedConfig { planes: 2, ..config(high) };
@@ -314,11 +318,11 @@ mod tests {
         assert!(settings(&config("3", "plane"), 200).unwrap().collecting.paces_writes);
         assert!(settings(&config("3", "die"), 200).is_ok());
         for (low, unit, said) in [
-            ("2", "plane", "2 erased blocks, expected at least 3 for a plane"),
-            ("2", "die", "4 erased blocks, expected at least 6 for a die"),
+            ("2", "plane", "at 3 erased blocks or more of a plane, found 2: "),
+            ("2", "die", "at 6 erased blocks or more of a die, found 4: "),
         ] {
             let error = settings(&config(low, unit), 200).unwrap_err();
-            assert!(error.contains(said) && error.contains("hint: --gc-low 3"), "{error}");
+            assert!(error.contains(said) && error.contains("hint: gc_low=3"), "{error}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
@@ -13,7 +14,8 @@ use flashgc_timed::tenants::{ClassWeights, Tenant};
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
-use crate::options::{RunConfig, TimedConfig, TimelineConfig};
+use crate::asked::without_times;
+use crate::options::{RunConfig, TimedConfig, TimelineConfig, find};
 use crate::shape::{no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
@@ -56,12 +58,7 @@ impl Timed {
         config: &RunConfig,
         times: Option<Times>,
     ) -> Result<TimedPlan, SpecError> {
-        let times = times.ok_or_else(|| {
-            SpecError::new(
-                "a timed drive needs the times of its flash",
-                "--times read=60us,program=800us,erase=1.5ms,transfer=20us, or --device",
-            )
-        })?;
+        let times = times.ok_or_else(without_times)?;
         TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
     }
 
@@ -86,12 +83,6 @@ impl Timed {
         let (total, passes) = match (&config.length, lifespan) {
             (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
             (Length::Requests(amount), _) if !tenants.is_empty() => (*amount, None),
-            (Length::Passes(_), _) if !tenants.is_empty() => {
-                return Err(SpecError::new(
-                    "passes do not apply to tenants, whose traces begin again at their end",
-                    "give --requests, for example --requests 1000000",
-                ));
-            }
             _ => length(&config.length, requests, geometry)?,
         };
         let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
@@ -156,12 +147,6 @@ fn tenants(
     if timed.tenants.is_empty() {
         return Ok(Arc::new([]));
     }
-    if config.host.is_some() {
-        return Err(SpecError::new(
-            "found tenants with a host cache, which serves only one host",
-            "leave out --host-cache, or --tenant",
-        ));
-    }
     let unit = config.unit();
     let logical_pages = geometry.logical_pages();
     let space = Space { logical_pages, page_size: unit, request_size: unit };
@@ -171,23 +156,33 @@ fn tenants(
 /// Returns the workload as requests with times.
 fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     source.requests().ok_or_else(|| {
-        SpecError::new("the workload has no requests with times", "use another workload")
+        SpecError::new(
+            format!("{} has no requests with times", subject("source")),
+            "use another workload",
+        )
     })
 }
 
 /// Refuses every option that a timed drive would ignore.
 pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
-    let refuse = |what: &str, hint| {
-        let message = format!("{what} only applies to --drive counting, found --drive timed");
-        Err(SpecError::new(message, hint))
-    };
+    let counting = choice("kind", "counting");
     let mapping = Mapping::parse(&config.mapping)?;
     if !mapping.info().has_clock {
-        let what = format!("mapping {}", mapping.info().name);
-        return refuse(&what, "choose mapping page or dftl, or the other drive");
+        return Err(SpecError::new(
+            format!(
+                "{} {} only applies to {counting}: its merges are not cut into operations of dies",
+                subject("mapping"),
+                mapping.info().name
+            ),
+            format!("{}, {}, or {counting}", choice("mapping", "page"), choice("mapping", "dftl")),
+        ));
     }
     if config.swap.is_some() {
-        return refuse("a VM page cache", "leave it out, or choose the other drive");
+        let why = find("vm_page_cache").map_or("", |option| option.why_drives);
+        return Err(SpecError::new(
+            format!("{} only applies to {counting}: {why}", subject("vm_page_cache")),
+            "leave it out",
+        ));
     }
     Ok(())
 }
@@ -246,7 +241,10 @@ fn whole_planes(
         each += 1;
     }
     u32::try_from(each * planes).map_err(|_| {
-        SpecError::new("the drive would have more than 2^32 blocks", "use larger blocks")
+        SpecError::new(
+            "the drive would have more than 2^32 blocks",
+            format!("more {}", option("pages_per_block")),
+        )
     })
 }
 
@@ -272,12 +270,12 @@ fn length(
         (Length::Requests(amount), Some(pass)) => Ok((*amount, Some(amount.div_ceil(pass.max(1))))),
         (Length::Passes(passes), Some(pass)) => Ok((passes.saturating_mul(pass), Some(*passes))),
         (Length::Passes(_), None) => Err(SpecError::new(
-            "passes only apply to traces, and the workload is a generator",
-            "give --requests, for example --requests 1000000",
+            format!("{} only applies to traces: a generator has no end", subject("passes")),
+            choice("requests", 1_000_000),
         )),
         _ => Err(SpecError::new(
             "the length of a timed run is a number of requests, or passes of a trace",
-            "give --requests, for example --requests 1000000",
+            choice("requests", 1_000_000),
         )),
     }
 }
@@ -291,8 +289,12 @@ fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), Spe
         }
         Warmup::Pages(pages) => Ok((0, pages)),
         Warmup::Auto => Err(SpecError::new(
-            "warm-up auto only applies to --drive counting, found --drive timed",
-            "write drive writes such as 2x, or a share of the requests such as 10%",
+            format!(
+                "{} auto only applies to {}: it is found from write amplification, not from response times",
+                subject("warmup"),
+                choice("kind", "counting")
+            ),
+            format!("drive writes, as {}, or a share of the requests", choice("warmup", "2x")),
         )),
     }
 }

@@ -10,6 +10,17 @@ use super::value::Value;
 /// Reads a text only to check it; the first text is the option's key.
 pub type Check = fn(&str, &str) -> Result<(), SpecError>;
 
+/// Options of which one must be given for another to have an effect.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyWith {
+    /// The keys of these options.
+    pub others: &'static [&'static str],
+    /// A value of the first.
+    pub example: &'static str,
+    /// The reason.
+    pub why: &'static str,
+}
+
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
@@ -42,10 +53,14 @@ pub struct OptionInfo {
     bounds: Option<(f64, f64)>,
     /// The drives it applies to.
     pub drives: Drives,
+    /// The physical reason why it does not apply to others; empty if it applies to all.
+    pub why_drives: &'static str,
     /// The hint for a drive that it does not apply to; may be empty.
     pub instead: &'static str,
-    /// The options of which one must be given for it to have an effect, and a value of the first.
-    pub only_with: Option<(&'static [&'static str], &'static str)>,
+    /// The options of which one must be given for it to have an effect.
+    pub only_with: Option<OnlyWith>,
+    /// The physical reason why a stored drive does not have it; `None` for an option that makes one.
+    pub unstored: Option<&'static str>,
     /// `true` if only a run makes it, and only of one configuration.
     pub once: bool,
     /// `true` if several values make several configurations to compare.
@@ -85,8 +100,10 @@ impl OptionInfo {
             },
             bounds: None,
             drives: Drives::All,
+            why_drives: "",
             instead: "",
             only_with: None,
+            unstored: Some(section.why_unstored()),
             once: false,
             several: false,
             listing: false,
@@ -168,14 +185,43 @@ impl OptionInfo {
         self
     }
 
-    /// Refuses the option where none of `others` is given; `example` is a value of the first.
+    /// Refuses the option where none of `others` is given, and says why; `example` is a value of the first.
     pub(super) const fn only_with(
         mut self,
         others: &'static [&'static str],
         example: &'static str,
+        why: &'static str,
     ) -> Self {
-        self.only_with = Some((others, example));
+        self.only_with = Some(OnlyWith { others, example, why });
         self
+    }
+
+    /// Lets the option make a stored drive.
+    pub(super) const fn stored(mut self) -> Self {
+        self.unstored = None;
+        self
+    }
+
+    /// Sets the physical reason why a stored drive does not have the option.
+    pub(super) const fn unstored(mut self, why: &'static str) -> Self {
+        self.unstored = Some(why);
+        self
+    }
+
+    /// Returns `true` if the clock beside a stored drive has the option: the shape of flash, and all that only
+    /// drives with a clock have.
+    pub fn is_of_clock(&self) -> bool {
+        const SHAPE: [&str; 6] = [
+            "pages_per_block",
+            "page_size",
+            "mapping_unit",
+            "power_protection",
+            "times",
+            "mapping",
+        ];
+        let is_timed = self.drives == Drives::Timed;
+        is_timed && matches!(self.section, Section::Drive | Section::Gc)
+            || SHAPE.contains(&self.key)
     }
 
     /// Refuses the option for several configurations, and for results that are kept.
@@ -196,16 +242,18 @@ impl OptionInfo {
         self
     }
 
-    /// Restricts the option to drives with a clock.
-    pub(super) const fn timed(mut self) -> Self {
+    /// Restricts the option to drives with a clock, for a physical reason.
+    pub(super) const fn timed(mut self, why: &'static str) -> Self {
         self.drives = Drives::Timed;
+        self.why_drives = why;
         self
     }
 
-    /// Restricts the option to drives that count, and sets the hint for others.
-    pub(super) const fn counting(mut self, instead: &'static str) -> Self {
+    /// Restricts the option to drives that count, for a physical reason, and sets the hint for others.
+    pub(super) const fn counting(mut self, instead: &'static str, why: &'static str) -> Self {
         self.drives = Drives::Counting;
         self.instead = instead;
+        self.why_drives = why;
         self
     }
 

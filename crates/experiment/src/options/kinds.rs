@@ -34,6 +34,17 @@ impl Section {
         }
     }
 
+    /// Returns the reason why a stored drive has no option of this section, unless the option says otherwise.
+    pub(super) const fn why_unstored(self) -> &'static str {
+        match self {
+            Self::Workload => "its writes are those of a real host",
+            Self::Drive | Self::Gc => "it keeps data, and nothing is simulated",
+            Self::Host => "its host is a real one, with a cache of its own",
+            Self::Swap => "its host is a real one, with a memory of its own",
+            Self::Run => "it is there until its file is removed",
+        }
+    }
+
     /// Returns one line for people.
     pub fn summary(self) -> &'static str {
         match self {

@@ -15,18 +15,82 @@ mod value;
 
 use std::sync::LazyLock;
 
-pub use info::OptionInfo;
+pub use info::{OnlyWith, OptionInfo};
 pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
 pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 pub use timed::{TimedConfig, TimelineConfig};
 pub use value::Value;
 
-/// Options that say the same thing in different ways, of which one may be given, and the hint.
+/// Options that say the same thing in different ways, of which one may be given, and the reason.
 pub const ALTERNATIVES: [(&[&str], &str); 3] = [
-    (&["blocks", "capacity"], "blocks and capacity say the same thing, give one"),
-    (&["spare", "overprovision"], "spare = overprovision / (1 + overprovision), give one"),
-    (&["writes", "collections", "requests", "passes"], "a run has one length, give one"),
+    (&["blocks", "capacity"], "each is the size of the drive"),
+    (&["spare", "overprovision"], "spare = overprovision / (1 + overprovision)"),
+    (&["writes", "collections", "requests", "passes"], "a run has one length"),
 ];
+
+/// Two options that cannot be given together.
+#[derive(Clone, Copy, Debug)]
+pub struct Excluded {
+    /// The key of the option that is refused.
+    pub key: &'static str,
+    /// The key of the other option.
+    pub with: &'static str,
+    /// The physical reason.
+    pub why: &'static str,
+    /// A remedy; empty where it is to leave one of them out.
+    pub hint: &'static str,
+}
+
+const fn excluded(
+    key: &'static str,
+    with: &'static str,
+    why: &'static str,
+    hint: &'static str,
+) -> Excluded {
+    Excluded { key, with, why, hint }
+}
+
+/// The pairs of options that cannot be given together, whatever their values are.
+pub static EXCLUDED: &[Excluded] = &[
+    excluded(
+        "host_cache",
+        "vm_page_cache",
+        "each stands between the program and the drive, and swapping goes past the other one",
+        "",
+    ),
+    excluded(
+        "endurance",
+        "vm_page_cache",
+        "a drive that has become read-only takes no page, and the program cannot go on",
+        "",
+    ),
+    excluded("host_cache", "tenant", "a cache serves one host, and tenants are several", ""),
+    excluded("streams", "host_cache", NO_STREAMS, ""),
+    excluded("streams", "vm_page_cache", NO_STREAMS, ""),
+    excluded("flush_every", "host_cache", NO_FLUSHES, ""),
+    excluded("flush_every", "vm_page_cache", NO_FLUSHES, ""),
+    excluded("writes", "vm_page_cache", REFERENCES, "give {requests}, or {passes} of a trace"),
+    excluded("collections", "vm_page_cache", REFERENCES, "give {requests}, or {passes} of a trace"),
+    excluded("victim", "gc_preset", PRESET, ""),
+    excluded("placement", "gc_preset", PRESET, ""),
+    excluded("source", "tenant", OF_TENANTS, "write workload= in each tenant"),
+    excluded("arrivals", "tenant", OF_TENANTS, "write arrivals= in each tenant"),
+    excluded("request_size", "tenant", OF_TENANTS, "write request_size= in each tenant"),
+    excluded(
+        "passes",
+        "tenant",
+        "a tenant's trace begins again at its end, so that all tenants go on until the last",
+        "give {requests}, for example 1000000",
+    ),
+];
+
+/// The reason why the streams of writes do not go through a cache.
+pub(crate) const NO_STREAMS: &str = "a cache writes pages back without their streams";
+
+const NO_FLUSHES: &str = "a cache takes no flush commands";
+const REFERENCES: &str = "the run of a program is as long as its references to memory";
+const PRESET: &str = "a GC preset is a victim policy and a placement";
+const OF_TENANTS: &str = "each tenant has its own";
 
 /// Declares a struct that the engine reads and the options that fill it, from one text.
 ///

@@ -1,5 +1,6 @@
 //! The options of every drive: its shape, its collections, its host, and the course of the runs.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
@@ -44,6 +45,12 @@ const fn run(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Run, kind)
 }
 
+/// The reason why no drive with a clock stands under a virtual memory system.
+const MEMORY: &str = "references to memory have no arrival times";
+
+/// The reason why a run with a clock has no length in pages or collections.
+const LENGTH: &str = "a run with a clock ends between two requests";
+
 super::holder! {
     /// One configuration, as typed or as read from an experiment file.
     ///
@@ -53,73 +60,74 @@ super::holder! {
     pub struct RunConfig: Run in RUN {
         blocks: Option<u32> => "4096",
             "Physical blocks N, rounded up to the same number on every plane.",
-            drive(Kind::Count).cases(&[(Case::Trace, "as many as its pages need")]);
+            drive(Kind::Count).stored().cases(&[(Case::Trace, "as many as its pages need")]);
         #[serde(skip_serializing_if = "Option::is_none")]
         capacity: Option<u64> => "",
             "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same \
              number on every plane. The result says by how much.",
-            drive(Kind::Size).example("960GB").needs_unit().range(1, u64::MAX);
+            drive(Kind::Size).stored().example("960GB").needs_unit().range(1, u64::MAX);
         pages_per_block: u32 => "256",
             "Pages per block b, at least 2.",
-            drive(Kind::Count);
+            drive(Kind::Count).stored();
         page_size: u32 => "4KiB",
             "Size of a flash page.",
-            drive(Kind::PageSize).example("16KiB");
+            drive(Kind::PageSize).unstored("the pages of its file have 4 KiB").example("16KiB");
         #[serde(skip_serializing_if = "Option::is_none")]
         mapping_unit: Option<u32> => "the page size",
             "Size of the unit in which logical addresses are mapped. If a flash page holds several \
              units, the drive gathers writes in a page buffer and programs a page when it is full. \
              Page counts are then in mapping units.",
-            drive(Kind::PageSize).example("4KiB").range(1, u32::MAX as u64);
+            drive(Kind::PageSize).unstored("each page of its file is written as a whole, when it comes").example("4KiB").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
             "The data in the page buffer and in the write cache survive a loss of power. With no, \
              a flush command programs the cache and the partly filled pages, and a collection \
              programs all its copies before its erase.",
-            drive(Kind::YesNo);
+            drive(Kind::YesNo).unstored("its durability says what survives a loss of power");
         spare: f64 => "10%",
             "Spare factor 1 - U/N: the share of the physical space beyond the logical capacity.",
-            drive(Kind::Share).example("7%").several();
+            drive(Kind::Share).stored().example("7%").several();
         #[serde(skip_serializing_if = "is_page")]
         mapping: String => "page",
             "Mapping from logical pages to flash: {words}. The log-block mappings (fast, bast) \
              choose their victims themselves, so they take no victim policy and no write frontier.",
-            gc(Kind::Spec).example("fast:log_blocks=32").several().listed("mappings")
+            gc(Kind::Spec).unstored("its map of pages is in memory, and in the journal of its file").example("fast:log_blocks=32").several().listed("mappings")
                 .checked(|_, text| Mapping::parse(text).map(drop));
         victim: String => "d-choices:d=10",
             "Victim policy, which picks the block to collect: greedy, d-choices:d=10,c=1, \
              python:FILE.py:NAME and others; see flashgc policies.",
-            gc(Kind::Spec).example("greedy").several().listed("policies")
+            gc(Kind::Spec).stored().example("greedy").several().listed("policies")
                 .cases(&[(Case::Compare, "every built-in policy")])
                 .checked(|_, text| VictimSpec::parse(text).map(drop));
         frontier: String => "single",
             "Write frontier, the open blocks that pages are written to: {words}.",
-            gc(Kind::Spec).example("pool:low=2").several().listed("frontiers")
-                .counting("every plane has a pool; {gc_low} says how many blocks it keeps")
+            gc(Kind::Spec).stored().example("pool:low=2").several().listed("frontiers")
+                .counting("leave it out; {gc_low} says how many blocks the pool of a plane keeps",
+                    "the planes of a timed drive always have a pool")
                 .checked(|_, text| Frontier::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_fifo")]
         allocation: String => "fifo",
             "Order in which the pool opens its erased blocks: {words}.",
-            gc(Kind::Word).example("sfl").several().listed("allocations")
+            gc(Kind::Word).stored().example("sfl").several().listed("allocations")
                 .checked(|_, text| Allocation::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         wear_levelling: Option<String> => "none",
             "Wear levelling, which moves cold data so that blocks wear evenly: {words}. All but \
              none need the pool or mixed frontier.",
-            gc(Kind::Spec).example("static:threshold=50,interval=10").several()
+            gc(Kind::Spec).stored().example("static:threshold=50,interval=10").several()
                 .listed("wear_levellings")
                 .checked(|_, text| Levelling::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         placement: String => "none",
             "Placement, which chooses the open block of each page: {words}, or \
              python:FILE.py:NAME. All but none need the pool frontier.",
-            gc(Kind::Spec).example("dac:regions=3,zombie-block=yes").several().listed("placements")
+            gc(Kind::Spec).stored().example("dac:regions=3,zombie-block=yes").several().listed("placements")
                 .checked(|_, text| PlacementSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         endurance: Option<String> => "any number",
             "Erases that a block withstands before it goes bad: a number, or one of {words}. It \
              needs the pool or mixed frontier.",
-            drive(Kind::Amount).metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
+            drive(Kind::Amount).stored().metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
                 .listed("endurances")
                 .checked(|_, text| Endurance::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +136,7 @@ super::holder! {
              command (command and address, before each operation). read and program may have one \
              time for each kind of page: read=48us/76us. A timed drive needs these times. A \
              counting drive reports with them how long the flash was busy.",
-            drive(Kind::Text).metavar("TIMES")
+            drive(Kind::Text).unstored("it answers as soon as its file does").metavar("TIMES")
                 .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
                 .checked(|_, text| Times::parse(text).map(drop));
         /// The clock, channels and queues of a timed drive; `None` for one that only counts.
@@ -139,7 +147,7 @@ super::holder! {
         swap: Option<SwapConfig> = None;
         fill: String => "sequential",
             "State of the drive before the run: {words}.",
-            drive(Kind::Word).listed("fills").checked(|_, text| Fill::parse(text).map(drop));
+            drive(Kind::Word).unstored("a new drive has no data").listed("fills").checked(|_, text| Fill::parse(text).map(drop));
         /// The cache of a host, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<HostConfig> = None;
@@ -165,7 +173,7 @@ super::holder! {
              lines of START, END, STREAM in bytes. The first line that holds the first byte of a \
              write decides; on a counting drive, the first byte of each page. Other writes keep \
              the stream that the workload gives them, if any.",
-            workload(Kind::Text).metavar("PATH").example("streams.csv");
+            workload(Kind::Text).stored().metavar("PATH").example("streams.csv");
         /// The options for reading a trace; generators ignore them.
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
@@ -189,7 +197,7 @@ super::holder! {
                 .range(1, u32::MAX as u64);
         seed: u64 => "1",
             "Seed of the first run.",
-            run(Kind::Count).range(0, u64::MAX);
+            run(Kind::Count).stored().range(0, u64::MAX);
     }
 }
 
@@ -224,9 +232,15 @@ impl RunConfig {
         if unit == 0 || !page.is_multiple_of(unit) {
             return Err(SpecError::new(
                 format!(
-                    "mapping unit: found {unit} bytes, expected a divisor of the page of {page} bytes"
+                    "{} is {unit} bytes, expected a divisor of {} of {page} bytes",
+                    subject("mapping_unit"),
+                    option("page_size")
                 ),
-                "for example --page-size 16KiB --mapping-unit 4KiB",
+                format!(
+                    "for example {} and {}",
+                    choice("page_size", "16KiB"),
+                    choice("mapping_unit", "4KiB")
+                ),
             ));
         }
         Ok(PageBuffer { units_per_page: page / unit, is_protected: self.power_protection })
@@ -312,7 +326,8 @@ super::holder! {
             "Hints with which the host tells the drive which pages of {host_cache} are dirty: \
              {words}.",
             host(Kind::Spec).example("piggyback").several().listed("hints")
-                .only_with(&["host_cache"], "page-cache:size=256MiB")
+                .only_with(&["host_cache"], "page-cache:size=256MiB",
+                    "hints tell which pages of a cache are dirty")
                 .checked(|_, text| HintsSpec::parse(text).map(drop));
     }
 }
@@ -326,14 +341,17 @@ super::holder! {
         cache_pages: u32 = 0;
         policy: String => "3-region",
             "Replacement policy of {vm_page_cache}: {words}.",
-            swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches").counting("")
-                .only_with(&["vm_page_cache"], "4MiB")
+            swap(Kind::Spec).key("page_policy").example("lru").listed("page_caches")
+                .counting("leave it out", MEMORY)
+                .only_with(&["vm_page_cache"], "4MiB", "no other cache has this policy")
                 .checked(|_, text| PageCacheSpec::parse(text).map(drop));
         scheme: String => "du-gc",
             "Scheme that decides what collections do with valid pages that are also in memory: \
              {words}.",
-            swap(Kind::Spec).example("lda-gc5").several().listed("schemes").counting("")
-                .only_with(&["vm_page_cache"], "4MiB")
+            swap(Kind::Spec).example("lda-gc5").several().listed("schemes")
+                .counting("leave it out", MEMORY)
+                .only_with(&["vm_page_cache"], "4MiB",
+                    "it asks which pages are in the memory of the host")
                 .checked(|_, text| Scheme::parse(text).map(drop));
     }
 }
@@ -346,7 +364,7 @@ static FIRST: &[OptionInfo] = &[
         "Drive to simulate: counting (page programs only) or timed (with a clock, channels and \
          queues).",
     ),
-    swap(Kind::Size).example("4MiB").unit("MiB").counting("").range(0, u64::MAX).named(
+    swap(Kind::Size).example("4MiB").unit("MiB").counting("leave it out", MEMORY).range(0, u64::MAX).named(
         "vm_page_cache",
         "none",
         "Page cache of a virtual memory system that swaps to the drive. The workload is then the \
@@ -355,14 +373,13 @@ static FIRST: &[OptionInfo] = &[
     run(Kind::Amount)
         .metavar("N|Nx")
         .example("20x")
-        .counting("give {requests}, or {passes} of a trace")
+        .counting("give {requests}, or {passes} of a trace", LENGTH)
         .checked(check_writes)
         .named("writes", "20x", "Length of a run in page writes (1000000) or drive writes (20x)."),
-    run(Kind::Count).counting("give {requests}, or {passes} of a trace").range(1, 1 << 63).named(
-        "collections",
-        "",
-        "Length of a run in collections, instead of {writes}.",
-    ),
+    run(Kind::Count)
+        .counting("give {requests}, or {passes} of a trace", LENGTH)
+        .range(1, 1 << 63)
+        .named("collections", "", "Length of a run in collections, instead of {writes}."),
     run(Kind::Count)
         .cases(&[(Case::Timed, "1000000"), (Case::Swap, "5000000")])
         .range(1, 1 << 63)
@@ -395,12 +412,12 @@ static FIRST: &[OptionInfo] = &[
 
 /// Options that become part of other values; listed after the others of their section.
 static LAST: &[OptionInfo] = &[
-    drive(Kind::Share).example("28%").several().named(
+    drive(Kind::Share).stored().example("28%").several().named(
         "overprovision",
         "",
         "Over-provisioning (N - U)/U, instead of {spare}.",
     ),
-    gc(Kind::Word).example("zgc-gd").several().words(gc_presets).named(
+    gc(Kind::Word).stored().example("zgc-gd").several().words(gc_presets).named(
         "gc_preset",
         "",
         "Victim policy and placement under one name, instead of {victim} and {placement}: {words}.",

@@ -1,5 +1,6 @@
 //! The options of drives with a clock: hardware, collections, arrivals and recordings.
 
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_timed::metrics::timeline::Window;
 use flashgc_timed::notation::{Threshold, time};
@@ -17,21 +18,33 @@ use serde::{Deserialize, Serialize};
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
 
+/// The reason why a stored drive has no option of a clock.
+const NO_CLOCK: &str = "it answers as soon as its file does";
+
+// Each has the reason why a drive without a clock has no such option, unless the option gives its own.
 const fn drive(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Drive, kind).timed()
+    OptionInfo::new(Section::Drive, kind)
+        .timed("a counting drive has one plane, and its operations take no time")
+        .unstored(NO_CLOCK)
 }
 
 const fn gc(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Gc, kind).timed()
+    OptionInfo::new(Section::Gc, kind)
+        .timed("a collection of a counting drive takes no time")
+        .unstored(NO_CLOCK)
 }
 
 const fn workload(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Workload, kind).timed()
+    OptionInfo::new(Section::Workload, kind).timed("requests come to a counting drive at no time")
 }
 
 const fn run(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Run, kind).timed()
+    OptionInfo::new(Section::Run, kind).timed("requests to a counting drive take no time")
 }
+
+/// The reason why only a drive with a clock has a region in SLC mode.
+const SLC: &str =
+    "blocks in SLC mode are emptied in idle time, which only a drive with a clock has";
 
 super::holder! {
     /// A timed drive and its host, as typed or as read from an experiment file.
@@ -88,7 +101,7 @@ super::holder! {
         preemption: String => "none",
             "Preemption of collections by requests: none; pgc (between flash operations) with \
              +merge, +pipeline, +erase-suspend; suspend (inside erases and programs too).",
-            gc(Kind::Spec).example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
+            gc(Kind::Spec).timed("no request comes during the collections of a counting drive, which take no time").example("pgc+merge+pipeline").several().words(|| PREEMPTIONS.to_vec())
                 .checked(|_, text| parse_preemption(text).map(drop));
         suspend: String => "20us",
             "Time until a suspended operation frees its die; or all parameters of suspension: \
@@ -104,7 +117,7 @@ super::holder! {
             gc(Kind::Time).example("600ns");
         copy_back: bool => "no",
             "Collections move pages inside their die, without the bus.",
-            gc(Kind::YesNo);
+            gc(Kind::YesNo).timed("a counting drive has no bus that a copy could spare");
         gc_holds_domain: bool => "no",
             "A collection without preemption occupies every die of its GC domain.",
             gc(Kind::YesNo);
@@ -125,23 +138,28 @@ super::holder! {
              than keep are erased). full says what writes do while the region is full: direct \
              (they go to normal blocks) or fold (they wait until a block of the region is \
              emptied). after is the idle time before blocks are emptied; its default is 100ms.",
-            drive(Kind::Spec).metavar("REGION").example("static:blocks=5%,full=direct,after=100ms")
+            drive(Kind::Spec).timed(SLC).metavar("REGION").example("static:blocks=5%,full=direct,after=100ms")
+                .only_with(&["slc_times"], "read=25us,program=200us,erase=2ms",
+                    "the cells of its blocks are faster than others")
                 .several().checked(|_, text| parse_slc(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         slc_times: Option<String> => "",
             "Times of flash operations in the blocks of {slc}.",
-            drive(Kind::Text).metavar("TIMES").example("read=25us,program=200us,erase=2ms")
+            drive(Kind::Text).timed(SLC).metavar("TIMES").example("read=25us,program=200us,erase=2ms")
+                .only_with(&["slc"], "static:blocks=5%", "no other block is in SLC mode")
                 .checked(|_, text| parse_times(text).map(drop));
         #[serde(skip_serializing_if = "is_tlc")]
         bits_per_cell: u32 => "3",
             "Bits per cell outside the SLC region. An SLC block has the pages of a normal block \
              divided by this number.",
-            drive(Kind::Count).range(2, 8).example("4");
+            drive(Kind::Count).timed(SLC).range(2, 8).example("4")
+                .only_with(&["slc"], "static:blocks=5%",
+                    "it says how much less a block holds in SLC mode");
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_after: Option<String> => "",
             "Time after which the drive programs a page of the page buffer although the page is \
              not full.",
-            drive(Kind::Time).example("5ms");
+            drive(Kind::Time).timed("pages of a counting drive wait for no time").example("5ms");
         #[serde(skip_serializing_if = "Option::is_none")]
         read_retry: Option<String> => "",
             "Extra reads of a page, each in the time of a read. from=N,every=M: one extra read \
@@ -163,7 +181,7 @@ super::holder! {
         write_cache: u32 => "0",
             "Size of the write cache inside the drive, or its number of pages. With \
              {power_protection} no, a flush command waits until the cache is programmed.",
-            drive(Kind::Pages).example("64MiB");
+            drive(Kind::Pages).timed("a cache changes when a write is done, and a counting drive has no time").example("64MiB");
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         serial_overwrites: bool => "no",
             "A write waits in the drive until the earlier writes of its page are done. They are \
@@ -181,7 +199,7 @@ super::holder! {
             "A host that shares the drive with others, instead of {source}. Write keys and values \
              with ; between them, or [[tenant]] in a file. Repeat for each tenant; see \
              docs/tenants.md.",
-            workload(Kind::Text).key("tenant").metavar("TENANT").listing()
+            workload(Kind::Text).timed("tenants take turns in a queue, and a counting drive has none").key("tenant").metavar("TENANT").listing()
                 .example("name=db; workload=zipf:read=0.7; arrivals=poisson:rate=2000; priority=urgent; space=25%")
                 .checked(|_, text| TenantSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_usual")]
@@ -189,7 +207,8 @@ super::holder! {
             "Requests per round of each priority class of tenants, 1 to 256 each. This is weighted \
              round robin with urgent priority class, as in NVMe.",
             drive(Kind::Text).metavar("WEIGHTS")
-                .only_with(&["tenant"], "name=db; workload=zipf")
+                .only_with(&["tenant"], "name=db; workload=zipf",
+                    "one host waits for no other")
                 .checked(|_, text| ClassWeights::parse(text).map(drop));
         rate_scale: f64 => "1",
             "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
@@ -259,9 +278,11 @@ impl TraceEventsConfig {
             None => Ok((0, u64::MAX)),
             Some(Window::Fixed { from_ns, to_ns }) => Ok((from_ns, to_ns)),
             Some(Window::Worst { .. }) => Err(SpecError::new(
-                "trace events are written while the run goes, and which request is the slowest is \
-                 known at its end",
-                "--timeline FILE.json with --window worst, or two times, as 20ms:60ms",
+                format!(
+                    "{} are written while the run goes, and which request is the slowest is known at its end",
+                    subject("trace_events")
+                ),
+                choice("window", "20ms:60ms"),
             )),
         }
     }
@@ -286,7 +307,11 @@ static OTHERS: &[OptionInfo] = &[
         .metavar("FROM:TO|worst[:LENGTH]")
         .example("20ms:60ms")
         .checked(|_, text| parse_window(text).map(drop))
-        .only_with(&["timeline", "trace_events"], "timeline.json")
+        .only_with(
+            &["timeline", "trace_events"],
+            "timeline.json",
+            "nothing else of a run shows a part of it",
+        )
         .named(
             "window",
             "0ms:50ms",

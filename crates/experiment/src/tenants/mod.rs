@@ -5,6 +5,7 @@ pub mod source;
 use std::ops::Range;
 use std::sync::Arc;
 
+use flashgc_base::naming::subject;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_timed::Loop;
@@ -13,17 +14,17 @@ use flashgc_workload::requests::{Requests, Space};
 
 use crate::options::TimedConfig;
 
-/// Reads the specs of the tenants that `config` asks for, each name once.
+/// Reads the specs of tenants, each name once.
 ///
 /// # Errors
 /// Returns the errors of [`TenantSpec::parse`]; also fails if two tenants have one name.
-pub fn specs(config: &TimedConfig) -> Result<Vec<TenantSpec>, SpecError> {
+pub fn specs(texts: &[String]) -> Result<Vec<TenantSpec>, SpecError> {
     let mut specs: Vec<TenantSpec> = Vec::new();
-    for text in &config.tenants {
+    for text in texts {
         let spec = TenantSpec::parse(text)?;
         if specs.iter().any(|other| other.name == spec.name) {
             return Err(SpecError::new(
-                format!("two tenants have the name '{}'", spec.name),
+                format!("{} '{}' is the name of two", subject("tenant"), spec.name),
                 "give each a name of its own",
             ));
         }
@@ -42,7 +43,7 @@ pub(crate) fn resolve(
     pages_per_block: u32,
     source: &dyn Source,
 ) -> Result<Arc<[Tenant]>, SpecError> {
-    let specs = specs(config)?;
+    let specs = specs(&config.tenants)?;
     let parts = lay_out(&specs, space)?;
     let workloads = source.tenants();
     if workloads.len() != specs.len() {
@@ -74,6 +75,7 @@ fn check_fits(
     pages_per_block: u32,
     requests: &Requests,
 ) -> Result<(), SpecError> {
+    let tenant = format!("{} {}", subject("tenant"), spec.name);
     let has = pages.end - pages.start;
     let least = match requests {
         Requests::Trace(trace) => trace.given().map(|given| given.least()),
@@ -89,24 +91,21 @@ fn check_fits(
         };
         return Err(SpecError::new(
             format!(
-                "tenant {}: its workload addresses {}, and its part of the drive has {has}",
-                spec.name,
+                "{tenant}: its workload addresses {}, and its part of the drive has {has}",
                 count(needs.into(), "page")
             ),
             hint,
         ));
     }
     if let (Some(request_size), Requests::Pages(generator)) = (spec.request_size, requests) {
-        let named = |error: SpecError| {
-            SpecError::new(format!("tenant {}: {}", spec.name, error.message), error.hint)
-        };
+        let named =
+            |error: SpecError| SpecError::new(format!("{tenant}: {}", error.message), error.hint);
         generator.slots(has, space.page_size, request_size).map_err(named)?;
     } else if spec.request_size.is_some() {
         return Err(SpecError::new(
             format!(
-                "tenant {}: a request size only applies to generators of pages, and its workload has \
-                 sizes of its own",
-                spec.name
+                "{tenant}: request_size only applies to generators of pages, and its workload has sizes of \
+                 its own"
             ),
             "leave it out",
         ));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flashgc_base::naming::{option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::Pass;
 use flashgc_drive::source::{Source, TimedSource};
@@ -39,8 +40,12 @@ impl Source for TenantsSource {
 
     fn check_request_size(&self, _: &Space) -> Result<(), SpecError> {
         Err(SpecError::new(
-            "a request size beside tenants, which have their own",
-            "write request_size in each tenant",
+            format!(
+                "{} does not go with {}: each has its own",
+                subject("request_size"),
+                option("tenant")
+            ),
+            "write request_size= in each tenant",
         ))
     }
 

@@ -9,6 +9,7 @@ mod sfl;
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
 use crate::table::bytes_of;
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
@@ -135,10 +136,12 @@ impl Allocation {
         }
         Err(SpecError::new(
             format!(
-                "block allocation {self} needs the pool or mixed frontier, found {frontier}: \
-                 without a pool the erased victim is used next, so there is no choice"
+                "{} {self} needs the pool or mixed frontier, found {}: without a pool the erased victim is \
+                 used next, so there is no choice",
+                subject("allocation"),
+                choice("frontier", frontier)
             ),
-            "give --frontier pool",
+            choice("frontier", "pool"),
         ))
     }
 

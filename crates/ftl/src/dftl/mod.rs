@@ -41,6 +41,7 @@ use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::Layout;
 use crate::store::Wear;
 use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 
@@ -107,9 +108,13 @@ pub fn endless(most: u64) -> FtlError {
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     if layout.frontier == Frontier::Single {
         return Err(SpecError::new(
-            "dftl needs a frontier that keeps copies apart, found single: every block would be full \
-             of pages whose moves change as much of the map on flash as they free",
-            "give --frontier double or pool",
+            format!(
+                "{} dftl needs a frontier that keeps copies apart, found {}: every block would be full of pages \
+                 whose moves change as much of the map on flash as they free",
+                subject("mapping"),
+                choice("frontier", "single")
+            ),
+            format!("{}, or {}", choice("frontier", "double"), choice("frontier", "pool")),
         ));
     }
     let (map_pages, inner) = inner_geometry(params, &layout.geometry)?;

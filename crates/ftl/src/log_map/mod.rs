@@ -21,6 +21,7 @@ use crate::scheme::{Costs, Scheme};
 use crate::store::Wear;
 use crate::table::UNMAPPED;
 use crate::translation::{FollowsReads, SharesMemory, Translation};
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
@@ -192,27 +193,43 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     if layout.fill == Fill::Random {
         return Err(SpecError::new(
             format!(
-                "{name} keeps the pages of a data block in order, found initial state 'random'"
+                "{} random does not go with {}, which keeps the pages of a data block in order",
+                subject("fill"),
+                choice("mapping", name)
             ),
-            "--fill sequential, or --fill empty",
+            format!("{}, or {}", choice("fill", "sequential"), choice("fill", "empty")),
         ));
     }
     if layout.levelling.is_some() {
         return Err(SpecError::new(
-            format!("wear levelling needs a page map, found mapping {name}"),
-            "leave the wear levelling out, or use --mapping page",
+            format!(
+                "{} does not go with {}: levelling moves pages to a block of its own, and each page of a data \
+                 block has its place",
+                subject("wear_levelling"),
+                choice("mapping", name)
+            ),
+            format!("{}, or {}", choice("wear_levelling", "none"), choice("mapping", "page")),
         ));
     }
     if !layout.placement.is_none() {
         return Err(SpecError::new(
-            format!("mapping {name} takes no placement, found {}", layout.placement),
-            "leave the placement out, or use --mapping page",
+            format!(
+                "{} {} does not go with {}, which chooses its own blocks",
+                subject("placement"),
+                layout.placement.name(),
+                choice("mapping", name)
+            ),
+            format!("{}, or {}", choice("placement", "none"), choice("mapping", "page")),
         ));
     }
     if layout.lifespan.is_some() {
         return Err(SpecError::new(
-            format!("an endurance needs a page map, found mapping {name}"),
-            "leave the endurance out, or use --mapping page",
+            format!(
+                "{} does not go with {}, which has no other block in place of a bad one",
+                subject("endurance"),
+                choice("mapping", name)
+            ),
+            format!("leave {} out, or {}", option("endurance"), choice("mapping", "page")),
         ));
     }
     Ok(())

@@ -5,6 +5,7 @@
 mod collect;
 mod write;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
@@ -83,8 +84,8 @@ impl<P: VictimPolicy> PageMap<P> {
         layout.check()?;
         if layout.slc.is_some() {
             return Err(SpecError::new(
-                "slc needs idle time, which only a drive with a clock has",
-                "--drive timed",
+                format!("{} needs idle time, which only a drive with a clock has", subject("slc")),
+                choice("kind", "timed"),
             )
             .into());
         }
@@ -232,9 +233,17 @@ impl<P: VictimPolicy> SharesMemory for PageMap<P> {
         let sorts = self.store.sorting.has_rule() || self.store.zombies.is_some();
         if !scheme.is_unaware() && sorts {
             return Err(SpecError::new(
-                "a scheme that leaves valid pages to memory cannot be combined with a placement or \
-                 with hints",
-                "give --placement none, and a victim policy that does not ask for hints",
+                format!(
+                    "{} {scheme} does not go with {} or hints: the pages that it leaves to memory are in no class",
+                    subject("scheme"),
+                    option("placement")
+                ),
+                format!(
+                    "{}, or {} and a {} that uses no hints",
+                    choice("scheme", "du-gc"),
+                    choice("placement", "none"),
+                    option("victim")
+                ),
             ));
         }
         let duplicates = Duplicates::default();

@@ -31,6 +31,7 @@ use crate::geometry::Geometry;
 pub use crate::history::Class;
 use crate::levelling::Levelling;
 use crate::store::Streams;
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
@@ -314,6 +315,11 @@ impl PlacementSpec {
         Self { external: Some(external), ..Self::default() }
     }
 
+    /// The name without parameters.
+    pub fn name(&self) -> &str {
+        self.external.as_ref().map_or(self.info.name, |external| &external.name)
+    }
+
     /// Returns `true` if it comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
         self.external.is_some()
@@ -339,10 +345,11 @@ impl PlacementSpec {
         }
         Err(SpecError::new(
             format!(
-                "placement {self} must know what the host will write, which only the counting \
-                 drive with a map of pages in memory can tell it"
+                "{} {} must know what the host will write, and the drive is not told",
+                subject("placement"),
+                self.name()
             ),
-            "give --drive counting --mapping page without --vm-page-cache, or another placement",
+            "another placement",
         ))
     }
 
@@ -363,11 +370,12 @@ impl PlacementSpec {
         if levelling.is_some() && self.handles().is_some_and(|handles| handles.persistent > 0) {
             return Err(SpecError::new(
                 format!(
-                    "placement {self} and static wear levelling cannot be combined: pages of persistently \
-                     isolated handles never share a block with others, and levelling moves those of all \
-                     handles into one"
+                    "{} {self} does not go with {}: pages of persistently isolated handles never share a block \
+                     with others, and levelling moves those of all handles into one",
+                    subject("placement"),
+                    choice("wear_levelling", "static")
                 ),
-                "leave out wear levelling, or persistent",
+                format!("persistent=0, or {}", choice("wear_levelling", "none")),
             ));
         }
         if matches!(frontier, Frontier::Pool { .. }) {
@@ -375,10 +383,13 @@ impl PlacementSpec {
         }
         Err(SpecError::new(
             format!(
-                "placement {self} needs the pool frontier, found {frontier}: each of its \
-                 classes has an open block of its own, from the pool"
+                "{} {} needs the pool frontier, found {}: each of its classes has an open block of its own, \
+                 from the pool",
+                subject("placement"),
+                self.name(),
+                choice("frontier", frontier)
             ),
-            "give --frontier pool",
+            choice("frontier", "pool"),
         ))
     }
 

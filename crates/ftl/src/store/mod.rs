@@ -39,6 +39,7 @@ pub use wear::{Cause, Moment, Wear};
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::counts::Counts;
+use flashgc_base::naming::{option, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
@@ -145,8 +146,12 @@ impl<P: VictimPolicy> PageStore<P> {
         let asks = Asks::of::<P>();
         if P::BY_PLACEMENT && sorting.picker().is_none() {
             return Err(SpecError::new(
-                "the victims are left to the placement, which picks none",
-                "give another victim policy",
+                format!(
+                    "{} leaves the victims to {}, which picks none",
+                    subject("victim"),
+                    option("placement")
+                ),
+                "another victim policy",
             )
             .into());
         }

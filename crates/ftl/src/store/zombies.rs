@@ -5,6 +5,7 @@
 //! looked at with every write anyway, and a count a block in the block table.
 
 use flashgc_base::mutants::{self, Mutant};
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 
 use super::PageStore;
@@ -42,11 +43,13 @@ pub(super) fn check(geometry: &Geometry) -> Result<(), SpecError> {
     }
     Err(SpecError::new(
         format!(
-            "blocks is {}, expected at most {most} with {} pages per block where hints are kept",
+            "{} is {}, expected at most {most} with {} pages per block where hints are kept: page numbers have 31 \
+             bits beside the hint",
+            subject("blocks"),
             geometry.blocks(),
             geometry.pages_per_block()
         ),
-        "page numbers have 31 bits beside the hint",
+        format!("a smaller drive, or {}", choice("hints", "none")),
     ))
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use flashgc_base::counts::Counts;
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
@@ -184,6 +185,11 @@ impl HintsSpec {
         info.map_or_else(Vec::new, |info| self.params.changed(info.params, names))
     }
 
+    /// Returns the name without parameters.
+    pub fn name(&self) -> &str {
+        self.params.owner()
+    }
+
     /// Returns `true` if the drive gets no hints.
     pub fn is_none(&self) -> bool {
         self.way == Way::None
@@ -234,16 +240,20 @@ impl HintsSpec {
         if !page_size.is_multiple_of(SECTOR) || sectors > u8::MAX.into() || sectors == 0 {
             return Err(SpecError::new(
                 format!(
-                    "piggyback: found pages of {page_size} bytes, expected 1 to 255 sectors of \
-                     {SECTOR} bytes"
+                    "{} piggyback: found pages of {page_size} bytes, expected 1 to 255 sectors of {SECTOR} \
+                     bytes",
+                    subject("hints")
                 ),
-                "hints=perfect, or another page size",
+                format!("{}, or another {}", choice("hints", "perfect"), option("page_size")),
             ));
         }
         if u64::from(pages) * u64::from(sectors) > 1 << 32 {
             return Err(SpecError::new(
-                format!("piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors"),
-                "hints=perfect, or a drive of at most 2 TiB",
+                format!(
+                    "{} piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors",
+                    subject("hints")
+                ),
+                format!("{}, or a drive of at most 2 TiB", choice("hints", "perfect")),
             ));
         }
         Ok(u32::from(u8::MAX) / sectors)

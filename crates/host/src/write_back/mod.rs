@@ -15,6 +15,7 @@ mod pages;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::counts::{Counts, Listed};
+use flashgc_base::naming::subject;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
 use flashgc_workload::units::Quantity;
@@ -196,15 +197,16 @@ impl HostSpec {
         let capacity = (self.bytes()? / f64::from(page_size)).floor();
         if capacity < 1.0 {
             return Err(SpecError::new(
-                format!("a cache of {size} holds no page of {page_size} bytes"),
+                format!("{} of {size} holds no page of {page_size} bytes", subject("host_cache")),
                 "a larger cache, for example size=64MiB",
             ));
         }
         if capacity > f64::from(pages) {
             return Err(SpecError::new(
                 format!(
-                    "a cache of {size} holds {capacity} pages, the logical capacity is only {}: \
-                     everything would stay in memory",
+                    "{} of {size} holds {capacity} pages, the logical capacity is only {}: everything \
+                     would stay in memory",
+                    subject("host_cache"),
                     count(pages.into(), "page")
                 ),
                 "a smaller cache, or a larger drive",

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use client::DeviceClient;
+use flashgc_base::naming::Names;
 use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{
@@ -30,13 +31,16 @@ pub(crate) use shown::device_counts;
 
 use crate::errors::{self, ConfigError, DriveError};
 use crate::outside::{Written, loaded};
+use crate::places::At;
 use crate::policy::{Raised, lock};
 use crate::simulate::to_json;
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
-/// of the engine, of which the drive's part is taken; `written` its policies in Python, with their names.
+/// of the engine, of which the drive's part is taken, made of options with these `places`; `written` its
+/// policies in Python, with their names.
 #[pyfunction]
-#[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, written=None))]
+#[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, written=None, places=None))]
+#[allow(clippy::too_many_arguments)] // it is called in one place
 pub(crate) fn device_create(
     py: Python<'_>,
     path: PathBuf,
@@ -45,8 +49,10 @@ pub(crate) fn device_create(
     durability: &str,
     journal_bytes: Option<u64>,
     written: Option<Written<'_>>,
+    places: Option<At>,
 ) -> PyResult<String> {
-    let settings = settings(config, durability, journal_bytes, written)?;
+    let settings =
+        settings(config, durability, journal_bytes, written, &places.unwrap_or_default().0)?;
     py.detach(|| create(&path, &settings, uuid)).map_err(|error| failed(&path, &error))?;
     describe(&settings)
 }
@@ -56,14 +62,15 @@ fn settings(
     durability: &str,
     journal_bytes: Option<u64>,
     written: Option<Written<'_>>,
+    names: &dyn Names,
 ) -> PyResult<Settings> {
     let config: RunConfig = serde_json::from_str(config).map_err(errors::config)?;
     let uniform = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
     // No drive is made of it here: what the policy knows begins when the file is opened.
     let outside = written.map(|written| loaded(written, &Raised::default())).transpose()?;
     let resolved = Resolved::new(&config, Arc::new(uniform), outside);
-    let resolved = resolved.map_err(|error| errors::ftl(&error))?;
-    let (layout, victim) = resolved.kept().map_err(errors::config)?;
+    let resolved = resolved.map_err(|error| errors::ftl(&error, names))?;
+    let (layout, victim) = resolved.kept().map_err(|error| errors::config(error.said(names)))?;
     let journal_blocks = match journal_bytes {
         None => Settings::JOURNAL_BLOCKS,
         Some(bytes) => bytes / PAGE as u64,

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
+use flashgc_experiment::asked::Places;
 use flashgc_experiment::clocked::live;
 use flashgc_experiment::options::RunConfig;
 use flashgc_front::meter::{Kind, Latencies};
@@ -48,7 +49,9 @@ impl Clock {
         let geometry = settings.layout.geometry;
         let bytes = u64::from(geometry.logical_pages()) * PAGE as u64;
         let physical = geometry.physical_pages() * PAGE as u64;
-        live(&self.config, bytes, physical).map_err(errors::config)
+        // The options of a clock are typed: flashgc device serve has them.
+        let typed = Places::new([("drive.device".into(), "--device".into())].into());
+        live(&self.config, bytes, physical).map_err(|error| errors::drive(&error, &typed))
     }
 }
 

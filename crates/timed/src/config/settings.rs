@@ -1,5 +1,6 @@
 //! The settings of a timed drive: hardware, placement, scheduling, collections and the host's side.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 use flashgc_workload::requests::Arrivals;
@@ -268,80 +269,113 @@ impl Settings {
         let least = if unit == Unit::Plane { RESERVED_BLOCKS } else { 0 };
         if low < least {
             return Err(SpecError::new(
-                format!("low threshold: found {low} blocks, expected at least {least}"),
-                "a collection needs an erased block for the pages it moves",
+                format!(
+                    "{} is {low} blocks, expected at least {least}: a collection needs an erased block for the \
+                     pages it moves",
+                    subject("gc_low")
+                ),
+                choice("gc_low", least),
             ));
         }
         if high < low || hard > low {
             return Err(SpecError::new(
                 format!(
-                    "collection thresholds: found hard {hard}, low {low}, high {high}, expected \
-                     hard <= low <= high"
+                    "{}: found hard {hard}, low {low}, high {high}, expected hard <= low <= high: collections \
+                     start at low, stop above high, and writes wait below hard",
+                    subject(if hard > low { "gc_hard" } else { "gc_high" })
                 ),
-                "collections start at low, stop above high, and writes wait below hard",
+                match hard > low {
+                    true => {
+                        format!("a lower {}, or a higher {}", option("gc_hard"), option("gc_low"))
+                    }
+                    false => {
+                        format!("a higher {}, or a lower {}", option("gc_high"), option("gc_low"))
+                    }
+                },
             ));
         }
         if self.collecting.copy_back
             && matches!(self.collecting.preemption, Preemption::Semi { merge: true, .. })
         {
             return Err(SpecError::new(
-                "copy-back and merging are both on, expected one of them",
-                "merging needs pages that move over the bus: switch copy-back off, or leave out \
-                 +merge",
+                format!(
+                    "{} yes does not go with +merge in {}: merging puts data of the host between pages on the \
+                     bus, and pages that are copied back do not cross it",
+                    subject("copy_back"),
+                    option("preemption")
+                ),
+                format!("{}, or {}", choice("copy_back", "no"), choice("preemption", "pgc")),
             ));
         }
         if paces_writes && preemption == Preemption::None {
             return Err(SpecError::new(
-                "write pacing: found collections without preemption, expected pgc or suspend",
-                "--preemption pgc: paced writes go between the steps of a collection",
+                format!(
+                    "{} needs preemption pgc or suspend, found {}: paced writes go between the steps of a \
+                     collection",
+                    subject("write_pacing"),
+                    choice("preemption", "none")
+                ),
+                choice("preemption", "pgc"),
             ));
         }
         if paces_writes && !matches!(unit, Unit::Plane | Unit::Die) {
             return Err(SpecError::new(
                 format!(
-                    "write pacing: found one collection at a time for {}, expected one for a plane \
-                     or a die",
+                    "{} needs the GC domain plane or die, found {}: a die without a collection of its own would \
+                     not be paced",
+                    subject("write_pacing"),
                     unit.name()
                 ),
-                "--gc-domain die: a die without a collection would not be paced",
+                choice("gc_domain", "die"),
             ));
         }
         if self.collecting.idle.is_some_and(|idle| idle.below < high) {
             return Err(SpecError::new(
                 format!(
-                    "idle threshold: found less than {high} blocks, expected at least the \
-                         number at which collections stop"
+                    "{} begins below {high} erased blocks, expected at least the number at which collections stop",
+                    subject("idle")
                 ),
-                "a larger below of --idle, or a lower --gc-high",
+                format!("a larger below in {}, or a lower {}", option("idle"), option("gc_high")),
             ));
         }
         if let Some(slc) = self.slc {
             if unit != Unit::Plane {
                 return Err(SpecError::new(
                     format!(
-                        "slc: the GC domain is {}, expected plane, because a fold stays inside its plane",
+                        "{} needs the GC domain plane, found {}: a fold stays inside its plane",
+                        subject("slc"),
                         unit.name()
                     ),
-                    "--gc-domain plane",
+                    choice("gc_domain", "plane"),
                 ));
             }
             if self.collecting.idle.is_some_and(|idle| idle.after_ns != slc.after_ns) {
                 return Err(SpecError::new(
-                    "idle and slc: found two idle times, expected one time for collections and folds",
-                    "the same after= in --idle and --slc",
+                    format!(
+                        "{} and {} have two idle times, expected one: a die takes both from its idle time",
+                        subject("idle"),
+                        option("slc")
+                    ),
+                    "the same after= in both",
                 ));
             }
         }
-        if self.queue_depth == 0 || matches!(self.host, Loop::Closed { threads: 0, .. }) {
+        if self.queue_depth == 0 {
             return Err(SpecError::new(
-                "queue depth and threads: found 0, expected at least 1",
-                "write 1 or more",
+                format!("{} is 0, expected at least 1", subject("queue_depth")),
+                choice("queue_depth", 1),
+            ));
+        }
+        if matches!(self.host, Loop::Closed { threads: 0, .. }) {
+            return Err(SpecError::new(
+                format!("{} has threads=0, expected at least 1", subject("arrivals")),
+                choice("arrivals", "closed:threads=1"),
             ));
         }
         if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {
             return Err(SpecError::new(
-                "suspend: found most=0, expected at least 1",
-                "leave suspension out of the preemption, or write most=8",
+                format!("{} has most=0, expected at least 1", subject("suspend")),
+                format!("most=8, or {}", choice("preemption", "pgc")),
             ));
         }
         Ok(())

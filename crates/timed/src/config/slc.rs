@@ -1,5 +1,6 @@
 //! The SLC region as people write it: `static:blocks=16,full=direct,after=100ms`.
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_ftl::{PlacementSpec, SlcBlocks, SlcRegion};
 
@@ -140,8 +141,12 @@ impl SlcPlan {
         let Some(region) = region else {
             return match times {
                 Some(_) => Err(SpecError::new(
-                    "slc_times only applies to a drive with an SLC region",
-                    "--slc static:blocks=16, or leave --slc-times out",
+                    format!("{} only applies with {}", subject("slc_times"), option("slc")),
+                    format!(
+                        "{}, or leave {} out",
+                        choice("slc", "static:blocks=5%"),
+                        option("slc_times")
+                    ),
                 )),
                 None => Ok(None),
             };
@@ -149,8 +154,8 @@ impl SlcPlan {
         let plan = parse_slc(region)?;
         let times = times.ok_or_else(|| {
             SpecError::new(
-                "an SLC region needs the times of its cells",
-                "--slc-times read=25us,program=200us,erase=2ms",
+                format!("{} needs the times of its cells", subject("slc")),
+                choice("slc_times", "read=25us,program=200us,erase=2ms"),
             )
         })?;
         Ok(Some(Self { times: parse_times(times)?, bits_per_cell, ..plan }))

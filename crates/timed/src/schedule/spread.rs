@@ -1,6 +1,7 @@
 //! The plane that serves a page operation: by the number of its page, or, with dynamic placement, a
 //! write goes to the die with the least to do.
 
+use flashgc_base::naming::option;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Stepwise;
@@ -68,7 +69,7 @@ impl Spread {
                      the logical capacity of {} pages",
                     geometry.logical_pages()
                 ),
-                "more spare space, more blocks, or a lower --gc-low",
+                format!("more spare space, more blocks, or a lower {}", option("gc_low")),
             ));
         }
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };

@@ -1,6 +1,7 @@
 //! Pages that keep the numbers that they have on the drive of a trace: a check that they can, and the
 //! size of that drive.
 
+use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::{SpecError, count};
 
 use super::Request;
@@ -88,7 +89,11 @@ impl GivenPages {
                          the drive has {}, numbered from 0",
                         count(logical_pages.into(), "logical page")
                     ),
-                    "give more --blocks, or --numbering address",
+                    format!(
+                        "give more {}, or {}",
+                        option("blocks"),
+                        choice("numbering", "address")
+                    ),
                 ))
             }
             _ => Ok(()),

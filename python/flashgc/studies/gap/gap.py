@@ -118,6 +118,7 @@ def compared(
         control=control,
         jobs=jobs,
         resume=resume,
+        places=places,
     )
     rows, drive = asked.rows(), None
     ran, found = 0, 0

@@ -114,6 +114,7 @@ def search(
         jobs=jobs,
         resume=resume,
         limit=seconds,
+        places=places,
     )
     plan = None
     with study.ending():

@@ -1,0 +1,102 @@
+//! Options in the messages of the engine.
+//!
+//! A part of the engine knows the key of an option, and not how its user wrote it. So it puts the key into the
+//! message, with [`option`], [`subject`] or [`choice`], and whoever knows the user shows the message with
+//! [`said`].
+
+use std::fmt::Display;
+
+/// The characters around an option in a text, and between its key and a value. Nobody types them.
+const BEGIN: char = '\u{1}';
+const END: char = '\u{2}';
+const VALUE: char = '\u{3}';
+
+/// The mark of an option that begins a message.
+const SUBJECT: char = '\u{4}';
+
+/// Returns the name of an option, for a message: `--gc-low`.
+pub fn option(key: &str) -> String {
+    format!("{BEGIN}{key}{END}")
+}
+
+/// Returns the name of the option that a message begins with, after the place of its value:
+/// `a.toml:2:1: gc_low`.
+pub fn subject(key: &str) -> String {
+    format!("{BEGIN}{SUBJECT}{key}{END}")
+}
+
+/// Returns an option with a value, for a message: `--gc-low 3`.
+pub fn choice(key: &str, value: impl Display) -> String {
+    format!("{BEGIN}{key}{VALUE}{value}{END}")
+}
+
+/// The way in which a user writes options.
+pub trait Names {
+    /// Returns the name of the option with this key.
+    fn option(&self, key: &str) -> String;
+
+    /// Returns the name of the option that a message begins with.
+    fn subject(&self, key: &str) -> String;
+
+    /// Returns the option with a value.
+    fn choice(&self, key: &str, value: &str) -> String;
+}
+
+/// The names of options as keywords of a function: `gc_low=3`.
+pub struct Keywords;
+
+impl Names for Keywords {
+    fn option(&self, key: &str) -> String {
+        key.to_string()
+    }
+
+    fn subject(&self, key: &str) -> String {
+        key.to_string()
+    }
+
+    fn choice(&self, key: &str, value: &str) -> String {
+        format!("{key}={}", quoted(value))
+    }
+}
+
+/// Returns a value as Python and experiment files have it: a whole number, or a text in quotes.
+pub fn quoted(value: &str) -> String {
+    let is_number = !value.is_empty() && value.bytes().all(|digit| digit.is_ascii_digit());
+    if is_number { value.to_string() } else { format!("\"{value}\"") }
+}
+
+/// Returns `text` with its options as `names` has them.
+pub fn said(text: &str, names: &dyn Names) -> String {
+    let mut parts = text.split(BEGIN);
+    let mut made = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let Some((marked, rest)) = part.split_once(END) else {
+            made += part;
+            continue;
+        };
+        made += &match (marked.strip_prefix(SUBJECT), marked.split_once(VALUE)) {
+            (Some(key), _) => names.subject(key),
+            (None, Some((key, value))) => names.choice(key, value),
+            (None, None) => names.option(marked),
+        };
+        made += rest;
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_named_as_their_reader_writes_them() {
+        let text = format!(
+            "{} dac needs {}, found {}",
+            subject("placement"),
+            choice("frontier", "pool"),
+            option("frontier")
+        );
+        assert_eq!(said(&text, &Keywords), "placement dac needs frontier=\"pool\", found frontier");
+        assert_eq!(said("no option\u{2} and \u{1}no end", &Keywords), "no option\u{2} and no end");
+    }
+}

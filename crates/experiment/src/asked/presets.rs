@@ -1,0 +1,84 @@
+//! Presets of devices: values of options that an experiment does not give.
+
+use flashgc_base::spec::{SpecError, suggest};
+
+use super::places::{Places, fault};
+use crate::options::{ALTERNATIVES, Value};
+
+/// Returns `values` with those that their device gives to options that are not given.
+///
+/// # Errors
+/// There is no such device.
+pub(super) fn with_device(
+    values: &Value,
+    places: &Places,
+    devices: &Value,
+) -> Result<Value, SpecError> {
+    let Some(Value::Text(name)) = values.get("drive").and_then(|drive| drive.get("device")) else {
+        return Ok(values.clone());
+    };
+    let Some(device) = devices.get(name) else {
+        let hint = suggest(name, devices.entries().iter().map(|(known, _)| known.as_str()));
+        let place = places.at("drive.device");
+        return Err(fault(place, format!("unknown device '{name}'"), hint));
+    };
+    let mut sections = values.entries().to_vec();
+    for (section, keys) in device.entries() {
+        let given = sections.iter_mut().find(|(name, _)| name == section);
+        match given {
+            None => sections.push((section.clone(), keys.clone())),
+            Some((_, Value::Table(given))) => {
+                let added = keys.entries().iter().filter(|(key, _)| !is_given(key, given));
+                let added: Vec<_> = added.cloned().collect();
+                given.splice(0..0, added);
+            }
+            // The section is refused as a whole.
+            Some(_) => {}
+        }
+    }
+    Ok(Value::Table(sections))
+}
+
+/// Returns `true` if `given` has the option called `key`, or one that says the same thing in another way.
+fn is_given(key: &str, given: &[(String, Value)]) -> bool {
+    let has = |key: &str| given.iter().any(|(known, _)| known == key);
+    let same = ALTERNATIVES.iter().filter(|(keys, _)| keys.contains(&key));
+    has(key) || same.flat_map(|(keys, _)| keys.iter()).any(|other| has(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(entries: &[(&str, Value)]) -> Value {
+        let entries = entries.iter().map(|(key, value)| (key.to_string(), value.clone()));
+        Value::Table(entries.collect())
+    }
+
+    #[test]
+    fn a_device_gives_values_that_nobody_gave_in_another_way() {
+        let devices = table(&[(
+            "tlc",
+            table(&[
+                ("drive", table(&[("blocks", Value::Whole(64)), ("dies", Value::Whole(2))])),
+                ("gc", table(&[("gc_low", Value::Text("5%".into()))])),
+            ]),
+        )]);
+        let asked = |name: &str, more: &[(&str, Value)]| {
+            let device = [("device", Value::Text(name.into()))];
+            let values = table(&[("drive", table(&[&device[..], more].concat()))]);
+            with_device(&values, &Places::default(), &devices)
+        };
+        let made = asked("tlc", &[("dies", Value::Whole(4))]).unwrap();
+        let drive = made.get("drive").unwrap();
+        assert_eq!(drive.get("blocks"), Some(&Value::Whole(64)));
+        assert_eq!(drive.get("dies"), Some(&Value::Whole(4)));
+        assert_eq!(made.get("gc").unwrap().get("gc_low"), Some(&Value::Text("5%".into())));
+        let made = asked("tlc", &[("capacity", Value::Text("1GiB".into()))]).unwrap();
+        assert_eq!(made.get("drive").unwrap().get("blocks"), None);
+        assert_eq!(
+            asked("tcl", &[]).unwrap_err().to_string(),
+            "device: unknown device 'tcl'; hint: did you mean 'tlc'?"
+        );
+    }
+}

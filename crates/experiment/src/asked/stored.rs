@@ -1,0 +1,52 @@
+//! The options of stored drives: which of them make one, and which its clock has.
+
+use flashgc_base::naming::{choice, subject};
+use flashgc_base::spec::SpecError;
+use flashgc_ftl::Mapping;
+
+use super::{Asked, declared};
+
+/// The bytes of a page of a stored drive.
+const PAGE: u64 = 4096;
+
+impl Asked {
+    /// Refuses options that a stored drive does not have.
+    ///
+    /// # Errors
+    /// The first of them, and the reason.
+    pub fn check_stored(&self) -> Result<(), SpecError> {
+        for (option, value) in self.given() {
+            let Some(why) = option.unstored else { continue };
+            if option.key == "page_size" && option.whole(value, 1) == Ok(PAGE) {
+                continue;
+            }
+            let hint = match option.is_of_clock() {
+                true => "leave it out, or flashgc device serve --realtime",
+                false => "leave it out",
+            };
+            let message =
+                format!("{} does not apply to a stored drive: {why}", subject(option.key));
+            return Err(SpecError::new(message, hint).named(&self.places));
+        }
+        Ok(())
+    }
+
+    /// Refuses a mapping that a clock beside a stored drive cannot have.
+    ///
+    /// # Errors
+    /// There is no such mapping, or no drive with a clock has it.
+    pub fn check_clock(&self) -> Result<(), SpecError> {
+        let text = self.text("mapping").unwrap_or_default();
+        let place = self.places.at("gc.mapping");
+        declared("mapping").check(&text).map_err(|error| super::placed(place, "mapping", error))?;
+        if Mapping::parse(&text)?.info().has_clock {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is {text}, expected page or dftl: a stored drive maps pages",
+            subject("mapping")
+        );
+        let hint = format!("{} has that map on flash", choice("mapping", "dftl"));
+        Err(SpecError::new(message, hint).named(&self.places))
+    }
+}
