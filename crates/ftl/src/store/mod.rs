@@ -13,6 +13,7 @@ mod buffer;
 mod collect;
 mod contents;
 mod fill;
+mod folds;
 mod gather;
 mod open;
 mod pick;
