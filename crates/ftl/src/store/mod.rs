@@ -37,6 +37,7 @@ pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use streams::Streams;
 pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub use wear::{Cause, Moment, Wear};
+use zombies::unmarked;
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::counts::Counts;
@@ -229,6 +230,12 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn locate(&self, page: u32) -> Option<u32> {
         let ppn = self.ppn_of(*self.tables.map.get(page as usize)?);
         (ppn != UNMAPPED).then_some(ppn)
+    }
+
+    /// Returns the ppn that a map entry names, or [`UNMAPPED`].
+    #[inline(always)]
+    pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
+        if self.zombies.is_some() { unmarked(entry) } else { entry }
     }
 
     /// The block on which `page` has its data; `None` if it has none.

@@ -8,13 +8,23 @@ use flashgc_ftl::FtlError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
-use super::desk::most_alone;
 use super::lock;
 use super::split::Split;
 use crate::front::Shape;
 
 /// The number of jobs that make more requests while channels go on alone, shared by several threads.
 pub const REFILLS: usize = 4;
+
+/// The most requests that the channels are given at once. The more there are, the less threads wait for
+/// each other.
+pub const MOST_ALONE: u64 = 16_384;
+/// The most requests given at once in a drive whose queue takes fewer.
+const LEAST_AHEAD: u64 = 1024;
+
+/// Returns the most requests that the channels of a drive are given at once.
+pub fn most_alone(queue_depth: u32) -> u64 {
+    u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
+}
 
 /// A part of a request, and its channel.
 pub type Part = (u32, TimedRequest);

@@ -53,12 +53,6 @@ impl Collector {
         pipelines && self.on(die).is_some_and(searched)
     }
 
-    /// Returns `true` if requests may share the move of their page.
-    #[inline]
-    pub fn merges(&self) -> bool {
-        matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
-    }
-
     /// Lets the collection of a die give way to an operation of the host.
     pub fn give_way(&mut self, die: u32) {
         let collection = self.under_way[die as usize].as_mut().expect("a collection is under way");

@@ -74,12 +74,6 @@ impl WriteCache {
         Self { capacity, entries, waiting, flushes, page_bytes, hits: 0 }
     }
 
-    /// Returns `true` if the drive has a write cache.
-    #[inline]
-    pub fn exists(&self) -> bool {
-        self.capacity > 0
-    }
-
     /// Returns the number of reads and writes of the host that it took.
     pub fn hits(&self) -> u64 {
         self.hits
