@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use flashgc_base::snapshot::{State, Value};
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_ftl::FtlError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -45,6 +45,19 @@ pub struct Chunk {
     /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
     /// channel.
     pub by_channel: Option<Arc<ByChannel>>,
+}
+
+/// A chunk is stored without its order by channel: the desk goes through such a chunk one by one.
+impl Value for Chunk {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.requests.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let requests: Vec<TimedRequest> = Value::take(from)?;
+        from.check(!requests.is_empty(), "requests that follow one another are none")?;
+        Ok(Self { requests, by_channel: None })
+    }
 }
 
 /// The requests of a chunk as their channels see them.

@@ -1,7 +1,6 @@
 //! The collector: the begin and the end of collections, their next step, and the operations that may
 //! pass.
 
-mod collection;
 mod folds;
 mod moves;
 mod states;
@@ -15,9 +14,8 @@ use super::config::{Collecting, Settings};
 use super::measure::{CollectionCounts, Observer};
 use super::ops::NONE;
 use super::shared::Shared;
-pub use collection::{Collection, Point};
 pub use folds::Goal;
-pub use moves::Step;
+pub use moves::{Collection, Point, Step};
 pub use states::Life;
 use units::Units;
 

@@ -14,7 +14,7 @@ use flashgc_ftl::Stepwise;
 use flashgc_ftl::stepwise::Room;
 
 use super::Collector;
-use super::collection::Collection;
+use super::moves::Collection;
 use crate::config::Preemption;
 use crate::measure::Observer;
 use crate::ops::{NONE, Ops, PageOp, Waiting};

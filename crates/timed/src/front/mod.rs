@@ -3,7 +3,6 @@
 
 mod arbiter;
 mod cache;
-mod cover;
 mod dispatch;
 mod flushes;
 mod hosted;
