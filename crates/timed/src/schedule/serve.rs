@@ -1,5 +1,5 @@
-//! The choice of the next operation among those that wait at a die, and the ways in which it is served: alone, with others on its other planes, or while
-//! another is under way.
+//! The choice of the next operation among those that wait at a die, and the ways in which it is served:
+//! alone, with others on its other planes, or while another is under way.
 
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
