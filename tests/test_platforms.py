@@ -41,6 +41,7 @@ LINUX_ONLY = (
     "WalDecoder",
     "device_check",
     "device_configuration",
+    "device_counts",
     "device_create",
     "device_flushes",
     "device_fuzz",

@@ -38,6 +38,16 @@ def counts() -> str:
         parts.append(f'\n\n@dataclass(frozen=True)\nclass {one["name"]}:\n{text}{end}"""\n\n')
         for count in one["counts"]:
             parts.append(f"{_wrapped(count['text'], '    #: ')}\n    {count['name']}: int\n")
+    parts.append(
+        "\n\n#: The words for each count in tables; none of a count that a table leaves out.\n"
+    )
+    parts.append("WORDS: dict[str, dict[str, str]] = {\n")
+    for one in listing()["counts"]:
+        parts.append(f'    "{one["name"]}": {{\n')
+        for count in one["counts"]:
+            parts.append(f'        "{count["name"]}": "{count["words"]}",\n')
+        parts.append("    },\n")
+    parts.append("}\n")
     return "".join(parts)
 
 

@@ -147,8 +147,7 @@ fn options() -> impl Strategy<Value = Options> {
             victim,
             placement,
             allocation,
-            // A placement refuses levelling.
-            levels: levels && placement == "none",
+            levels,
             on_flash,
             units,
             // A buffer of single pages holds nothing.
@@ -289,9 +288,9 @@ fn run(resolved: Resolved) -> RunResult {
 /// Returns all that drives which decide alike have in common.
 fn facts(result: &RunResult) -> String {
     let RunResult { counters, levelling, wear, zombies, streams, fdp, map_traffic, .. } = result;
-    let of_stream = |one: &StreamResult| (one.stream, one.host_pages, one.copied_pages);
+    let of_stream = |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
     // A drive with a clock has response times of streams that were only read.
-    let wrote = |one: &&StreamResult| one.host_pages + one.copied_pages > 0;
+    let wrote = |one: &&StreamResult| one.counts.host_pages + one.counts.copied_pages > 0;
     let streams: Option<Vec<_>> =
         streams.as_ref().map(|streams| streams.iter().filter(wrote).map(of_stream).collect());
     format!(

@@ -242,10 +242,12 @@ proptest! {
             Setting { pages_per_block, logical_pages, events: events.collect() }
         };
         let rule = naive_rule(placement, setting(1));
-        let levelling = case.levelling.filter(|_| frontier.has_pool() && rule.is_none());
+        let isolates = placement.contains("persistent=2");
+        let levelling = case.levelling.filter(|_| frontier.has_pool() && !isolates);
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
         // Leave what the most demanding frontier without a placement keeps, or what this one does.
         let kept = rule.as_ref().map_or(5, |rule| Placed::kept(&**rule) as u32 + 2);
+        let kept = kept + u32::from(levelling.is_some());
         let blocks = case.blocks.max(kept + 2);
         let most = (blocks - kept) * case.pages_per_block;
         let logical_pages = ((f64::from(most) * case.used) as u32).max(1);

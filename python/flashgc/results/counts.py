@@ -207,3 +207,95 @@ class Slc:
     idle_folds: int
     #: The pages that the host read from the cells of the region.
     reads: int
+
+
+#: The words for each count in tables; none of a count that a table leaves out.
+WORDS: dict[str, dict[str, str]] = {
+    "Counters": {
+        "host_pages": "host pages",
+        "copied_pages": "copied pages",
+        "erases": "erases",
+        "collections": "collections",
+        "trimmed_pages": "trimmed",
+    },
+    "Levelling": {
+        "collections": "collections",
+        "copied_pages": "copied pages",
+    },
+    "MapTraffic": {
+        "hits": "hits",
+        "misses": "misses",
+        "reads": "reads",
+        "writes": "writes",
+    },
+    "MergeCounts": {
+        "switch": "switch",
+        "partial": "partial",
+        "full": "full",
+        "dead": "dead",
+        "picks": "",
+        "weighed": "",
+    },
+    "ZombieCounts": {
+        "marked": "pages marked",
+        "overwritten": "overwritten",
+        "trimmed": "trimmed",
+        "revived": "revived",
+        "copied": "copied",
+    },
+    "StreamCounts": {
+        "host_pages": "host pages",
+        "copied_pages": "copied",
+    },
+    "HostPages": {
+        "reads": "pages read by the application",
+        "writes": "pages written by the application",
+        "drive_reads": "read from the drive",
+        "drive_writes": "written by the cache",
+    },
+    "Hints": {
+        "due": "due",
+        "sent": "sent",
+        "overtaken": "overtaken by the write",
+        "lost": "lost",
+        "late": "too late",
+        "wrong": "not true",
+        "commands": "commands of their own",
+    },
+    "SwapCounts": {
+        "references": "references",
+        "writes": "writes",
+        "hits": "hits",
+        "swap_ins": "pages in",
+        "first_touches": "first touches",
+        "swap_outs": "pages out",
+        "clean_evictions": "left clean",
+        "made_dirty": "made dirty",
+        "left_dirty": "left dirty",
+        "flushed": "written back",
+    },
+    "Collecting": {
+        "started": "started",
+        "ended": "",
+        "preempted": "preempted",
+        "preemptions": "page operations served between their steps",
+        "merged_reads": "reads merged",
+        "merged_writes": "writes merged",
+        "pipelined_reads": "reads pipelined",
+        "pipelined_writes": "writes pipelined",
+        "entered_s2": "times writes were held back",
+        "entered_s3": "times an urgent write stopped preemption",
+        "starved": "writes starved",
+        "idle": "by idle dies",
+        "suspended_programs": "programs suspended",
+        "suspended_erases": "erases suspended",
+    },
+    "Slc": {
+        "host_pages": "pages written",
+        "direct_pages": "directly to normal blocks",
+        "folded_pages": "pages folded",
+        "folds": "blocks folded",
+        "idle_folds": "by idle dies",
+        "reads": "pages read",
+    },
+}

@@ -360,13 +360,14 @@ impl PlacementSpec {
         if self.is_none() {
             return Ok(());
         }
-        if levelling.is_some() {
+        if levelling.is_some() && self.handles().is_some_and(|handles| handles.persistent > 0) {
             return Err(SpecError::new(
                 format!(
-                    "placement {self} and static wear levelling cannot be combined: levelling fills \
-                     blocks of its own, in which the classes would mix"
+                    "placement {self} and static wear levelling cannot be combined: pages of persistently \
+                     isolated handles never share a block with others, and levelling moves those of all \
+                     handles into one"
                 ),
-                "give one or the other",
+                "leave out wear levelling, or persistent",
             ));
         }
         if matches!(frontier, Frontier::Pool { .. }) {

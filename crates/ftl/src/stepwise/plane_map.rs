@@ -420,7 +420,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let class = self.store.class_of_copy(plane, page, from, false);
         self.store.sorting.goes_on()?;
         let class = self.store.room_for_copy(class, plane)?;
-        Ok(self.program_host_page(plane, class, class, page))
+        // A page that levels wear keeps its class, whatever the host writes.
+        let sorted = match self.plane(plane).under_way.as_ref() {
+            Some(victim) if victim.levels && self.store.sorting.has_rule() => {
+                let sorted = self.store.sorting.class_at(page, self.store.tables.place_of(from).0);
+                self.store.sorting.lies_mixed(page, sorted);
+                sorted
+            }
+            _ => class,
+        };
+        Ok(self.program_host_page(plane, class, sorted, page))
     }
 
     fn erase(&mut self, plane: PlaneId) -> BlockId {

@@ -30,8 +30,8 @@ impl<P: VictimPolicy> PageStore<P> {
             plane_state.under_way.is_none(),
             "a collection of plane {plane} is under way"
         );
-        let levelled = match self.sorting.of_copies(true) {
-            Some(class) if plane_state.leveller.is_some() => {
+        let levelled = match self.sorting.levelled() {
+            Some(class) => {
                 let room = plane_state.room(class);
                 plane_state.least_erased(room)
             }
@@ -189,6 +189,9 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.counters.copied_pages += pages.len() as u64;
         if let Some(under_way) = &mut plane_state.under_way {
             under_way.copied += pages.len() as u32;
+            if under_way.levels {
+                self.sorting.levels(pages, plane_state.first_block + under_way.block);
+            }
         }
         self.copies_end(plane, class);
         self.sorting.tick(pages.len() as u64);

@@ -139,7 +139,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The host's `page` was programmed in the region of `plane`. A placement takes it for one of `class`.
     pub(crate) fn slc_written(&mut self, plane: PlaneId, page: u32, class: Class) {
-        self.sorting.lies_in_slc(page, class);
+        self.sorting.lies_mixed(page, class);
         let plane_state = &mut self.planes[plane as usize];
         plane_state.close_slc();
         plane_state.fruitless = 0;

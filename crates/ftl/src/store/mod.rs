@@ -329,7 +329,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let block = plane_state.erased_block(self.sorting.takes_cold_data(class))?;
         plane_state.open[usize::from(class)] = Active::erased(block);
         if self.sorting.has_rule() {
-            plane_state.blocks.set_class(block, class);
+            plane_state.blocks.set_class(block, self.sorting.class_shown(class));
         }
         self.sorting.opened(plane_state.first_block + block, class);
         self.nothing_waits(plane, class);

@@ -40,7 +40,7 @@ pub(crate) struct Sorting {
     /// The class of copies, without a rule.
     #[snapshot(skip)]
     copies: Class,
-    /// The class of copies that are made to level wear; beyond those of other copies.
+    /// The class of copies that are made to level wear, beyond those of the placement or of other copies.
     #[snapshot(skip)]
     levelled: Option<Class>,
     /// The classes of an SLC region, beyond all others; `None` without one.
@@ -49,10 +49,10 @@ pub(crate) struct Sorting {
     /// The time at which each block was opened for its class; empty without a rule.
     #[snapshot(table)]
     opened: Vec<Now>,
-    /// One table with a rule and an SLC region, else none: for each logical page in the region the class that it
-    /// has had since the host wrote it.
+    /// One table where a rule's pages may lie in blocks of several classes, in an SLC region or to level wear, else
+    /// none: for each page there the class that it had before.
     #[snapshot(tables)]
-    in_slc: Vec<Vec<Class>>,
+    mixed: Vec<Vec<Class>>,
     /// The time on all planes.
     now: Now,
     /// The streams of pages; `None` where writes name none.
@@ -69,14 +69,15 @@ impl Sorting {
             Frontier::Single | Frontier::Mixed { .. } => HOST,
             Frontier::Double | Frontier::Compact | Frontier::Pool { .. } => HOST + 1,
         };
-        let levelled = layout.levelling.map(|_| copies + 1);
+        let sorted = rule.as_ref().map_or(usize::from(copies) + 1, |rule| rule.classes());
+        let levelled = layout.levelling.map(|_| sorted as Class);
         let classified = classified as usize;
-        let others = usize::from(levelled.unwrap_or(copies)) + 1;
+        let others = sorted + usize::from(levelled.is_some());
         let region = layout.slc.map(|_| match &rule {
-            Some(rule) => SlcClasses::sorted(rule.classes()),
+            Some(_) => SlcClasses::sorted(others),
             None => SlcClasses::behind(others),
         });
-        let sorts_slc = rule.is_some() && region.is_some();
+        let mixes = rule.is_some() && (region.is_some() || levelled.is_some());
         let pages = layout.geometry.logical_pages() as usize;
         Ok(Self {
             rule,
@@ -85,7 +86,7 @@ impl Sorting {
             copies,
             levelled,
             region,
-            in_slc: vec![vec![HOST; pages]; usize::from(sorts_slc)],
+            mixed: vec![vec![HOST; pages]; usize::from(mixes)],
             opened: vec![Now::default(); classified],
             now: Now::default(),
             streams: layout.streams.then(|| Streams::new(layout.geometry.logical_pages())),
@@ -102,8 +103,9 @@ impl Sorting {
         let blocks = layout.geometry.blocks() as usize;
         let tables = bytes_of::<Class>(blocks) + bytes_of::<Now>(blocks);
         let pages = layout.geometry.logical_pages() as usize;
-        let in_slc = layout.slc.map_or(0, |_| bytes_of::<Class>(pages));
-        streams + layout.placement.bytes(&layout.geometry) + tables + in_slc
+        let mixes = layout.slc.is_some() || layout.levelling.is_some();
+        let mixed = if mixes { bytes_of::<Class>(pages) } else { 0 };
+        streams + layout.placement.bytes(&layout.geometry) + tables + mixed
     }
 
     pub(super) fn asks_for_zombies(&self) -> bool {
@@ -148,12 +150,12 @@ impl Sorting {
         self.rule.is_some() || self.streams.is_some()
     }
 
-    /// Checks that the class of every block exists, and that of every page in an SLC region.
+    /// Checks that the class of every block exists, and that of every page in a block of several classes.
     fn check(&self) -> Result<(), Fault> {
         let (classes, sorted) = (self.classes(), self.sorted_classes());
-        let in_slc = self.in_slc.iter().flatten();
+        let mixed = self.mixed.iter().flatten();
         if self.class_of.iter().all(|&class| usize::from(class) < classes)
-            && in_slc.copied().all(|class| usize::from(class) < sorted)
+            && mixed.copied().all(|class| usize::from(class) < sorted)
         {
             return Ok(());
         }
@@ -170,8 +172,8 @@ impl Sorting {
         if let Some(region) = self.region {
             return usize::from(region.slc) + 1;
         }
-        let without_rule = usize::from(self.levelled.unwrap_or(self.copies)) + 1;
-        self.rule.as_ref().map_or(without_rule, |rule| rule.classes())
+        let sorted = self.rule.as_ref().map_or(usize::from(self.copies) + 1, |rule| rule.classes());
+        self.levelled.map_or(sorted, |levelled| usize::from(levelled) + 1)
     }
 
     /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
@@ -190,15 +192,22 @@ impl Sorting {
         self.rule.as_ref().is_some_and(|rule| rule.takes_copies(class))
     }
 
-    /// The class of data of `page`, which lie on `block`. In an SLC block that is the one that it has had since the
-    /// host wrote it.
+    /// The class of data of `page`, which lie on `block`. In a block of several classes that is the one that the
+    /// page had before.
     #[inline]
     pub(crate) fn class_at(&self, page: u32, block: BlockId) -> Class {
         let class = self.class_of[block as usize];
-        match (self.region, self.in_slc.first()) {
-            (Some(region), Some(classes)) if class == region.slc => classes[page as usize],
+        match self.mixed.first() {
+            Some(classes) if self.is_mixed(class) => classes[page as usize],
             _ => class,
         }
+    }
+
+    /// Returns `true` if the blocks of `class` hold pages of several classes of the rule, which does not know
+    /// them: those in SLC mode, and those that level wear.
+    #[inline]
+    fn is_mixed(&self, class: Class) -> bool {
+        Some(class) == self.levelled || self.region.is_some_and(|region| class == region.slc)
     }
 
     /// Block `block`, with the class of the data of `page` there.
@@ -230,14 +239,17 @@ impl Sorting {
         rule.copy(page, self.place_at(page, block), zombie, self.now)
     }
 
-    /// The one class that all copies go to, those made to level wear if `levelled`; `None` where a
-    /// placement sorts them.
+    /// The one class that all copies go to, those made to level wear if `levels`; `None` where a placement sorts
+    /// them.
     #[inline]
-    pub(crate) fn of_copies(&self, levelled: bool) -> Option<Class> {
-        if self.rule.is_some() {
-            return None;
-        }
-        Some(self.levelled.filter(|_| levelled).unwrap_or(self.copies))
+    pub(crate) fn of_copies(&self, levels: bool) -> Option<Class> {
+        let levelled = self.levelled.filter(|_| levels);
+        levelled.or((!self.has_rule()).then_some(self.copies))
+    }
+
+    /// The class of copies that level wear; `None` where none do.
+    pub(super) fn levelled(&self) -> Option<Class> {
+        self.levelled
     }
 
     /// Returns `true` if the blocks of `class` are the most erased ones of the pool: they take cold
@@ -254,11 +266,17 @@ impl Sorting {
         }
     }
 
-    /// The class of `block`, [`NO_CLASS`] without a placement; `None` for a block that was opened in SLC mode.
+    /// The class of `block`, [`NO_CLASS`] without a placement and for a block that levels wear; `None` for a block
+    /// that was opened in SLC mode.
     pub(super) fn class_of_block(&self, block: BlockId) -> Option<Class> {
         let class = self.class_of.get(block as usize).copied().unwrap_or(NO_CLASS);
         let is_slc = self.region.is_some_and(|region| class == region.slc);
-        (!is_slc).then_some(class)
+        (!is_slc).then(|| self.class_shown(class))
+    }
+
+    /// The class of blocks of `class` as policies see it.
+    pub(super) fn class_shown(&self, class: Class) -> Class {
+        if self.levelled == Some(class) { NO_CLASS } else { class }
     }
 
     /// Sets the time to that of a drive with these counts, and the classes of its blocks.
@@ -270,13 +288,16 @@ impl Sorting {
         }
     }
 
-    /// `block` is opened for `class`.
+    /// `block` is opened for `class`. The rule hears nothing of a block that levels wear.
     #[inline]
     pub(super) fn opened(&mut self, block: BlockId, class: Class) {
+        let levels = self.levelled == Some(class);
         if let Some(rule) = &mut self.rule {
             self.class_of[block as usize] = class;
             self.opened[block as usize] = self.now;
-            rule.opened(Place { class, block }, self.now);
+            if !levels {
+                rule.opened(Place { class, block }, self.now);
+            }
         }
     }
 
@@ -287,7 +308,9 @@ impl Sorting {
         }
         if let Some(rule) = &mut self.rule {
             let (class, opened) = (self.class_of[block as usize], self.opened[block as usize]);
-            rule.collected(Collected { class, block, opened, valid, pages }, self.now);
+            if self.levelled != Some(class) {
+                rule.collected(Collected { class, block, opened, valid, pages }, self.now);
+            }
         }
     }
 
@@ -310,11 +333,20 @@ impl Sorting {
         }
     }
 
-    /// The host has written `page` into an SLC block, as data of `class`.
+    /// `page` was programmed in a block of several classes, as data of `class`.
     #[inline]
-    pub(super) fn lies_in_slc(&mut self, page: u32, class: Class) {
-        if let Some(classes) = self.in_slc.first_mut() {
+    pub(crate) fn lies_mixed(&mut self, page: u32, class: Class) {
+        if let Some(classes) = self.mixed.first_mut() {
             classes[page as usize] = class;
+        }
+    }
+
+    /// `pages` go from `block` to blocks that level wear: each keeps its class, and the rule hears nothing.
+    pub(super) fn levels(&mut self, pages: &[u32], block: BlockId) {
+        if self.has_rule() {
+            for &page in pages {
+                self.lies_mixed(page, self.class_at(page, block));
+            }
         }
     }
 
@@ -334,11 +366,15 @@ impl Sorting {
         }
     }
 
-    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that keeps its class.
+    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that keeps its class, nor
+    /// of one that levels wear.
     #[inline]
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
         if self.rule.is_none() {
             return;
+        }
+        if self.levelled == Some(to.class) {
+            return self.levels(&[page], from);
         }
         let is_folded =
             self.region.is_some_and(|region| self.class_of[from as usize] == region.slc);

@@ -12,6 +12,9 @@ pub struct Placed {
     open: Vec<Option<usize>>,
     /// The class for which each block was opened, and when.
     opened: BTreeMap<usize, (usize, Time)>,
+    /// The blocks whose data were moved there to level wear, and the class that each page there had before.
+    levelled: BTreeSet<usize>,
+    before: BTreeMap<u32, usize>,
     host_writes: u64,
 }
 
@@ -27,7 +30,10 @@ impl Placed {
         rule.classes() + Self::more(rule)
     }
 
-    fn class(&self, block: usize) -> usize {
+    fn class(&self, page: u32, block: usize) -> usize {
+        if self.levelled.contains(&block) {
+            return self.before[&page];
+        }
         self.opened.get(&block).map_or(0, |&(class, _)| class)
     }
 }
@@ -38,7 +44,14 @@ impl Reference {
         self.map.keys().for_each(|&page| rule.holds(page));
         let mut open = vec![None; rule.classes()];
         open[0] = self.host.take();
-        self.placed = Some(Placed { rule, open, opened: BTreeMap::new(), host_writes: 0 });
+        self.placed = Some(Placed {
+            rule,
+            open,
+            opened: BTreeMap::new(),
+            levelled: BTreeSet::new(),
+            before: BTreeMap::new(),
+            host_writes: 0,
+        });
     }
 
     pub fn hint(&mut self, page: u32) {
@@ -68,7 +81,7 @@ impl Reference {
         loop {
             let (old, now) = (self.map.get(&page).copied(), self.time());
             let placed = self.placed();
-            let from = old.map(|(block, _)| placed.class(block));
+            let from = old.map(|(block, _)| placed.class(page, block));
             let class = placed.rule.host(page, stream, from, now);
             let block = placed.open[class];
             if self.room(block) > 0 {
@@ -83,7 +96,7 @@ impl Reference {
     }
 
     pub(super) fn trim_placed(&mut self, page: u32, block: usize) {
-        let class = self.placed().class(block);
+        let class = self.placed().class(page, block);
         self.placed().rule.trimmed(page, class);
     }
 
@@ -97,14 +110,29 @@ impl Reference {
             if self.pool.len() >= water + usize::from(self.room(block) == 0) {
                 break;
             }
+            if let Some(victim) = self.least_erased() {
+                let pages = self.valid(victim);
+                self.tell_collected(victim, pages.len());
+                for &page in &pages {
+                    let class = self.placed().class(page, victim);
+                    self.placed().before.insert(page, class);
+                }
+                self.level(victim);
+                for page in pages {
+                    let to = self.map[&page].0;
+                    self.placed().levelled.insert(to);
+                }
+                self.pool.push_back(victim);
+                continue;
+            }
             let zombies: BTreeSet<u32> = self.zombies.clone();
             let (victim, pages) = self.victim(pick);
-            let now = self.time();
-            let placed = self.placed();
-            let (from, opened) =
-                placed.opened.get(&victim).copied().unwrap_or((0, Time::default()));
-            placed.rule.collected(from, opened, pages.len(), now);
+            self.tell_collected(victim, pages.len());
+            if let Some(levelling) = &mut self.levelling {
+                levelling.since += 1;
+            }
             for page in pages {
+                let from = self.placed().class(page, victim);
                 let now = self.time();
                 let to = self.placed().rule.copy(page, from, zombies.contains(&page), now);
                 let open = self.placed().open[to];
@@ -124,12 +152,23 @@ impl Reference {
         }
     }
 
+    /// Tells the rule of the collection of a block of one of its classes.
+    fn tell_collected(&mut self, block: usize, valid: usize) {
+        let now = self.time();
+        let placed = self.placed();
+        if !placed.levelled.contains(&block) {
+            let (from, opened) = placed.opened.get(&block).copied().unwrap_or((0, Time::default()));
+            placed.rule.collected(from, opened, valid, now);
+        }
+    }
+
     /// Closes the open block of the class and takes one from the pool.
     fn open(&mut self, class: usize) {
         let full = self.placed().open[class].take();
         self.close(full);
         let (block, now) = (self.erased_block().unwrap(), self.time());
         self.placed().open[class] = Some(block);
+        self.placed().levelled.remove(&block);
         self.placed().opened.insert(block, (class, now));
         self.placed().rule.opened(class);
     }

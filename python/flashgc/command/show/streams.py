@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.show.counted import declared
+from flashgc.results.counts import WORDS
 from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 
@@ -25,7 +25,7 @@ def show_streams(out: Console, result: Result) -> None:
 
 def _show_streams(out: Console, result: Result) -> None:
     timed = any(one.read_us or one.write_us for one in result.streams)
-    counts = declared("StreamCounts").values()
+    counts = WORDS["StreamCounts"].values()
     columns = [("stream", LEFT), *((words, RIGHT) for words in counts), ("WA", RIGHT)]
     if timed:
         columns += [(name, RIGHT) for name in ("read p50", "p99 us", "write p50", "p99 us")]
@@ -38,7 +38,7 @@ def _show_streams(out: Console, result: Result) -> None:
 def _cells(one: Stream, *, timed: bool) -> list[Text | str]:
     cells: list[Text | str] = [
         "none" if one.stream is None else str(one.stream),
-        *(format_count(getattr(one, name)) for name in declared("StreamCounts")),
+        *(format_count(getattr(one, name)) for name in WORDS["StreamCounts"]),
         "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
     ]
     if timed:
