@@ -111,6 +111,11 @@ impl Geometry {
         self.logical_pages
     }
 
+    /// Blocks that the logical pages fill.
+    pub(crate) fn logical_blocks(&self) -> u32 {
+        self.logical_pages.div_ceil(self.pages_per_block)
+    }
+
     /// N times b: the number of pages the flash has.
     pub fn physical_pages(&self) -> u64 {
         u64::from(self.blocks) * u64::from(self.pages_per_block)

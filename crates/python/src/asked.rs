@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 
 use crate::errors::{self, Refused};
+use crate::json::to_json;
 use crate::places::At;
-use crate::simulate::to_json;
 
 /// The most bytes of a number that is one of an option.
 const LARGEST: i128 = i128::MAX;

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::errors::DriveError;
-use crate::simulate::to_json;
+use crate::json::to_json;
 use crate::watch::{Control, Watch};
 
 /// The interval at which the calling thread looks if the campaign is over.

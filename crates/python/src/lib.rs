@@ -12,6 +12,7 @@ mod device_campaign;
 mod errors;
 #[cfg(target_os = "linux")]
 mod hints;
+mod json;
 mod listing;
 mod model;
 mod outside;

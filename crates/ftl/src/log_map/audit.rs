@@ -2,7 +2,6 @@
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
-use crate::log_map::weigher::Weigher;
 use crate::table::UNMAPPED;
 use flashgc_base::residency::{NotCached, Residency};
 
@@ -112,5 +111,5 @@ pub(super) fn audit_beside(
     }
     let Some(weigher) = &hybrid.weigher else { return Ok(()) };
     let blocks: Vec<BlockId> = logs.iter().map(|&(block, _)| block).collect();
-    weigher.agrees(&Weigher::of(hybrid, memory), &blocks)
+    weigher.agrees(&hybrid.weighed(memory), &blocks)
 }

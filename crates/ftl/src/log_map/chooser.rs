@@ -3,7 +3,6 @@
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
-use crate::log_map::weigher::Weigher;
 use crate::log_map::window::{Sized, Window};
 use crate::order::Order;
 use flashgc_base::residency::{NotCached, Residency};
@@ -45,7 +44,7 @@ impl Chooser {
         };
         // A scheme that asks nothing of memory tells no classes apart.
         let memory = if hybrid.scheme.is_unaware() { &mut NotCached } else { memory };
-        hybrid.weigher = self.by_cost.then(|| Weigher::of(hybrid, memory));
+        hybrid.weigher = self.by_cost.then(|| hybrid.weighed(memory));
         if self.by_cost {
             memory.follow_changes();
         }

@@ -8,7 +8,7 @@ use crate::counters::{Counters, Merges};
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
 use crate::log_map::weigher::Weigher;
-use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme};
+use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme, class_of};
 use crate::table::Table;
 use crate::table::{UNMAPPED, for_words, set_bits};
 use flashgc_base::residency::Residency;
@@ -116,7 +116,7 @@ impl Hybrid {
             written: Table::new(bits).ok_or_else(memory)?,
             blocks: BlockTable::new(&geometry),
             roles: vec![Role::Free; geometry.blocks() as usize],
-            data: vec![NO_BLOCK; logical_blocks(&geometry) as usize],
+            data: vec![NO_BLOCK; geometry.logical_blocks() as usize],
             pool,
             scheme: Scheme::default(),
             costs: Costs::PAPER,
@@ -129,6 +129,29 @@ impl Hybrid {
             strict_order,
             geometry,
         })
+    }
+
+    /// A weigher made by a look at every page; `memory` says which pages are cached.
+    pub(crate) fn weighed(&self, memory: &dyn Residency) -> Weigher {
+        let mut weigher = Weigher::new(&self.geometry);
+        let bits = self.geometry.offset_bits();
+        for (block, role) in (0..).zip(&self.roles) {
+            match role {
+                Role::Log => weigher.opened(block),
+                &Role::Data(lbn) => weigher.has_data(lbn, self.data[lbn as usize] != NO_BLOCK),
+                Role::Free => {}
+            }
+        }
+        for (page, &ppn) in (0..).zip(&*self.map) {
+            weigher.knows(page, class_of(memory.lookup(page)));
+            if ppn != UNMAPPED {
+                weigher.appeared(page);
+                if self.roles[(ppn >> bits) as usize] == Role::Log {
+                    weigher.logged(ppn >> bits, page);
+                }
+            }
+        }
+        weigher
     }
 
     /// Puts every logical page in its data block, in order from block 0 on.
@@ -442,9 +465,4 @@ impl Hybrid {
     pub(crate) fn collection_cost(&self) -> u64 {
         self.costs.collections(&self.counters, &self.duplicates)
     }
-}
-
-/// Blocks that the logical pages fill.
-pub(crate) fn logical_blocks(geometry: &Geometry) -> u32 {
-    geometry.logical_pages().div_ceil(geometry.pages_per_block())
 }

@@ -29,7 +29,7 @@ use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
 use bast::Bast;
 use chooser::Choice;
 use fast::Fast;
-use hybrid::{Hybrid, logical_blocks};
+use hybrid::Hybrid;
 pub use window::Window;
 
 /// Erased blocks kept for merges: a full merge writes one data block before it erases another.
@@ -128,7 +128,7 @@ pub(crate) fn bast(params: &Params, layout: Layout) -> Result<Box<dyn Translatio
         _ => (Choice::Cost, true),
     };
     let window = Window::parse(params.text("window"))?;
-    let lbns = logical_blocks(geometry);
+    let lbns = geometry.logical_blocks();
     let buffer = Bast::new(geometry.blocks(), lbns, most, by_use, choice, window);
     Ok(Box::new(LogMap::new(params, layout, buffer)?))
 }
@@ -143,7 +143,7 @@ pub(crate) const BAST_PARAMS: &[Param] = bast::PARAMS;
 /// More than the spare space gives, or fewer than the mapping needs.
 pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, SpecError> {
     let needed = 1 + if params.owner() == "fast" { params.integer("sequential") as u32 } else { 0 };
-    let lbns = logical_blocks(geometry);
+    let lbns = geometry.logical_blocks();
     let room = geometry.blocks().saturating_sub(lbns + RESERVE);
     let asked = match params.integer("log_blocks") as u32 {
         0 => room.max(needed),

@@ -4,7 +4,6 @@
 
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
-use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role, logical_blocks};
 use crate::scheme::{CLASSES, class_of};
 use crate::table::UNMAPPED;
 use flashgc_base::residency::Residency;
@@ -42,39 +41,17 @@ struct Associated {
 }
 
 impl Weigher {
-    fn new(geometry: &Geometry) -> Self {
+    /// The weigher of flash without log blocks, of which no page is known to be cached.
+    pub(crate) fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block(),
-            counts: vec![[0; CLASSES + 1]; logical_blocks(geometry) as usize],
+            counts: vec![[0; CLASSES + 1]; geometry.logical_blocks() as usize],
             known: vec![0; geometry.logical_pages() as usize],
             slots: vec![NO_SLOT; geometry.blocks() as usize],
             logs: Vec::new(),
             unused: Vec::new(),
             changed: Vec::new(),
         }
-    }
-
-    /// The weigher of `hybrid` from a look at every page; `memory` says which pages are cached.
-    pub(crate) fn of(hybrid: &Hybrid, memory: &dyn Residency) -> Self {
-        let mut weigher = Self::new(&hybrid.geometry);
-        let bits = hybrid.geometry.offset_bits();
-        for (block, role) in (0..).zip(&hybrid.roles) {
-            match role {
-                Role::Log => weigher.opened(block),
-                &Role::Data(lbn) => weigher.has_data(lbn, hybrid.data[lbn as usize] != NO_BLOCK),
-                Role::Free => {}
-            }
-        }
-        for (page, &ppn) in (0..).zip(&*hybrid.map) {
-            weigher.known[page as usize] = class_of(memory.lookup(page)) as u8;
-            if ppn != UNMAPPED {
-                weigher.appeared(page);
-                if hybrid.roles[(ppn >> bits) as usize] == Role::Log {
-                    weigher.logged(ppn >> bits, page);
-                }
-            }
-        }
-        weigher
     }
 
     /// `block` is a log block from now on.
@@ -119,6 +96,11 @@ impl Weigher {
                 log.pages.swap_remove(place);
             }
         }
+    }
+
+    /// Sets the class of a page before it appears.
+    pub(crate) fn knows(&mut self, page: u32, class: usize) {
+        self.known[page as usize] = class as u8;
     }
 
     /// A page that had no copy on flash has one.

@@ -13,12 +13,11 @@ mod buffer;
 mod collect;
 mod contents;
 mod fill;
+mod folds;
 mod gather;
-mod open;
 mod pick;
 mod plane;
 mod slc;
-mod snapshot;
 mod sorting;
 mod streams;
 mod tables;
@@ -27,15 +26,15 @@ mod zombies;
 
 pub(crate) use buffer::Gathering;
 pub use contents::{Contents, OpenBlock};
-pub(crate) use open::Active;
 pub use plane::Move;
-pub(crate) use plane::{Plane, UnderWay};
+pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use streams::Streams;
 pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 pub use wear::{Cause, Moment, Wear};
+use zombies::unmarked;
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::counts::Counts;
@@ -233,6 +232,12 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn locate(&self, page: u32) -> Option<u32> {
         let ppn = self.ppn_of(*self.tables.map.get(page as usize)?);
         (ppn != UNMAPPED).then_some(ppn)
+    }
+
+    /// Returns the ppn that a map entry names, or [`UNMAPPED`].
+    #[inline(always)]
+    pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
+        if self.zombies.is_some() { unmarked(entry) } else { entry }
     }
 
     /// The block on which `page` has its data; `None` if it has none.

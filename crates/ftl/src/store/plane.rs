@@ -4,7 +4,6 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 
-use super::open::Active;
 use super::slc::Region;
 use super::tables::{LIVE_AHEAD, Tables};
 use crate::allocation::Pool;
@@ -16,6 +15,33 @@ use crate::placement::Class;
 use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
+
+/// A block being programmed, page after page.
+#[derive(Clone, Copy, Debug, Value)]
+pub(crate) struct Active {
+    /// The block, or [`Active::NO_BLOCK`].
+    pub(crate) block: BlockId,
+    /// Offset of the next page to program; b when full.
+    pub(crate) next: u32,
+}
+
+impl Active {
+    pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
+
+    /// The state without a block: full, so that the first write makes room.
+    pub(crate) fn none(pages_per_block: u32) -> Self {
+        Self { block: Self::NO_BLOCK, next: pages_per_block }
+    }
+
+    pub(crate) fn erased(block: BlockId) -> Self {
+        Self { block, next: 0 }
+    }
+
+    /// Returns `true` if there is a block.
+    pub(crate) fn is_some(self) -> bool {
+        self.block != Self::NO_BLOCK
+    }
+}
 
 /// See the module's text.
 #[derive(State)]

@@ -66,7 +66,7 @@ pub(crate) fn is_marked(entry: u32) -> bool {
 
 /// The ppn that a map entry names, where zombies are kept.
 #[inline(always)]
-fn unmarked(entry: u32) -> u32 {
+pub(super) fn unmarked(entry: u32) -> u32 {
     if entry == UNMAPPED { UNMAPPED } else { entry & !ZOMBIE }
 }
 
@@ -135,12 +135,6 @@ impl<P: VictimPolicy> TakesHints for PageStore<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Returns the ppn that a map entry names, or [`UNMAPPED`].
-    #[inline(always)]
-    pub(crate) fn ppn_of(&self, entry: u32) -> u32 {
-        if self.zombies.is_some() { unmarked(entry) } else { entry }
-    }
-
     /// Returns `true` if `page` is a zombie.
     #[inline]
     pub(crate) fn is_zombie(&self, page: u32) -> bool {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::page::MAGICS;
+/// The magic of each version's pages, with the major version.
+pub const MAGICS: [(u16, u8); 6] =
+    [(0xD106, 13), (0xD10D, 14), (0xD110, 15), (0xD113, 16), (0xD116, 17), (0xD118, 18)];
 
 /// A place in the log, displayed as PostgreSQL writes it: `16/B374D848`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,8 +27,8 @@ mod relation;
 mod what;
 
 pub use decoder::Decoder;
-pub use error::{Fault, Lsn, WalError};
-pub use page::{MAGICS, PAGE};
+pub use error::{Fault, Lsn, MAGICS, WalError};
+pub use page::PAGE;
 pub use record::{BlockReference, Record, resource_manager};
 pub use relation::{BLOCK, Fork, Relation, SEGMENT_BLOCKS};
 pub use what::{Relations, Tablespaces, What};

@@ -1,13 +1,9 @@
 //! Page headers: `XLogPageHeaderData`, and `XLogLongPageHeaderData` where a segment begins.
 
-use super::error::{Fault, WalError};
+use super::error::{Fault, MAGICS, WalError};
 
 /// The size of a page of the log in bytes.
 pub const PAGE: u64 = 8192;
-
-/// The magic of each version's pages, with the major version.
-pub const MAGICS: [(u16, u8); 6] =
-    [(0xD106, 13), (0xD10D, 14), (0xD110, 15), (0xD113, 16), (0xD116, 17), (0xD118, 18)];
 
 /// The bytes of most pages' headers, with padding.
 pub(super) const SHORT: usize = 24;

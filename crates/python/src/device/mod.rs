@@ -30,10 +30,10 @@ use serde_json::{Value, json};
 pub(crate) use shown::device_counts;
 
 use crate::errors::{self, ConfigError, DriveError};
+use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
 use crate::policy::{Raised, lock};
-use crate::simulate::to_json;
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
 /// of the engine, of which the drive's part is taken, made of options with these `places`; `written` its

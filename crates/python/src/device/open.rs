@@ -27,9 +27,9 @@ use super::pace::{self, Clock};
 use super::shown::{Shown, columns};
 use super::{failed, to_error};
 use crate::errors::{self, DriveError};
+use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::policy::{Raised, lock};
-use crate::simulate::to_json;
 
 /// A drive that is open in this process.
 #[pyclass(frozen, module = "flashgc._core")]

@@ -14,7 +14,6 @@ use flashgc_workload::Op;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use super::shown::latency;
 use crate::errors;
 use crate::policy::lock;
 
@@ -139,6 +138,14 @@ fn cut(worst: &Worst) -> Worst {
         operations: worst.operations[many..].to_vec(),
         is_cut: worst.is_cut || many > 0,
     }
+}
+
+/// Latencies of one kind, in microseconds.
+pub(super) fn latency(latencies: &Latencies) -> Value {
+    let Latencies { count, mean, p50, p90, p99, p999, max } = latencies;
+    json!({
+        "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
+    })
 }
 
 /// The measurements of a drive with a clock; `slowest` are its slowest requests.

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 
-use super::pace;
+use super::pace::{self, latency};
 use crate::policy::lock;
 
 /// The parts of a drive that can be seen, from this process and through its control socket.
@@ -234,14 +234,6 @@ fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
     T::list().into_iter().zip(counts.numbers()).map(|(count, number)| {
         let value = if count.unit == "ns" { json!(number as f64 / 1e9) } else { json!(number) };
         (count.stat.to_string(), value)
-    })
-}
-
-/// Latencies of one kind, in microseconds.
-pub(super) fn latency(latencies: &Latencies) -> Value {
-    let Latencies { count, mean, p50, p90, p99, p999, max } = latencies;
-    json!({
-        "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
     })
 }
 

@@ -12,43 +12,6 @@ use super::verbs::{Ends, Verb, call};
 use super::{place, shown};
 use crate::errors::PolicyError;
 
-/// The source of the class of a page.
-pub(super) enum Question {
-    Verb(Verb),
-    Table(Table),
-}
-
-impl Question {
-    /// The method or the array `name` of `object`; an array has so many columns.
-    ///
-    /// # Errors
-    /// There is neither.
-    pub(super) fn new(
-        object: &Bound<'_, PyAny>,
-        name: &'static str,
-        pages: u32,
-        columns: usize,
-    ) -> PyResult<Self> {
-        match object.getattr_opt(name)? {
-            Some(method) if method.is_callable() => Verb::new(object, name).map(Self::Verb),
-            Some(array) => {
-                Table::new(object, name, &array, pages as usize, columns).map(Self::Table)
-            }
-            None => Err(PolicyError::new_err(format!(
-                "{}it has no {name} after begin; hint: write a method {name}, or make an array in begin",
-                place(object)
-            ))),
-        }
-    }
-
-    pub(super) fn table(&self) -> Option<&Table> {
-        match self {
-            Self::Verb(_) => None,
-            Self::Table(table) => Some(table),
-        }
-    }
-}
-
 impl Rule {
     pub(super) fn ask_host(
         &self,

@@ -13,13 +13,50 @@ use flashgc_ftl::{BlockId, BlockTable, FtlError, FtlErrorKind};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::asking::Question;
+use super::tables::Table;
 use super::untold::{Untold, What};
 use super::verbs::{Ends, Verb};
 use super::{Picks, place};
 use crate::clock::{Clock, PickedBlock};
 use crate::errors::PolicyError;
 use crate::policy::{Call, Raised, picker, store};
+
+/// The source of the class of a page.
+pub(super) enum Question {
+    Verb(Verb),
+    Table(Table),
+}
+
+impl Question {
+    /// The method or the array `name` of `object`; an array has so many columns.
+    ///
+    /// # Errors
+    /// There is neither.
+    pub(super) fn new(
+        object: &Bound<'_, PyAny>,
+        name: &'static str,
+        pages: u32,
+        columns: usize,
+    ) -> PyResult<Self> {
+        match object.getattr_opt(name)? {
+            Some(method) if method.is_callable() => Verb::new(object, name).map(Self::Verb),
+            Some(array) => {
+                Table::new(object, name, &array, pages as usize, columns).map(Self::Table)
+            }
+            None => Err(PolicyError::new_err(format!(
+                "{}it has no {name} after begin; hint: write a method {name}, or make an array in begin",
+                place(object)
+            ))),
+        }
+    }
+
+    pub(super) fn table(&self) -> Option<&Table> {
+        match self {
+            Self::Verb(_) => None,
+            Self::Table(table) => Some(table),
+        }
+    }
+}
 
 /// The placement of one drive.
 pub(super) struct Rule {

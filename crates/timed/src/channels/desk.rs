@@ -12,7 +12,7 @@ use flashgc_workload::Op;
 use super::channel::Channel;
 use super::joint::Joints;
 use super::meter::{Began, ChannelMeter};
-use super::source::{Chunk, Coming, Post, Source};
+use super::source::{Chunk, Coming, MOST_ALONE, Post, Source};
 use super::{Order, Split, lock};
 use crate::clock::{NEVER, Position};
 use crate::config::Settings;
@@ -22,16 +22,6 @@ use crate::measure::Meter;
 
 /// The least number of requests for which channels go on alone. With fewer, events are handled one by one.
 const LEAST_ALONE: u64 = 16;
-/// The most requests that the channels are given at once. The more there are, the less threads wait for
-/// each other.
-const MOST_ALONE: u64 = 16_384;
-/// The most requests given at once in a drive whose queue takes fewer.
-const LEAST_AHEAD: u64 = 1024;
-
-/// Returns the most requests that the channels of a drive are given at once.
-pub fn most_alone(queue_depth: u32) -> u64 {
-    u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
-}
 
 /// A request that waits for its place in the queue of the drive.
 #[derive(Value)]

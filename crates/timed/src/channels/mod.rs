@@ -18,15 +18,15 @@ mod meter;
 mod order;
 mod source;
 mod split;
-mod state;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::Stepwise;
 use flashgc_workload::Batch;
@@ -197,5 +197,23 @@ impl Channels {
             drive.catch_up(order.of_channel(reached))?;
         }
         Ok(())
+    }
+}
+
+impl State for Channels {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.section("channels");
+        self.desk.save(to);
+        lock(&self.source).save(to);
+        for channel in &self.channels {
+            lock(channel).save(to);
+        }
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        from.section("channels")?;
+        self.desk.restore(from)?;
+        self.source.get_mut().unwrap_or_else(PoisonError::into_inner).restore(from)?;
+        self.drives().try_for_each(|drive| drive.restore(from))
     }
 }

@@ -3,18 +3,28 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use flashgc_base::snapshot::{State, Value};
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_ftl::FtlError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
-use super::desk::most_alone;
 use super::lock;
 use super::split::Split;
 use crate::front::Shape;
 
 /// The number of jobs that make more requests while channels go on alone, shared by several threads.
 pub const REFILLS: usize = 4;
+
+/// The most requests that the channels are given at once. The more there are, the less threads wait for
+/// each other.
+pub const MOST_ALONE: u64 = 16_384;
+/// The most requests given at once in a drive whose queue takes fewer.
+const LEAST_AHEAD: u64 = 1024;
+
+/// Returns the most requests that the channels of a drive are given at once.
+pub fn most_alone(queue_depth: u32) -> u64 {
+    u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
+}
 
 /// A part of a request, and its channel.
 pub type Part = (u32, TimedRequest);
@@ -35,6 +45,19 @@ pub struct Chunk {
     /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
     /// channel.
     pub by_channel: Option<Arc<ByChannel>>,
+}
+
+/// A chunk is stored without its order by channel: the desk goes through such a chunk one by one.
+impl Value for Chunk {
+    fn put(&self, to: &mut Writer<'_>) {
+        self.requests.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let requests: Vec<TimedRequest> = Value::take(from)?;
+        from.check(!requests.is_empty(), "requests that follow one another are none")?;
+        Ok(Self { requests, by_channel: None })
+    }
 }
 
 /// The requests of a chunk as their channels see them.

@@ -3,7 +3,7 @@
 use flashgc_ftl::FoldsSlc;
 
 use super::Collector;
-use super::collection::Collection;
+use super::moves::Collection;
 use crate::measure::Observer;
 use crate::shared::Shared;
 

@@ -1,14 +1,12 @@
 //! The collector: the begin and the end of collections, their next step, and the operations that may
 //! pass.
 
-mod collection;
 mod folds;
 mod moves;
-mod pacing;
 mod states;
 mod units;
 
-use flashgc_base::snapshot::{State, Value};
+use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
@@ -16,9 +14,9 @@ use super::config::{Collecting, Settings};
 use super::measure::{CollectionCounts, Observer};
 use super::ops::NONE;
 use super::shared::Shared;
-pub use collection::{Collection, Point};
 pub use folds::Goal;
-pub use moves::Step;
+pub use moves::{Collection, Point, Step};
+pub use states::Life;
 use units::Units;
 
 /// A collection that has begun on `die`, in `unit`.
@@ -26,27 +24,6 @@ use units::Units;
 pub struct Begun {
     pub die: u32,
     pub unit: u32,
-}
-
-/// The state of a drive's life. Only collections change it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
-pub enum Life {
-    /// No block has worn out.
-    Whole,
-    /// A block has worn out, and the drive goes on.
-    Failing,
-    /// The drive is read-only: nothing begins any more.
-    Ended,
-}
-
-impl Life {
-    fn of(map: &dyn Stepwise) -> Self {
-        match map.wear() {
-            Some(wear) if wear.has_ended() => Self::Ended,
-            Some(wear) if wear.first_failure().is_some() => Self::Failing,
-            _ => Self::Whole,
-        }
-    }
 }
 
 /// The collections of the drive.
@@ -92,24 +69,6 @@ impl Collector {
     /// Returns the counts.
     pub fn counts(&self) -> &CollectionCounts {
         &self.counts
-    }
-
-    /// Returns the state of the drive's life.
-    #[inline]
-    pub fn life(&self) -> Life {
-        self.life
-    }
-
-    /// Returns the collection under way on a die.
-    #[inline]
-    pub fn on(&self, die: u32) -> Option<&Collection> {
-        self.under_way[die as usize].as_ref()
-    }
-
-    /// Returns `true` if a collection is under way on a die.
-    #[inline]
-    pub fn is_under_way(&self, die: u32) -> bool {
-        self.under_way[die as usize].is_some()
     }
 
     /// Returns the dies of a unit.

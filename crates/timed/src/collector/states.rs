@@ -1,17 +1,71 @@
 //! The states of semi-preemptive collection (Lee et al., section on the level of allowed preemption):
 //! S0: none is under way; S1: reads and writes go before it; S2: reads alone; S3: nothing. They say
-//! which page operations of the host may go.
+//! which page operations of the host may go, and so do the state of the drive's life and write pacing.
+//!
+//! Write pacing: while a collection is under way, the host writes at the rate at which it makes room.
+//! A victim of `b` pages of which `v` are valid gives the host `b - v` pages. Its collection has `v + 1`
+//! steps, the copies and the erase. Before step `c + 1` the host has had at most `(c + 1) (b - v) / (v +
+//! 1)` pages, so the last of its pages goes before the erase, and the room that is left after the
+//! collection is that before it. A page of the victim that dies on the way is a copy less and a page of the
+//! host more. The collection does not wait for pages that no write uses.
 
+use flashgc_base::snapshot::Value;
 use flashgc_ftl::Stepwise;
 use flashgc_ftl::stepwise::Room;
 
 use super::Collector;
+use super::moves::Collection;
 use crate::config::Preemption;
 use crate::measure::Observer;
 use crate::ops::{NONE, Ops, PageOp, Waiting};
 use crate::shared::Shared;
 
+/// The state of a drive's life. Only collections change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
+pub enum Life {
+    /// No block has worn out.
+    Whole,
+    /// A block has worn out, and the drive goes on.
+    Failing,
+    /// The drive is read-only: nothing begins any more.
+    Ended,
+}
+
+impl Life {
+    pub(super) fn of(map: &dyn Stepwise) -> Self {
+        match map.wear() {
+            Some(wear) if wear.has_ended() => Self::Ended,
+            Some(wear) if wear.first_failure().is_some() => Self::Failing,
+            _ => Self::Whole,
+        }
+    }
+}
+
 impl Collector {
+    /// Returns the state of the drive's life.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.life
+    }
+
+    /// Returns the collection under way on a die.
+    #[inline]
+    pub fn on(&self, die: u32) -> Option<&Collection> {
+        self.under_way[die as usize].as_ref()
+    }
+
+    /// Returns `true` if a collection is under way on a die.
+    #[inline]
+    pub fn is_under_way(&self, die: u32) -> bool {
+        self.under_way[die as usize].is_some()
+    }
+
+    /// Returns `true` if requests may share the move of their page.
+    #[inline]
+    pub fn merges(&self) -> bool {
+        matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
+    }
+
     /// Returns `true` if a collection of another die holds this one.
     #[inline]
     pub fn holds(&self, die: u32) -> bool {
@@ -156,5 +210,40 @@ impl Collector {
     /// Returns the first urgent write to `unit` that waits at `die` and that nothing holds up.
     fn urgent_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32, unit: u32) -> Option<u32> {
         waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
+    }
+
+    /// Returns `true` if the collection of the die of `plane`, if there is one, has made room for one more
+    /// page of the host.
+    #[inline]
+    fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        if !self.rules.paces_writes {
+            return true;
+        }
+        let collection = self.on(self.units.die_of(plane));
+        collection.is_none_or(|collection| self.is_paid(map, collection))
+    }
+
+    /// Returns `true` if a collection has made room for one more page, by the rule of write pacing.
+    fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
+        let &Collection { plane, copied, let_through, .. } = collection;
+        let victim = map.victim(plane).expect("a collection has a victim until it ends");
+        let left = map.blocks(plane).valid(victim % self.blocks_per_plane);
+        let [size, copied, left, written] =
+            [self.pages_per_block, copied, left.into(), let_through].map(u64::from);
+        let valid = copied + left;
+        (written + 1) * (valid + 1) <= (copied + 1) * (size - valid)
+    }
+
+    /// Counts a page operation that is served: a write of the host goes before the next step of the
+    /// collection of its die, if there is one.
+    #[inline]
+    fn count_let_through(&mut self, op: &PageOp) {
+        if !self.rules.paces_writes || !op.writes() {
+            return;
+        }
+        let die = self.units.die_of(op.plane);
+        if let Some(collection) = &mut self.under_way[die as usize] {
+            collection.let_through += 1;
+        }
     }
 }

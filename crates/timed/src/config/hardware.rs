@@ -57,16 +57,6 @@ impl Hardware {
         die / self.dies_per_channel()
     }
 
-    /// Returns the time to move `units` mapping units over the bus. Part of a flash page takes that
-    /// part of its time.
-    #[inline]
-    pub fn transfer_of(&self, units: u64) -> u64 {
-        match self.units_per_page {
-            1 => units * self.transfer_ns,
-            all => (units * self.transfer_ns).div_ceil(all.into()),
-        }
-    }
-
     /// Returns the time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
     pub fn transfer_time(bytes: u32, picoseconds_per_byte: u64) -> u64 {
         (u64::from(bytes) * picoseconds_per_byte).div_ceil(1000)

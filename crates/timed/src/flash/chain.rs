@@ -3,8 +3,7 @@
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 
-use super::bus::{Bus, Turns};
-use super::told::Told;
+use super::die::{Bus, Turns};
 use super::{Die, Flash, Job, Stage};
 use crate::clock::{Clock, Event, NEVER, Position};
 use crate::measure::{Observer, Place, Stint};
@@ -51,7 +50,7 @@ pub struct Chain {
 /// The chains of a channel.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
-    all: Vec<Chain>,
+    pub(super) all: Vec<Chain>,
     /// The ends of their steps, in order.
     order: Vec<End>,
 }
@@ -348,11 +347,42 @@ impl Chain {
     }
 }
 
+/// Work of chains that is over and going to be reported to the observer: as sums if they are enough for it.
+#[derive(Default)]
+pub struct Told {
+    /// The times between which work is added up.
+    between: (u64, u64),
+    /// The work of buses and that of dies, added up.
+    busy_ns: [u64; 2],
+    /// All other work.
+    stints: Vec<Stint>,
+}
+
+impl Told {
+    /// Adds a stint of work.
+    #[inline(always)]
+    pub fn add(&mut self, stint: Stint) {
+        let Stint { begin_ns, end_ns, place, .. } = stint;
+        if self.between.0 <= begin_ns && end_ns <= self.between.1 {
+            self.busy_ns[usize::from(place == Place::Cells)] += end_ns - begin_ns;
+        } else {
+            self.stints.push(stint);
+        }
+    }
+
+    /// Reports all of it to the observer.
+    pub fn tell<O: Observer>(&mut self, observer: &mut O) {
+        observer.was_busy_in_all(self.between, std::mem::take(&mut self.busy_ns));
+        self.stints.drain(..).for_each(|stint| observer.was_busy(&stint));
+        self.between = observer.adds_up();
+    }
+}
+
 impl Flash {
     /// Returns the durations of the steps of a copy within a die.
     fn steps_of_copy(&self) -> Steps {
         let hardware = &self.hardware;
-        let (command_ns, data_ns) = (hardware.command_ns, hardware.transfer_of(1));
+        let (command_ns, data_ns) = (hardware.command_ns, self.transfer_of(1));
         Steps {
             command_ns,
             read_ns: hardware.read_ns,
@@ -387,7 +417,7 @@ impl Flash {
         };
         chain.goes_on(&Timers::of(clock, channel), doing, at);
         clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
-        bus.chains.push(chain);
+        self.chains[channel as usize].push(chain);
         let die_state = &mut self.dies[die as usize];
         debug_assert!(die_state.is_idle());
         die_state.cells = Stage { job: Job::CopyAll, begin: now, ..Stage::IDLE };
@@ -398,16 +428,17 @@ impl Flash {
         let Die { channel, .. } = self.dies[die as usize];
         let ended = self.take_turns(clock, channel, clock.position());
         let steps = self.steps_of_copy();
-        let bus = &mut self.buses[channel as usize];
-        let index = bus.chains.index_of(die);
-        let chain = &bus.chains.all[index];
+        let Bus { turns, .. } = &self.buses[channel as usize];
+        let chains = &mut self.chains[channel as usize];
+        let index = chains.index_of(die);
+        let chain = &chains.all[index];
         if chain.doing != Doing::Nothing {
-            clock.set(Event::Cells(die), chain.earliest_end(&steps, bus.turns.free_at));
+            clock.set(Event::Cells(die), chain.earliest_end(&steps, turns.free_at));
             clock.take_back(ended);
             return None;
         }
         self.dies[die as usize].cells = Stage::IDLE;
-        Some(bus.chains.remove(index))
+        Some(chains.remove(index))
     }
 
     /// Lets all chains take the turns that are theirs until `until`. Returns the time at which the last of
@@ -417,7 +448,7 @@ impl Flash {
         let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();
         let steps = self.steps_of_copy();
         let mut ended = ended.unwrap_or(0);
-        for chain in self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all) {
+        for chain in self.chains.iter_mut().flat_map(|chains| &mut chains.all) {
             ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.told));
         }
         ended
@@ -425,7 +456,7 @@ impl Flash {
 
     /// Returns the chains under way.
     pub fn chains_mut(&mut self) -> impl Iterator<Item = &mut Chain> {
-        self.buses.iter_mut().flat_map(|bus| &mut bus.chains.all)
+        self.chains.iter_mut().flat_map(|chains| &mut chains.all)
     }
 
     /// Returns the work of chains that is not reported to the observer yet.
@@ -433,20 +464,16 @@ impl Flash {
         &mut self.told
     }
 
-    /// Lets the chains of a channel take the turns on its bus that are theirs until `until`. Returns the
-    /// time at which the last of their steps ended.
-    #[inline]
-    pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
-        match self.buses[channel as usize].chains.next() <= until.time {
-            true => self.take_turns_of_chains(clock, channel, until),
-            false => 0,
-        }
-    }
-
     #[inline(never)]
-    fn take_turns_of_chains(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
+    pub(super) fn take_turns_of_chains(
+        &mut self,
+        clock: &Clock,
+        channel: u32,
+        until: Position,
+    ) -> u64 {
         let steps = self.steps_of_copy();
-        let Bus { chains, turns, .. } = &mut self.buses[channel as usize];
+        let Bus { turns, .. } = &mut self.buses[channel as usize];
+        let chains = &mut self.chains[channel as usize];
         let (told, timers) = (&mut self.told, Timers::of(clock, channel));
         let mut ended = 0;
         while let Some(end) =

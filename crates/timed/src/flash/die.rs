@@ -1,8 +1,13 @@
-//! A die: the jobs of its cells and of its side of the bus.
+//! The parts of the flash: a die with the jobs of its cells and of its side of the bus, the times of the cells,
+//! and the bus of a channel, which serves one transfer at a time, first come, first served.
+
+use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 
 use crate::clock::NEVER;
+use crate::config::{Hardware, ReadRetry, Settings, Slc};
+use crate::page_times::PageTimes;
 
 /// The job of the cells or the bus of a die. A host operation has the number of the first of the
 /// page operations that go together.
@@ -222,6 +227,144 @@ impl Die {
     }
 }
 
+/// A channel's bus. A job knows at once when its turn comes, since the transfers before it are
+/// known.
+#[derive(Clone, Debug, Value)]
+pub struct Bus {
+    /// The dies whose transfers end by events of the channel, with the times of these.
+    ends: VecDeque<(u32, u64)>,
+    pub(super) turns: Turns,
+}
+
+/// The turns on a bus that have been asked for.
+#[derive(Clone, Debug, Value)]
+pub struct Turns {
+    /// The time at which the last transfer asked for ends.
+    pub(super) free_at: u64,
+    /// The length of all transfers asked for.
+    asked_ns: u64,
+}
+
+impl Turns {
+    /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.
+    #[inline]
+    pub fn take(&mut self, now: u64, length: u64) -> u64 {
+        let begin = self.free_at.max(now);
+        self.free_at = begin + length;
+        self.asked_ns += length;
+        begin
+    }
+}
+
+impl Bus {
+    /// Returns the bus of `dies` dies, free.
+    pub fn new(dies: u32) -> Self {
+        Self {
+            ends: VecDeque::with_capacity(dies as usize),
+            turns: Turns { free_at: 0, asked_ns: 0 },
+        }
+    }
+
+    /// Lets an event of the channel end the transfer of `die` at `end`. Returns the time of the
+    /// first of those events, if this one is the first.
+    pub fn end_by_event(&mut self, die: u32, end: u64) -> Option<u64> {
+        debug_assert!(self.ends.back().is_none_or(|&(_, last)| last <= end), "turns are in order");
+        self.ends.push_back((die, end));
+        (self.ends.len() == 1).then_some(end)
+    }
+
+    /// Ends a transfer, as the event of the channel has come. Returns the die whose transfer is
+    /// over, and the time of the next of those events.
+    pub fn end(&mut self) -> (u32, Option<u64>) {
+        let (die, _) = self.ends.pop_front().expect("a transfer is under way");
+        (die, self.ends.front().map(|&(_, end)| end))
+    }
+
+    /// Returns the time for which the bus has been in use until `now`, without transfers that are
+    /// still to come.
+    pub fn busy_until(&self, now: u64) -> u64 {
+        self.turns.asked_ns - self.turns.free_at.saturating_sub(now)
+    }
+}
+
+/// The flash page that a job works on, as far as the job's time depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The number of the page in its block.
+    pub page: u32,
+    /// The number of erases of its block.
+    pub erases: u32,
+    /// The age of its data.
+    pub age_ns: u64,
+}
+
+/// The times of the cells: those of the hardware, and how they differ from page to page.
+pub struct CellTimes {
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    pages: Option<(PageTimes, PageTimes)>,
+    retry: Option<ReadRetry>,
+    /// The times of SLC cells, which are alike and need no retries; `None` where there are none.
+    slc: Option<Slc>,
+    /// `true` if copies stay in their die: no controller sees their errors.
+    copies_back: bool,
+}
+
+impl CellTimes {
+    pub fn new(settings: &Settings) -> Self {
+        let Hardware { read_ns, program_ns, erase_ns, .. } = settings.hardware;
+        let (details, slc) = (&settings.details, settings.slc);
+        Self {
+            read_ns,
+            program_ns,
+            erase_ns,
+            pages: details.pages,
+            retry: details.retry,
+            slc,
+            copies_back: settings.collecting.copy_back,
+        }
+    }
+
+    /// Returns the time that the cells work on a job, on pages that are all alike.
+    #[inline]
+    pub fn of(&self, job: Job) -> u64 {
+        match job {
+            Job::Erase => self.erase_ns,
+            job if job.programs() => self.program_ns,
+            _ => self.read_ns,
+        }
+    }
+
+    /// Returns the time that the cells work on a job in an SLC block.
+    pub fn of_slc(&self, job: Job) -> Option<u64> {
+        self.slc.map(|slc| match job {
+            Job::Erase => slc.erase_ns,
+            job if job.programs() => slc.program_ns,
+            _ => slc.read_ns,
+        })
+    }
+
+    /// Returns the time that the cells work on a job on this page. A read is repeated as often as
+    /// its block and its data need.
+    pub fn of_page(&self, job: Job, site: &Site) -> u64 {
+        let CellTimes { pages, retry, copies_back, .. } = self;
+        let once = match (job, pages) {
+            (Job::Erase, _) | (_, None) => self.of(job),
+            (job, Some((_, programs))) if job.programs() => programs.of(site.page),
+            (_, Some((reads, _))) => reads.of(site.page),
+        };
+        let is_corrected = match job {
+            Job::Read(_) | Job::ModifyRead(_) => true,
+            Job::CopyRead => !copies_back,
+            _ => false,
+        };
+        let retries =
+            retry.filter(|_| is_corrected).map_or(0, |it| it.retries(site.erases, site.age_ns));
+        once * (1 + retries)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,5 +389,25 @@ mod tests {
         // A request that is served while the erase is suspended is not the collection's.
         assert_eq!(held_by(Job::Read(3), Some(Job::Erase)), 0);
         assert_eq!(held_by(Job::CopyRead, None), 10);
+    }
+
+    #[test]
+    fn a_bus_has_been_in_use_for_what_is_over_of_its_transfers() {
+        let mut bus = Bus::new(2);
+        // From 10 to 30; then from 30 to 50, asked for at 15; then, after a pause, from 70 to 90.
+        assert_eq!(bus.turns.take(10, 20), 10);
+        assert_eq!(bus.turns.take(15, 20), 30);
+        assert_eq!([15, 30, 40, 50, 60].map(|now| bus.busy_until(now)), [5, 20, 30, 40, 40]);
+        assert_eq!(bus.turns.take(70, 20), 70);
+        assert_eq!([70, 75, 90, 95].map(|now| bus.busy_until(now)), [40, 45, 60, 60]);
+    }
+
+    #[test]
+    fn transfers_end_in_the_order_of_their_turns() {
+        let mut bus = Bus::new(2);
+        assert_eq!(bus.end_by_event(3, 10), Some(10));
+        assert_eq!(bus.end_by_event(1, 20), None);
+        assert_eq!(bus.end(), (3, Some(20)));
+        assert_eq!(bus.end(), (1, None));
     }
 }

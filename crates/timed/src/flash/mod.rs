@@ -1,21 +1,16 @@
 //! The flash: dies whose cells and buses take time over the jobs that they are given.
 
-mod bus;
-mod cells;
 mod chain;
 mod die;
-mod told;
 
 use flashgc_base::snapshot::State;
 
-use super::clock::{Clock, Event, NEVER};
+use super::clock::{Clock, Event, NEVER, Position};
 use super::config::{Hardware, Settings};
 use super::ops::Ops;
-use bus::Bus;
-use cells::CellTimes;
-pub use cells::Site;
-pub use die::{Die, Job, Stage, Suspended};
-use told::Told;
+use chain::{Chains, Told};
+use die::{Bus, CellTimes};
+pub use die::{Die, Job, Site, Stage, Suspended};
 
 /// The dies and the buses of the drive.
 ///
@@ -41,6 +36,9 @@ pub struct Flash {
     dies: Vec<Die>,
     #[snapshot(table)]
     buses: Vec<Bus>,
+    /// The collections of each channel that nothing disturbs. They take their turns on its bus late.
+    #[snapshot(table)]
+    chains: Vec<Chains>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
     #[snapshot(skip)]
     told: Told,
@@ -60,6 +58,7 @@ impl Flash {
             programs_follow_transfers: settings.programs_follow_transfers(),
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
+            chains: vec![Chains::default(); hardware.channels as usize],
             told: Told::default(),
         }
     }
@@ -74,6 +73,18 @@ impl Flash {
     #[inline]
     pub fn has_commands(&self) -> bool {
         self.hardware.command_ns > 0
+    }
+
+    /// Returns `true` if a job takes as long on any page.
+    #[inline]
+    pub fn is_uniform(&self) -> bool {
+        self.is_uniform
+    }
+
+    /// Returns the times of the cells.
+    #[inline]
+    pub fn times(&self) -> &CellTimes {
+        &self.times
     }
 
     /// Notes the job of a die until the next event; `held` if a collection elsewhere holds it.
@@ -124,10 +135,9 @@ impl Flash {
         cells_ns: u64,
     ) -> bool {
         self.dies[die as usize].after_bus_ns = cells_ns;
-        let hardware = &self.hardware;
         let skips = job == Job::CopyWrite && self.copies_back;
-        let data = if skips { 0 } else { hardware.transfer_of(units) };
-        match hardware.command_ns + data {
+        let data = if skips { 0 } else { self.transfer_of(units) };
+        match self.hardware.command_ns + data {
             0 => return self.transferred(clock, die, job).is_some(),
             length if job.programs() && self.programs_follow_transfers => {
                 let end = self.take_bus(clock, ops, die, job, length, false);
@@ -314,6 +324,17 @@ impl Flash {
         end
     }
 
+    /// Lets the chains of a channel take the turns on its bus that are theirs until `until`. Returns the
+    /// time at which the last of their steps ended.
+    #[inline]
+    pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
+        let chains = &self.chains[channel as usize];
+        match !chains.all.is_empty() && chains.next() <= until.time {
+            true => self.take_turns_of_chains(clock, channel, until),
+            false => 0,
+        }
+    }
+
     /// Ends the transfer of a die. Returns it.
     fn leave_bus(&mut self, die: u32) -> Stage {
         let bus = &mut self.dies[die as usize].bus;
@@ -337,6 +358,17 @@ impl Flash {
         None
     }
 
+    /// Returns the time to move `units` mapping units over the bus. Part of a flash page takes that
+    /// part of its time.
+    #[inline]
+    fn transfer_of(&self, units: u64) -> u64 {
+        let Hardware { units_per_page, transfer_ns, .. } = self.hardware;
+        match units_per_page {
+            1 => units * transfer_ns,
+            all => (units * transfer_ns).div_ceil(all.into()),
+        }
+    }
+
     /// Transfers the data that the cells have read: the units that were asked for, or a whole page to
     /// be copied. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
@@ -346,7 +378,7 @@ impl Flash {
             Job::CopyRead => self.hardware.units_per_page.into(),
             _ => 1,
         };
-        match self.hardware.transfer_of(units) {
+        match self.transfer_of(units) {
             0 => Some(job),
             length => {
                 self.ask_for_bus(clock, ops, die, job, length, false);

@@ -3,37 +3,19 @@
 
 use std::ops::Range;
 
-use flashgc_base::snapshot::Value;
 use flashgc_base::stream::named;
 use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
 use super::cache::Served;
-use super::requests::{PART, Party, Request, Waiting};
+use super::requests::{PART, Party, Request, Times, Waiting};
 use crate::clock::Event;
 use crate::config::Loop;
 use crate::measure::{Completion, Observer};
 use crate::ops::{BUFFER, Kind, MAP, NONE, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
-
-/// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its
-/// plane, if a die has served it.
-#[derive(Clone, Copy, Default, Value)]
-pub(super) struct Times {
-    plane: Option<u32>,
-    blocked_ns: u64,
-    bus_ns: u64,
-    cell_ns: u64,
-}
-
-impl Times {
-    /// Returns these times with `ns` more on the link to the host, which is a bus too.
-    pub(super) fn with_link(self, ns: u64) -> Self {
-        Self { bus_ns: self.bus_ns + ns, ..self }
-    }
-}
 
 impl FrontEnd {
     /// Gives a command its place in the queue of the drive, which begins it when it has its data.
@@ -51,7 +33,7 @@ impl FrontEnd {
             self.begin_telling(&mut shared.clock, hints);
             return Ok(());
         }
-        let hinted = self.take_hints(hints);
+        let hinted = if hints == 0 { Vec::new() } else { self.take_hints(hints) };
         if let Some(link) = &mut self.link {
             link.enter(&mut shared.clock, waiting, hinted);
             return Ok(());
@@ -167,12 +149,14 @@ impl FrontEnd {
             Kind::Trim | Kind::Flush => Op::Trim,
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
-        let has_cache = self.cache.exists();
         // An operation that goes to the cache comes to its die later; its hint is true by then.
-        if what == Op::Trim || (what == Op::Write && has_cache) {
+        if what == Op::Trim || (what == Op::Write && self.has_cache) {
             shared.comes_true(page);
         }
-        let served = if has_cache { self.cache.take(shared, op, bytes) } else { Served::Passes };
+        let served = match self.has_cache {
+            true => self.cache.take(shared, op, bytes),
+            false => Served::Passes,
+        };
         self.follow(shared, dies, op, served);
     }
 

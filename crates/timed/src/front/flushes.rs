@@ -6,8 +6,7 @@ use flashgc_base::snapshot::Value;
 use hashbrown::HashMap;
 
 use super::FrontEnd;
-use super::dispatch::Times;
-use super::requests::{Request, Waiting};
+use super::requests::{Request, Times, Waiting};
 use crate::measure::Observer;
 use crate::ops::{Kind, PageOp};
 use crate::schedule::Scheduler;
@@ -92,7 +91,7 @@ impl FrontEnd {
         let has_buffers = !buffer.is_protected && buffer.units_per_page > 1;
         let planes = if has_buffers { shared.map.planes() } else { 0 };
         let place = self.requests.keep(waiting, (dispatched, shared.now()), planes);
-        let waits = !buffer.is_protected && self.cache.exists() && self.cache.begin_flush(place);
+        let waits = !buffer.is_protected && self.has_cache && self.cache.begin_flush(place);
         if !waits {
             self.flush_planes(shared, dies, place);
         }

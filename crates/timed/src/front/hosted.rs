@@ -6,8 +6,7 @@ use flashgc_host::Leaving;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
-use super::dispatch::Times;
-use super::requests::{Party, Waiting};
+use super::requests::{Party, Times, Waiting};
 use super::write_back::WriteBack;
 use crate::clock::{Clock, Event, NEVER};
 use crate::measure::Observer;
@@ -125,10 +124,7 @@ impl FrontEnd {
 
     /// Returns the pages of the hints that a dispatched command brings.
     pub(super) fn take_hints(&mut self, hints: u32) -> Vec<u32> {
-        match hints {
-            0 => Vec::new(),
-            _ => self.write_back().take_hints(hints),
-        }
+        self.write_back().take_hints(hints)
     }
 
     /// Lets the drive take a command that was made for hints.

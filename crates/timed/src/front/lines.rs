@@ -8,7 +8,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::arbiter::Arbiter;
-use super::arrivals::Arrivals;
+use super::requests::Arrivals;
 use super::requests::Waiting;
 use super::{FrontEnd, MOST_WAITING};
 use crate::clock::{Event, NEVER};

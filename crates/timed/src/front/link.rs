@@ -8,8 +8,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
-use super::dispatch::Times;
-use super::requests::Waiting;
+use super::requests::{Times, Waiting};
 use crate::clock::{Clock, Event, NEVER};
 use crate::config::HostLink;
 use crate::measure::Observer;

@@ -2,9 +2,7 @@
 //! between its arrival and its completion.
 
 mod arbiter;
-mod arrivals;
 mod cache;
-mod cover;
 mod dispatch;
 mod flushes;
 mod hosted;
@@ -12,7 +10,6 @@ mod lines;
 mod link;
 mod overlaps;
 mod requests;
-mod shape;
 mod write_back;
 
 use std::collections::VecDeque;
@@ -29,14 +26,12 @@ use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::schedule::Scheduler;
 use super::shared::Shared;
-use arrivals::Arrivals;
 use cache::WriteCache;
 pub use lines::Lines;
 use link::Link;
 use overlaps::Overlaps;
-pub use requests::PART;
-use requests::{Party, Requests, Waiting};
-pub use shape::Shape;
+use requests::{Arrivals, Party, Requests, Waiting};
+pub use requests::{PART, Shape};
 use write_back::WriteBack;
 
 /// The most requests that wait in front of the drive.
@@ -104,6 +99,9 @@ pub struct FrontEnd {
     in_pieces: [u32; 2],
     /// The number of commands that the drive works on.
     outstanding: u32,
+    /// `true` if the drive has a write cache.
+    #[snapshot(skip)]
+    has_cache: bool,
     #[snapshot(state)]
     cache: WriteCache,
     /// The map on flash, if there is one: operations go through it to their dies.
@@ -145,6 +143,7 @@ impl FrontEnd {
             comes_in_pieces: false,
             in_pieces: [0; 2],
             outstanding: 0,
+            has_cache: settings.write_cache > 0,
             cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
             write_back: None,

@@ -1,7 +1,20 @@
-//! The requests that the drive works on.
+//! Requests: those of the workload, one by one, the pages that they lie on, and those that the drive works on.
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
-use flashgc_workload::requests::TimedRequest;
+use std::ops::Range;
+
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::{FtlError, FtlErrorKind, Stepwise};
+use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::{Op, WorkloadError};
+
+use crate::ops::Kind;
+
+/// The number of requests that the workload is asked for at a time.
+const BATCH: usize = 256;
+/// The number of requests whose map entries are fetched at once, as long before they are taken: side by
+/// side, so that none waits alone for the translation of its address.
+const AHEAD: usize = 32;
 
 /// The bit in the numbers of parts of requests that several channels serve, if each channel is
 /// simulated alone.
@@ -68,6 +81,23 @@ impl Value for Party {
             (3, _) => Self::Hints,
             (other, _) => return Err(Fault::new(format!("{other} is no Party"))),
         })
+    }
+}
+
+/// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its
+/// plane, if a die has served it.
+#[derive(Clone, Copy, Default, Value)]
+pub(super) struct Times {
+    pub(super) plane: Option<u32>,
+    pub(super) blocked_ns: u64,
+    pub(super) bus_ns: u64,
+    pub(super) cell_ns: u64,
+}
+
+impl Times {
+    /// Returns these times with `ns` more on the link to the host, which is a bus too.
+    pub(super) fn with_link(self, ns: u64) -> Self {
+        Self { bus_ns: self.bus_ns + ns, ..self }
     }
 }
 
@@ -140,5 +170,224 @@ impl std::ops::Index<u32> for Requests {
     #[inline]
     fn index(&self, place: u32) -> &Request {
         &self.places[place as usize]
+    }
+}
+
+/// The requests of the workload in order. The next one can be looked at.
+///
+/// It knows the arrival time that each asks for, and nothing of its later way.
+#[derive(State)]
+pub struct Arrivals {
+    #[snapshot(state)]
+    stream: Box<dyn RequestStream>,
+    batch: Vec<TimedRequest>,
+    /// The number of requests of `batch` that are taken.
+    taken: usize,
+    has_more: bool,
+    /// The numbers of the requests of `batch`; empty if they are numbered as they come.
+    numbers: Vec<u64>,
+    /// The number of the request taken last.
+    number: Option<u64>,
+}
+
+impl Arrivals {
+    pub fn new(stream: Box<dyn RequestStream>) -> Self {
+        Self {
+            stream,
+            batch: Vec::with_capacity(BATCH),
+            taken: 0,
+            has_more: true,
+            numbers: Vec::new(),
+            number: None,
+        }
+    }
+
+    /// Adds a request, behind those that were pushed before, in place of a workload.
+    pub fn push(&mut self, request: TimedRequest, number: u64) {
+        if self.taken == self.batch.len() {
+            self.batch.clear();
+            self.numbers.clear();
+            self.taken = 0;
+        }
+        self.batch.push(request);
+        self.numbers.push(number);
+    }
+
+    /// Returns the number of the request that was taken, if it was pushed.
+    #[inline]
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// Prefetches the map entries of the requests that are next.
+    pub fn fetch_first(&self, map: &dyn Stepwise, shape: &Shape) {
+        self.fetch_ahead(map, shape, self.taken);
+    }
+
+    /// Returns `true` if the workload has another request.
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Returns the next request, which stays there.
+    ///
+    /// # Errors
+    /// Those of the workload.
+    #[inline(always)]
+    pub fn peek(
+        &mut self,
+        map: &dyn Stepwise,
+        shape: &Shape,
+    ) -> Result<Option<&TimedRequest>, WorkloadError> {
+        if self.taken == self.batch.len() {
+            self.refill(map, shape)?;
+        }
+        Ok(self.batch.get(self.taken))
+    }
+
+    /// Takes the next request.
+    ///
+    /// # Errors
+    /// Those of the workload.
+    #[inline(always)]
+    pub fn take(
+        &mut self,
+        map: &dyn Stepwise,
+        shape: &Shape,
+    ) -> Result<Option<TimedRequest>, WorkloadError> {
+        let Some(&next) = self.peek(map, shape)? else { return Ok(None) };
+        if self.taken.is_multiple_of(AHEAD) {
+            self.fetch_ahead(map, shape, self.taken + AHEAD);
+            self.fetch_old(map, shape);
+        }
+        self.number = self.numbers.get(self.taken).copied();
+        self.taken += 1;
+        if self.taken == self.batch.len() {
+            self.refill(map, shape)?;
+        }
+        Ok(Some(next))
+    }
+
+    /// Asks the workload for the next requests.
+    #[inline(never)]
+    fn refill(&mut self, map: &dyn Stepwise, shape: &Shape) -> Result<(), WorkloadError> {
+        self.stream.fill(&mut self.batch, BATCH)?;
+        self.taken = 0;
+        self.has_more = !self.batch.is_empty();
+        self.fetch_ahead(map, shape, 0);
+        Ok(())
+    }
+
+    /// Prefetches the map entries of the requests of the batch from `first` on.
+    #[inline(never)]
+    fn fetch_ahead(&self, map: &dyn Stepwise, shape: &Shape, first: usize) {
+        for ahead in self.batch.iter().skip(first).take(AHEAD) {
+            map.prefetch(shape.page_of(ahead.offset) as u32);
+        }
+    }
+
+    /// Prefetches the data of the pages that the next requests write over, whose map entries were fetched
+    /// before.
+    #[inline(never)]
+    fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {
+        for next in self.batch.iter().skip(self.taken).take(AHEAD) {
+            map.prefetch_old(shape.page_of(next.offset) as u32);
+        }
+    }
+}
+
+/// The pages that the drive promises, and their size.
+pub struct Shape {
+    page_bytes: u32,
+    logical_pages: u32,
+}
+
+impl Shape {
+    pub fn new(page_bytes: u32, logical_pages: u32) -> Self {
+        Self { page_bytes, logical_pages }
+    }
+
+    /// Returns this shape for a drive that promises `logical_pages`.
+    pub fn with_pages(&self, logical_pages: u32) -> Self {
+        Self { logical_pages, ..*self }
+    }
+
+    /// Returns the number of pages that the drive promises.
+    pub fn pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// Returns the pages that a request touches. A discard touches those that it covers, as parts
+    /// of pages keep their data.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn pages_of(&self, request: &TimedRequest) -> Result<Range<u32>, FtlError> {
+        let (begin, end) = (request.offset, request.end());
+        let (first, last) = (self.page_of(begin), self.page_of(end.max(begin + 1) - 1));
+        if last >= u64::from(self.logical_pages) {
+            let page = u32::try_from(last).unwrap_or(u32::MAX);
+            return Err(FtlErrorKind::OutOfRange { page, logical_pages: self.logical_pages }.into());
+        }
+        let (first, last) = (first as u32, last as u32);
+        if request.op != Op::Trim {
+            return Ok(first..last + 1);
+        }
+        let covers = |page| u32::from(self.covers(request, page));
+        Ok(first + 1 - covers(first)..last + covers(last))
+    }
+
+    /// Returns the operation of a request on one of its pages.
+    pub fn kind_of(&self, request: &TimedRequest, page: u32) -> Kind {
+        match request.op {
+            Op::Read => Kind::Read,
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => Kind::Trim,
+            Op::Write if self.covers(request, page) => Kind::Write,
+            Op::Write => Kind::Modify,
+        }
+    }
+
+    /// Returns the request for `op` on a whole page.
+    pub fn request_on(&self, op: Op, page: u32) -> TimedRequest {
+        let offset = u64::from(page) * u64::from(self.page_bytes);
+        TimedRequest {
+            arrival_ns: 0,
+            offset,
+            bytes: self.page_bytes,
+            op,
+            urgent: false,
+            stream: NO_STREAM,
+            goes_on: false,
+        }
+    }
+
+    /// Returns the page of a byte.
+    #[inline]
+    pub fn page_of(&self, byte: u64) -> u64 {
+        if self.page_bytes.is_power_of_two() {
+            return byte >> self.page_bytes.trailing_zeros();
+        }
+        byte / u64::from(self.page_bytes)
+    }
+
+    /// Returns the bytes of `page` that are in a request which touches it, counted from its first.
+    pub fn bytes_in(&self, request: &TimedRequest, page: u32) -> Range<u32> {
+        let bytes = u64::from(self.page_bytes);
+        let first = u64::from(page) * bytes;
+        let begin = request.offset.saturating_sub(first);
+        let end = (request.end() - first).min(bytes);
+        begin as u32..end as u32
+    }
+
+    /// Returns the number of bytes of a page beside `bytes`.
+    pub fn missing(&self, bytes: &Range<u32>) -> u32 {
+        self.page_bytes - (bytes.end - bytes.start)
+    }
+
+    /// Returns `true` if all of `page` is in a request.
+    fn covers(&self, request: &TimedRequest, page: u32) -> bool {
+        let bytes = u64::from(self.page_bytes);
+        let first = u64::from(page) * bytes;
+        first >= request.offset && first + bytes <= request.end()
     }
 }

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
 use super::tenants::ByTenant;
 use super::worst::WorstSoFar;
-use crate::metrics::latency::{Latencies, Split};
+use crate::metrics::latency::{Done, Latencies, Split};
 use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
@@ -24,19 +24,6 @@ const MOST_SLICES: u32 = 1 << 16;
 /// The number of completed requests that are noted at a time: the tables that they are noted in stay in the
 /// cache then.
 const AT_A_TIME: usize = 128;
-
-/// The part of a completed request that is noted. A copy of its [`Completion`] would wait for fields that
-/// were just written one by one.
-#[derive(Clone, Copy, Value)]
-pub(super) struct Done {
-    pub op: Op,
-    pub met_collection: bool,
-    pub split: Split,
-    pub at_ns: u64,
-    pub offset: u64,
-    pub bytes: u32,
-    pub stream: Option<StreamId>,
-}
 
 /// The file of a stream of trace events.
 pub type TraceFile = TraceEvents<BufWriter<File>>;

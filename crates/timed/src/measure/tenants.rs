@@ -3,8 +3,7 @@
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
-use super::meter::Done;
-use crate::metrics::latency::{Figures, Latencies, SideLatency};
+use crate::metrics::latency::{Done, Figures, Latencies, SideLatency};
 use crate::tenants::{Parts, Tenant};
 
 /// The result of one tenant in the measured parts of all runs.

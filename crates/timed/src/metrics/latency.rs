@@ -1,6 +1,7 @@
 //! Response times: counts, exact moments, and percentiles from a histogram.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,19 @@ impl Split {
     fn parts(&self) -> [u64; 4] {
         [self.queue_ns, self.blocked_ns, self.bus_ns, self.cell_ns]
     }
+}
+
+/// The part of a completed request that measurements note. A copy of all that observers are told would wait for
+/// fields that were just written one by one.
+#[derive(Clone, Copy, Value)]
+pub(crate) struct Done {
+    pub op: Op,
+    pub met_collection: bool,
+    pub split: Split,
+    pub at_ns: u64,
+    pub offset: u64,
+    pub bytes: u32,
+    pub stream: Option<StreamId>,
 }
 
 /// The counts of the noted times, in the bins of a [`Histogram`] of [`DIGITS`]: one bin each up to 2047, and

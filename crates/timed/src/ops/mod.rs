@@ -1,13 +1,16 @@
 //! Page operations: the parts of requests. The front end makes and forgets them. On their way
 //! through the other rooms each room notes on them the facts that the next needs.
+//!
+//! They wait in queues, in order. A queue has an index if it is long and searched.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
 
 use flashgc_base::snapshot::{State, Value};
-
-mod queue;
-mod waiting;
-
-pub use queue::Queue;
-pub use waiting::Waiting;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 /// No operation, request or die.
 pub const NONE: u32 = u32::MAX;
@@ -213,5 +216,307 @@ impl std::ops::IndexMut<u32> for Ops {
     #[inline]
     fn index_mut(&mut self, place: u32) -> &mut PageOp {
         &mut self.places[place as usize]
+    }
+}
+
+/// A queue of this length gets an index when it is searched, and loses it at half this length.
+const WORTH_AN_INDEX: u32 = 64;
+
+/// Operations that wait, in order, linked through their `next` and `prev`.
+#[derive(Clone, Debug, Value)]
+pub struct Queue {
+    pub head: u32,
+    tail: u32,
+    len: u32,
+    /// The number of urgent operations in the queue.
+    pub urgent: u32,
+    /// The index of a long queue that has been searched.
+    index: Option<Box<Index>>,
+}
+
+/// The index of a long queue, so that it need not be searched.
+#[derive(Clone, Debug, Default, Value)]
+struct Index {
+    /// The operations on each page, in order.
+    pages: HashMap<u32, Vec<u32>>,
+    /// The order and the place of every operation, except those found to be held up since an
+    /// operation that may hold them up left.
+    candidates: BTreeSet<(u64, u32)>,
+}
+
+impl Index {
+    fn add(&mut self, ops: &Ops, op: u32) {
+        let PageOp { page, order, .. } = ops[op];
+        let on_page = self.pages.entry(page).or_default();
+        let place = on_page.partition_point(|&other| ops[other].order < order);
+        on_page.insert(place, op);
+        self.candidates.insert((order, op));
+    }
+
+    fn remove(&mut self, ops: &Ops, op: u32) {
+        let PageOp { page, order, .. } = ops[op];
+        self.candidates.remove(&(order, op));
+        if let Entry::Occupied(mut on_page) = self.pages.entry(page) {
+            on_page.get_mut().retain(|&other| other != op);
+            if on_page.get().is_empty() {
+                on_page.remove();
+            }
+        }
+    }
+}
+
+impl Queue {
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0, urgent: 0, index: None };
+
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    /// Puts `op` at the end.
+    #[inline]
+    pub fn push(&mut self, ops: &mut Ops, op: u32) {
+        self.link(ops, self.tail, op, NONE);
+    }
+
+    /// Puts `op` back where its order has it: others may have gone before those that came earlier.
+    pub fn put_back(&mut self, ops: &mut Ops, op: u32) {
+        let order = ops[op].order;
+        let (mut before, mut after) = (NONE, self.head);
+        while after != NONE && ops[after].order < order {
+            (before, after) = (after, ops[after].next);
+        }
+        self.link(ops, before, op, after);
+    }
+
+    /// Puts `op` between two neighbours.
+    #[inline]
+    fn link(&mut self, ops: &mut Ops, before: u32, op: u32, after: u32) {
+        ops[op].next = after;
+        ops[op].prev = before;
+        self.join(ops, before, op);
+        self.join(ops, op, after);
+        self.len += 1;
+        self.urgent += u32::from(ops[op].urgent);
+        if let Some(index) = &mut self.index {
+            index.add(ops, op);
+        }
+    }
+
+    /// Takes out `op`, which is in the queue.
+    #[inline(always)]
+    pub fn take(&mut self, ops: &mut Ops, op: u32) {
+        let PageOp { next, prev, urgent, .. } = ops[op];
+        self.join(ops, prev, next);
+        ops[op].next = NONE;
+        self.len -= 1;
+        self.urgent -= u32::from(urgent);
+        if let Some(index) = &mut self.index {
+            index.remove(ops, op);
+            if self.len <= WORTH_AN_INDEX / 2 {
+                self.index = None;
+            }
+        }
+    }
+
+    /// Makes two operations neighbours; [`NONE`] is the end.
+    #[inline]
+    fn join(&mut self, ops: &mut Ops, before: u32, after: u32) {
+        match before {
+            NONE => self.head = after,
+            before => ops[before].next = after,
+        }
+        match after {
+            NONE => self.tail = before,
+            after => ops[after].prev = before,
+        }
+    }
+
+    /// Returns the index, if the queue is long.
+    #[inline]
+    fn indexed(&mut self, ops: &Ops) -> Option<&mut Index> {
+        if self.index.is_none() && self.len >= WORTH_AN_INDEX {
+            let mut index = Index::default();
+            self.iter(ops).for_each(|op| index.add(ops, op));
+            self.index = Some(Box::new(index));
+        }
+        self.index.as_deref_mut()
+    }
+
+    /// Returns the first operation before the `before`-th that nothing holds up. When an operation
+    /// that holds one up leaves, [`Queue::may_go`] must be called.
+    pub fn first(
+        &mut self,
+        ops: &Ops,
+        before: u64,
+        mut is_held_up: impl FnMut(&PageOp) -> bool,
+    ) -> Option<u32> {
+        let Some(index) = self.indexed(ops) else {
+            let mut earlier = self.iter(ops).take_while(|&op| ops[op].order < before);
+            return earlier.find(|&op| !is_held_up(&ops[op]));
+        };
+        while let Some(&(order, op)) = index.candidates.first() {
+            if order >= before {
+                break;
+            }
+            if !is_held_up(&ops[op]) {
+                return Some(op);
+            }
+            index.candidates.pop_first();
+        }
+        None
+    }
+
+    /// Notes that an operation on `page` that may have held up others here has left its queue.
+    #[inline]
+    pub fn may_go(&mut self, ops: &Ops, page: u32) {
+        if let Some(Index { pages, candidates }) = self.index.as_deref_mut() {
+            let on_page = pages.get(&page).into_iter().flatten();
+            candidates.extend(on_page.map(|&op| (ops[op].order, op)));
+        }
+    }
+
+    /// Returns the operations, in order.
+    pub fn iter<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = u32> + use<'a> {
+        let mut op = self.head;
+        std::iter::from_fn(move || {
+            let this = op;
+            (this != NONE).then(|| {
+                op = ops[this].next;
+                this
+            })
+        })
+    }
+
+    /// Returns `true` if an operation that came before the `order`-th is on `page`.
+    #[inline]
+    pub fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
+        if let Some(index) = self.indexed(ops) {
+            let on_page = index.pages.get(&page);
+            return on_page.is_some_and(|on_page| ops[on_page[0]].order < order);
+        }
+        let mut earlier = self.iter(ops).map(|op| &ops[op]).take_while(|op| op.order < order);
+        earlier.any(|op| op.page == page)
+    }
+}
+
+/// The queues of one die.
+#[derive(Value)]
+struct Line {
+    reads: Queue,
+    /// The writes and TRIMs.
+    writes: Queue,
+}
+
+/// The operations that wait at each die, in the order in which they came: reads, and writes with
+/// TRIMs.
+///
+/// It knows that operations on one page keep their order, and nothing of blocks, times or rules.
+#[derive(State)]
+pub struct Waiting {
+    #[snapshot(table)]
+    dies: Vec<Line>,
+}
+
+impl Waiting {
+    /// Returns empty queues of `dies` dies.
+    pub fn new(dies: u32) -> Self {
+        let line = |_| Line { reads: Queue::EMPTY, writes: Queue::EMPTY };
+        Self { dies: (0..dies).map(line).collect() }
+    }
+
+    #[inline]
+    fn queue(&mut self, die: u32, kind: Kind) -> &mut Queue {
+        let line = &mut self.dies[die as usize];
+        if kind == Kind::Read { &mut line.reads } else { &mut line.writes }
+    }
+
+    /// Lets `op` wait behind those that came before.
+    #[inline(always)]
+    pub fn push(&mut self, ops: &mut Ops, die: u32, op: u32) {
+        self.queue(die, ops[op].kind).push(ops, op);
+    }
+
+    /// Takes out `op`, which waits.
+    #[inline(always)]
+    pub fn take(&mut self, ops: &mut Ops, die: u32, op: u32) {
+        let Line { reads, writes } = &mut self.dies[die as usize];
+        if ops[op].kind == Kind::Read {
+            reads.take(ops, op);
+        } else {
+            writes.take(ops, op);
+            reads.may_go(ops, ops[op].page);
+        }
+    }
+
+    /// Puts back `op`, a write or a flush, where its order has it.
+    pub fn put_back(&mut self, ops: &mut Ops, die: u32, op: u32) {
+        debug_assert!(matches!(ops[op].kind, Kind::Write | Kind::Flush));
+        self.dies[die as usize].writes.put_back(ops, op);
+    }
+
+    /// Returns `true` if nothing waits at `die`.
+    pub fn is_empty(&self, die: u32) -> bool {
+        let Line { reads, writes } = &self.dies[die as usize];
+        reads.is_empty() && writes.is_empty()
+    }
+
+    /// Returns the read that came first, or [`NONE`].
+    #[inline]
+    pub fn oldest_read(&self, die: u32) -> u32 {
+        self.dies[die as usize].reads.head
+    }
+
+    /// Returns the write or TRIM that came first, or [`NONE`].
+    #[inline]
+    pub fn oldest_write(&self, die: u32) -> u32 {
+        self.dies[die as usize].writes.head
+    }
+
+    /// Returns the oldest operation of the queue of this kind, or [`NONE`].
+    pub fn oldest(&self, die: u32, kind: Kind) -> u32 {
+        if kind == Kind::Read { self.oldest_read(die) } else { self.oldest_write(die) }
+    }
+
+    /// Returns the first of the reads that came before `before` which no earlier write of its page
+    /// holds up.
+    pub fn first_read(&mut self, ops: &Ops, die: u32, before: u64) -> Option<u32> {
+        let Line { reads, writes } = &mut self.dies[die as usize];
+        reads.first(ops, before, |op| writes.has_before(ops, op.order, op.page))
+    }
+
+    /// Returns `true` if a read of its page came before `op` and waits.
+    #[inline]
+    pub fn read_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
+        let PageOp { order, page, .. } = ops[op];
+        self.dies[die as usize].reads.has_before(ops, order, page)
+    }
+
+    /// Returns `true` if a write or TRIM of its page came before `op` and waits.
+    #[inline]
+    pub fn write_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
+        let PageOp { order, page, .. } = ops[op];
+        self.dies[die as usize].writes.has_before(ops, order, page)
+    }
+
+    /// Returns the first urgent write that waits at `die`, for which `is_meant` holds and that
+    /// nothing before it on its page holds up.
+    pub fn urgent_write(
+        &mut self,
+        ops: &Ops,
+        die: u32,
+        is_meant: impl Fn(&PageOp) -> bool,
+    ) -> Option<u32> {
+        let Line { reads, writes } = &mut self.dies[die as usize];
+        if writes.urgent == 0 {
+            return None;
+        }
+        writes.iter(ops).find(|&op| {
+            let PageOp { urgent, order, page, .. } = ops[op];
+            urgent
+                && ops[op].writes()
+                && is_meant(&ops[op])
+                && !writes.has_before(ops, order, page)
+                && !reads.has_before(ops, order, page)
+        })
     }
 }

@@ -18,9 +18,6 @@ use crate::measure::Observer;
 use crate::ops::{BUFFER, Kind, NONE, PageOp};
 use crate::shared::Shared;
 
-/// The most reads waiting at a die that are looked at to find others of a flash page.
-pub(super) const MOST_LOOKED_AT: usize = 256;
-
 /// The flash pages that are programmed partly filled when data of the host have waited for a time.
 #[derive(State)]
 pub(super) struct Stale {
@@ -118,11 +115,6 @@ impl Scheduler {
         let Die { cells, bus, .. } = self.flash.die(die);
         let changes = |job| matches!(job, Job::ModifyRead(op) if shared.ops[op].page == page);
         changes(cells.job) || changes(bus.job)
-    }
-
-    /// Returns `true` if the data at `ppn` wait in the page buffer.
-    pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
-        self.units_per_page > 1 && shared.map.is_buffered(ppn)
     }
 
     /// Returns `true` if two pages of the map lie on one flash page.

@@ -72,18 +72,14 @@ impl Sites {
 }
 
 impl Scheduler {
-    /// Returns the time that the cells of a die work on a job that begins now.
-    #[inline(always)]
-    pub(super) fn cell_time<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
-        match self.flash.is_uniform() {
-            true => self.flash.cell_time(job),
-            false => self.cell_time_by_site(shared, die, job),
-        }
-    }
-
     /// Returns the time by the place of the page, or of the slowest of several.
     #[inline(never)]
-    fn cell_time_by_site<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
+    pub(super) fn cell_time_by_site<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        die: u32,
+        job: Job,
+    ) -> u64 {
         let Shared { ops, map, .. } = shared;
         let Self { sites, flash, collector, .. } = self;
         let op = job.op();
@@ -93,7 +89,7 @@ impl Scheduler {
             (_, Some(flush)) => sites.next_of(flush),
             _ => None,
         };
-        if let Some(time) = flash.slc_time(job) {
+        if let Some(time) = flash.times().of_slc(job) {
             let is_in_slc = match one {
                 Some(flushed) if flush.is_some() => in_slc(&**map, flushed),
                 _ => is_in_slc(ops, collector, die, job),
@@ -104,7 +100,7 @@ impl Scheduler {
         }
         let mut time = |ppn: u32| {
             let site = sites.at(&**map, ppn, shared.clock.now(), job.programs());
-            flash.cell_time_at(job, &site)
+            flash.times().of_page(job, &site)
         };
         if let Some(ppn) = one {
             return time(ppn);
@@ -112,7 +108,7 @@ impl Scheduler {
         // A write that waits in the page buffer is done with the others, and programs nothing.
         let on_flash = |op| map.locate(ops[op].page).filter(|&ppn| !map.is_buffered(ppn));
         let together = op.into_iter().flat_map(|first| ops.chain(first));
-        together.filter_map(on_flash).map(time).max().unwrap_or_else(|| flash.cell_time(job))
+        together.filter_map(on_flash).map(time).max().unwrap_or_else(|| flash.times().of(job))
     }
 }
 

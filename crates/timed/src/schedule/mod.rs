@@ -2,11 +2,8 @@
 
 mod buffer;
 mod cells;
-mod chains;
-mod choose;
 mod points;
 mod serve;
-mod spans;
 mod spread;
 mod suspend;
 
@@ -18,8 +15,8 @@ use flashgc_ftl::{FtlError, Stepwise};
 use super::clock::{Event, NEVER};
 use super::collector::{Begun, Collector, Life};
 use super::config::{Scheduling, Settings, Suspend};
-use super::flash::{Flash, Job};
-use super::measure::{CollectionCounts, Observer, Place};
+use super::flash::{Flash, Job, Stage};
+use super::measure::{Cause, CollectionCounts, Follows, Observer, Place, Span, Stint, Work};
 use super::ops::{Kind, NONE, PageOp, Waiting};
 use super::shared::Shared;
 use buffer::Stale;
@@ -50,6 +47,22 @@ impl Ready {
     }
 }
 
+/// The plane that each page is on at first, by its number modulo theirs.
+struct Homes(Box<[u32]>);
+
+impl Homes {
+    #[inline]
+    fn of(&self, page: u32) -> u32 {
+        let count = self.0.len();
+        // A division takes as long as many other instructions.
+        let turn = match count.is_power_of_two() {
+            true => page as usize & (count - 1),
+            false => page as usize % count,
+        };
+        self.0[turn]
+    }
+}
+
 /// The scheduler of the dies, which chooses the operation that each die serves next.
 ///
 /// It owns the operations that wait at the dies, their planes, and the suspended jobs. It has both
@@ -69,6 +82,8 @@ pub struct Scheduler {
     stale: Stale,
     #[snapshot(state)]
     sites: Sites,
+    #[snapshot(skip)]
+    homes: Homes,
     #[snapshot(state)]
     spread: Spread,
     #[snapshot(state)]
@@ -91,6 +106,9 @@ pub struct Scheduler {
     cache_commands: bool,
     #[snapshot(skip)]
     suspend: Suspend,
+    /// `true` if anything is ever suspended.
+    #[snapshot(skip)]
+    suspends: bool,
     /// The idle time after which a die collects or folds; `None` for never.
     #[snapshot(skip)]
     idle_ns: Option<u64>,
@@ -114,6 +132,7 @@ impl Scheduler {
             waiting: Waiting::new(dies),
             stale: Stale::new(settings.flush_after_ns),
             sites: Sites::new(settings, map),
+            homes: Homes(settings.placement.homes(&settings.hardware)),
             spread: Spread::new(settings, map)?,
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
@@ -124,6 +143,7 @@ impl Scheduler {
             multi_plane: settings.multi_plane,
             cache_commands: settings.cache_commands,
             suspend: settings.suspend,
+            suspends: settings.suspend.erase || settings.suspend.program,
             idle_ns: settings.idle_ns(),
             done: NONE,
             suspended_programs: 0,
@@ -133,7 +153,14 @@ impl Scheduler {
 
     /// Lets a page operation wait at its die, or share the operation under way there.
     pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
-        let plane = self.spread.place(&*shared.map, &shared.ops[op]);
+        let PageOp { page, kind, .. } = shared.ops[op];
+        let plane = match kind {
+            Kind::Flush => page,
+            _ if self.spread.is_dynamic => {
+                self.spread.place(&*shared.map, &shared.ops[op], self.homes.of(page))
+            }
+            _ => self.homes.of(page),
+        };
         let die = plane / self.planes_per_die;
         let order = shared.ops.send();
         let now = shared.now();
@@ -142,7 +169,7 @@ impl Scheduler {
         operation.order = order;
         operation.blocked_ns = self.flash.die(die).held_until(now);
         operation.met_collection |= self.collector.is_under_way(die);
-        if self.joins(shared, die, op) {
+        if self.collector.merges() && self.joins(shared, die, op) {
             return;
         }
         self.waiting.push(&mut shared.ops, die, op);
@@ -150,7 +177,9 @@ impl Scheduler {
             shared.clock.set(Event::Idle(die), NEVER);
         }
         if self.begins_when_busy || self.flash.die(die).is_idle() {
-            self.suspend_for(shared, die, op);
+            if self.suspends {
+                self.suspend_for(shared, die, op);
+            }
             self.ready.add(die);
         }
     }
@@ -160,7 +189,9 @@ impl Scheduler {
         let PageOp { plane, is_merged, is_programmed, .. } = shared.ops[op];
         debug_assert!(shared.ops[op].writes() && !is_merged && !is_programmed);
         shared.ops[op].kind = Kind::Trim;
-        self.spread.discard(plane);
+        if self.spread.is_dynamic {
+            self.spread.discard(plane);
+        }
     }
 
     /// Returns the next die to look at before time goes on.
@@ -206,7 +237,7 @@ impl Scheduler {
         } else {
             self.serve(shared, die)?
         };
-        Ok(has_begun || self.suspend_for_those_that_wait(shared, die))
+        Ok(has_begun || self.suspends && self.suspend_for_those_that_wait(shared, die))
     }
 
     /// Takes a page operation that is done and was not given back before, or [`NONE`].
@@ -220,6 +251,12 @@ impl Scheduler {
     pub fn note(&mut self, now: u64, die: u32) {
         let held = self.collector.holds(die);
         self.flash.note(die, now, held);
+    }
+
+    /// Returns `true` if a die copies all pages of a victim as one job.
+    #[inline]
+    pub fn is_chained(&self, die: u32) -> bool {
+        self.flash.die(die).cells.job == Job::CopyAll
     }
 
     /// Ends the transfer on a channel. Returns the die, and a job that is over.
@@ -296,7 +333,9 @@ impl Scheduler {
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let operation = &mut shared.ops[op];
-        self.spread.leave(operation);
+        if self.spread.is_dynamic {
+            self.spread.leave(operation);
+        }
         operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
     }
 
@@ -325,7 +364,7 @@ impl Scheduler {
     /// # Errors
     /// Those of the map.
     pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
-        let plane = self.spread.home(page);
+        let plane = self.homes.of(page);
         self.collector.collect_at_once(map, page, plane)?;
         Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
     }
@@ -376,5 +415,86 @@ impl Scheduler {
         if dies.start() < dies.end() {
             dies.for_each(|die| self.ready.add(die));
         }
+    }
+
+    /// Reports the work of the cells of a die, or of its side of the bus, to the observer.
+    #[inline(always)]
+    fn tell<O: Observer>(&self, shared: &mut Shared<O>, die: u32, stage: &Stage, place: Place) {
+        let follows = shared.observer.follows();
+        if follows == Follows::Nothing {
+            return;
+        }
+        let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
+        if follows == Follows::Work && stage.job.op().is_some() {
+            shared.observer.was_busy(&Stint { begin_ns, end_ns, place, die });
+            return;
+        }
+        self.tell_span(shared, die, stage, place);
+    }
+
+    /// Reports the work of the cells of a die, and the `transfer` that ended when their work began.
+    #[inline(always)]
+    fn tell_program<O: Observer>(
+        &self,
+        shared: &mut Shared<O>,
+        die: u32,
+        transfer: Option<&Stage>,
+        work: &Stage,
+    ) {
+        let Some(transfer) = transfer else { return self.tell(shared, die, work, Place::Cells) };
+        if shared.observer.follows() == Follows::Work && work.job.op().is_some() {
+            let times = [transfer.begin, work.begin, work.begin + work.length];
+            return shared.observer.was_programmed(die, times);
+        }
+        self.tell(shared, die, transfer, Place::Bus);
+        self.tell(shared, die, work, Place::Cells);
+    }
+
+    #[inline(never)]
+    fn tell_span<O: Observer>(
+        &self,
+        shared: &mut Shared<O>,
+        die: u32,
+        stage: &Stage,
+        place: Place,
+    ) {
+        let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
+        let collection = self.collector.on(die);
+        let (page, plane, cause) = match stage.job.op() {
+            Some(place) => {
+                let op = &shared.ops[place];
+                let request = shared.ops.request_number(place);
+                (Some(op.page), op.plane, Cause::Request(request))
+            }
+            None => {
+                let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);
+                let moving = collection.and_then(|collection| collection.moving);
+                let first = die * self.planes_per_die;
+                (
+                    moving.filter(|_| moves).map(|moving| moving.page),
+                    collection.map_or(first, |collection| collection.plane),
+                    Cause::Collection(collection.map_or(0, |collection| collection.number)),
+                )
+            }
+        };
+        let work = match stage.job {
+            Job::Erase => Work::Erase,
+            Job::Poll => Work::Poll,
+            Job::Suspend => Work::Suspend,
+            job if job.programs() => Work::Program,
+            _ => Work::Read,
+        };
+        let span = Span {
+            begin_ns,
+            end_ns,
+            place,
+            channel: self.flash.die(die).channel,
+            die,
+            plane,
+            work,
+            page,
+            cause,
+        };
+        shared.observer.worked(&span);
     }
 }

@@ -1,13 +1,15 @@
 //! A die with a collection: at its preemption points A and B, operations of the host go first or
-//! overlap with its own.
+//! overlap with its own. If nothing disturbs a collection, all its copies are one job of the die.
 
 use flashgc_drive::error::DriveError;
 
 use super::Scheduler;
+use super::serve::Allowed;
+use crate::clock::Position;
 use crate::collector::{Point, Step};
 use crate::flash::{Die, Job};
-use crate::measure::Observer;
-use crate::ops::{Kind, PageOp};
+use crate::measure::{Follows, Observer};
+use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 
 impl Scheduler {
@@ -79,12 +81,9 @@ impl Scheduler {
     }
 
     /// Returns `true` if an operation that comes to a die shares the move of its page that is under
-    /// way there.
+    /// way there, where moves are shared.
     #[inline]
     pub(super) fn joins<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
-        if !self.collector.merges() {
-            return false;
-        }
         let programs = self.flash.die(die).programs();
         let joins = self.collector.can_join(&shared.ops, &mut self.waiting, die, op, programs);
         if joins {
@@ -154,5 +153,101 @@ impl Scheduler {
 
     fn is_at(&self, die: u32, point: Point) -> bool {
         self.collector.on(die).is_some_and(|collection| collection.point == point)
+    }
+
+    /// Returns the next page operation that may go before the next operation of a collection.
+    fn next_at_point<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
+        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { before, ..Allowed::ALL })
+    }
+
+    /// Returns the write that may overlap at point A with the program of the collection: the
+    /// oldest, if no other shares the move.
+    fn next_write_at_a<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
+        let op = Some(self.waiting.oldest_write(die)).filter(|&op| op != NONE)?;
+        let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
+        let PageOp { plane, page, kind, .. } = shared.ops[op];
+        let goes = is_unmerged
+            && kind == Kind::Write
+            && self.collector.lets_through(shared, &mut self.waiting, die).is_some()
+            && shared.map.can_write(page, plane)
+            && !self.waiting.read_before(&shared.ops, die, op)
+            && self.collector.lets_go(shared, op);
+        goes.then_some(op)
+    }
+
+    /// Returns the read that goes first at point A if programs can be suspended: the program has
+    /// not begun, and the die has the second buffer.
+    fn next_read_at_a<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
+        let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
+        if !self.suspend.program || !is_unmerged {
+            return None;
+        }
+        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { reads: true, writes: false, before })
+    }
+
+    /// Lets the collection of an idle die copy all pages of its victim as one job. Returns `true` if it
+    /// does.
+    fn begins_chain<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> bool {
+        let follows = shared.observer.follows();
+        if !self.collects_undisturbed
+            || follows == Follows::Steps
+            || !shared.map.copies_on_its_own()
+        {
+            return false;
+        }
+        let pages = self.collector.copies_all(&*shared.map, die);
+        if pages == 0 {
+            return false;
+        }
+        self.flash.begin_chain(&mut shared.clock, die, pages, follows == Follows::Work);
+        true
+    }
+
+    /// Ends the copies of a die, if all of them are made now. Returns `true` if they are.
+    ///
+    /// # Errors
+    /// Those of the map.
+    #[inline(never)]
+    pub fn chain_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let Some(mut chain) = self.flash.end_chain(&mut shared.clock, die) else {
+            return Ok(false);
+        };
+        self.flash.told().tell(&mut shared.observer);
+        chain.tell_copies(&mut shared.observer);
+        let plane = self.collector.pages_are_moved(&shared.ops, die);
+        if chain.due > 0 {
+            shared.map.copy_pages(plane, chain.due)?;
+        }
+        Ok(true)
+    }
+
+    /// Lets all chains get on until `until`: the map and the observer are as if each step had been an
+    /// event. Returns the time at which the last of these steps ended.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn catch_up<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        until: Position,
+    ) -> Result<u64, DriveError> {
+        let ended = self.flash.take_all_turns(&shared.clock, until);
+        for chain in self.flash.chains_mut() {
+            chain.tell_copies(&mut shared.observer);
+            let due = std::mem::take(&mut chain.due);
+            if due > 0
+                && let Some(collection) = self.collector.on(chain.die)
+            {
+                shared.map.copy_pages(collection.plane, due)?;
+            }
+        }
+        self.flash.told().tell(&mut shared.observer);
+        Ok(ended)
     }
 }

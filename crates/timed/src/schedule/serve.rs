@@ -1,23 +1,70 @@
-//! The ways in which a die serves a page operation: alone, with others on its other planes, or while
-//! another is under way.
+//! The choice of the next operation among those that wait at a die, and the ways in which it is served:
+//! alone, with others on its other planes, or while another is under way.
 
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
 
 use super::Scheduler;
-use super::buffer::MOST_LOOKED_AT;
-use super::choose::Allowed;
 use crate::clock::{Event, NEVER};
 use crate::collector::Goal;
-use crate::flash::Job;
+use crate::config::Scheduling;
+use crate::flash::{Job, Suspended};
 use crate::measure::Observer;
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 
+/// The most reads waiting at a die that are looked at to find others of a flash page.
+const MOST_LOOKED_AT: usize = 256;
+
 /// A plane that no operation joins any more. No operation has this place.
 const CLOSED: u32 = NONE - 1;
 
+/// The page operations that may be served.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// The order before which they must have come.
+    pub(super) before: u64,
+}
+
+impl Allowed {
+    pub(super) const ALL: Self = Self { reads: true, writes: true, before: u64::MAX };
+}
+
 impl Scheduler {
+    /// Returns the next page operation that a die may serve.
+    pub(super) fn next_for<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        allowed: Allowed,
+    ) -> Option<u32> {
+        let ops = &shared.ops;
+        let read = self.waiting.oldest_read(die);
+        let write = self.collector.first_write(ops, &mut self.waiting, die);
+        let first = |head: u32, allows: bool| {
+            Some(head).filter(|&op| allows && op != NONE && ops[op].order < allowed.before)
+        };
+        let read = first(read, allowed.reads);
+        let write = first(write.unwrap_or(NONE), allowed.writes);
+        let Some(write) = write else {
+            return read.and_then(|_| self.waiting.first_read(ops, die, allowed.before));
+        };
+        if let Some(read) = read {
+            let came_first = ops[write].order < ops[read].order;
+            let writes_may_go_first = self.rule != Scheduling::ReadsFirst && came_first;
+            if writes_may_go_first && self.collector.lets_go(shared, write) {
+                return Some(write);
+            }
+            let first_read = self.waiting.first_read(&shared.ops, die, allowed.before);
+            if first_read.is_some() {
+                return first_read;
+            }
+        }
+        self.collector.lets_go(shared, write).then_some(write)
+    }
+
     /// Lets an idle die without a collection serve the next operation, begin a collection for it, or
     /// rest.
     pub(super) fn serve<O: Observer>(
@@ -119,7 +166,9 @@ impl Scheduler {
                 let from = shared.reads(op);
                 if from.is_none_or(|ppn| self.is_buffered(shared, ppn)) {
                     self.done = op;
-                } else if self.is_in_suspended_program(shared, die, page) {
+                } else if let Some(Suspended { job, .. }) = self.flash.die(die).suspended
+                    && self.holds_data_of(shared, die, job, page)
+                {
                     let Shared { clock, ops, .. } = shared;
                     if self.flash.begin_on_bus(clock, ops, die, Job::Buffer(op), 1, 0) {
                         self.done = op;
@@ -151,6 +200,20 @@ impl Scheduler {
             }
         }
         Ok(true)
+    }
+
+    /// Returns `true` if the data at `ppn` wait in the page buffer.
+    pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
+        self.units_per_page > 1 && shared.map.is_buffered(ppn)
+    }
+
+    /// Returns the time that the cells of a die work on a job that begins now.
+    #[inline(always)]
+    pub(super) fn cell_time<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) -> u64 {
+        match self.flash.is_uniform() {
+            true => self.flash.times().of(job),
+            false => self.cell_time_by_site(shared, die, job),
+        }
     }
 
     /// Serves a TRIM or a flush.

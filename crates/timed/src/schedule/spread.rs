@@ -1,5 +1,4 @@
-//! The plane that serves a page operation: by the number of its page, or, with dynamic placement, a
-//! write goes to the die with the least to do.
+//! Dynamic placement: a write goes to the die with the least to do.
 
 use flashgc_base::naming::option;
 use flashgc_base::snapshot::State;
@@ -10,18 +9,16 @@ use hashbrown::HashMap;
 use crate::config::{Placement, Settings, Unit};
 use crate::ops::{Kind, PageOp};
 
-/// The plane of each page, and the data of dynamic placement on dies and planes; empty without it.
+/// The data of dynamic placement on dies and planes; empty without it.
 ///
 /// It knows the number of operations on their way, and nothing of their later way.
 #[derive(State)]
 pub struct Spread {
-    /// The plane of each page modulo their number, at first.
-    #[snapshot(skip)]
-    homes: Box<[u32]>,
     #[snapshot(skip)]
     planes_per_die: u32,
+    /// `true` with dynamic placement. Without it every page stays at home, and nothing below is called.
     #[snapshot(skip)]
-    is_dynamic: bool,
+    pub(super) is_dynamic: bool,
     /// The number of page operations at each die.
     #[snapshot(table)]
     loads: Vec<u32>,
@@ -74,7 +71,6 @@ impl Spread {
         }
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };
         Ok(Self {
-            homes: settings.placement.homes(hardware),
             planes_per_die: hardware.planes,
             is_dynamic,
             loads: vec![0; size(hardware.all_dies())],
@@ -88,35 +84,17 @@ impl Spread {
         })
     }
 
-    /// Returns the plane that a page is on at first.
-    #[inline]
-    pub fn home(&self, page: u32) -> u32 {
-        let count = self.homes.len();
-        // A division takes as long as many other instructions.
-        let turn = match count.is_power_of_two() {
-            true => page as usize & (count - 1),
-            false => page as usize % count,
-        };
-        self.homes[turn]
-    }
-
-    /// Chooses the plane at which a page operation is served. It is on its way there until it
-    /// [`leave`](Self::leave)s.
+    /// Chooses the plane at which a page operation is served, on a page that was at `home` at first. It is on
+    /// its way there until it [`leave`](Self::leave)s.
     #[inline(always)]
-    pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp) -> u32 {
+    pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp, home: u32) -> u32 {
         let PageOp { page, kind, .. } = *op;
-        if kind == Kind::Flush {
-            return page;
-        }
-        if !self.is_dynamic {
-            return self.home(page);
-        }
         let plane = match self.pending.get(&page) {
             Some(&(_, plane)) => plane,
             None => match map.locate(page) {
                 Some(ppn) if kind != Kind::Write => map.plane_of(ppn),
-                None if matches!(kind, Kind::Read | Kind::Trim) => self.home(page),
-                _ => self.freest_plane(map, page),
+                None if matches!(kind, Kind::Read | Kind::Trim) => home,
+                _ => self.freest_plane(map, page, home),
             },
         };
         self.pending.entry(page).or_insert((0, plane)).0 += 1;
@@ -128,7 +106,7 @@ impl Spread {
     /// Notes that a page operation is done on its die.
     #[inline]
     pub fn leave(&mut self, op: &PageOp) {
-        if !self.is_dynamic || op.kind == Kind::Flush {
+        if op.kind == Kind::Flush {
             return;
         }
         let die = (op.plane / self.planes_per_die) as usize;
@@ -145,14 +123,12 @@ impl Spread {
 
     /// Notes that a write on its way to `plane` becomes a TRIM.
     pub fn discard(&mut self, plane: u32) {
-        if self.is_dynamic {
-            self.coming[plane as usize] -= 1;
-        }
+        self.coming[plane as usize] -= 1;
     }
 
     /// Returns a plane with room, on the die with the least to do, in turn among equals; the plane
     /// where the page lies now if there is none. As many writes as fill a flash page go to one plane.
-    fn freest_plane(&mut self, map: &dyn Stepwise, page: u32) -> u32 {
+    fn freest_plane(&mut self, map: &dyn Stepwise, page: u32, home: u32) -> u32 {
         let (filling, left) = self.filling;
         if left > 0 && self.has_room(map, filling) {
             self.filling.1 -= 1;
@@ -170,7 +146,7 @@ impl Spread {
         });
         let Some(plane) = chosen else {
             let now = map.locate(page).map(|ppn| map.plane_of(ppn));
-            return now.unwrap_or_else(|| self.home(page));
+            return now.unwrap_or(home);
         };
         let die = (plane / self.planes_per_die) as usize;
         self.filling = (plane, self.units_per_page - 1);

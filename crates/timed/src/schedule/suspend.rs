@@ -3,7 +3,7 @@
 use flashgc_drive::error::DriveError;
 
 use super::Scheduler;
-use super::choose::Allowed;
+use super::serve::Allowed;
 use crate::flash::{Job, Suspended};
 use crate::measure::{Observer, Place};
 use crate::ops::{Kind, NONE};
@@ -13,9 +13,6 @@ impl Scheduler {
     /// Suspends the job of a die's cells, if `op`, which waits there, is worth it.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
-        if !rule.erase && !rule.program {
-            return;
-        }
         let now = shared.now();
         let die_state = self.flash.die(die);
         let job = die_state.cells.job;
@@ -56,9 +53,6 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> bool {
-        if !self.suspend.erase && !self.suspend.program {
-            return false;
-        }
         if self.flash.die(die).suspended.is_some() {
             return false;
         }
@@ -118,20 +112,21 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Returns `true` if the program of `page` is suspended on this die: its buffer holds the data.
-    pub(super) fn is_in_suspended_program<O: Observer>(
+    /// Returns `true` if the job that is suspended on a die programs `page`: its buffer holds the data.
+    pub(super) fn holds_data_of<O: Observer>(
         &self,
         shared: &Shared<O>,
         die: u32,
+        suspended: Job,
         page: u32,
     ) -> bool {
         let Shared { ops, .. } = shared;
-        match self.flash.die(die).suspended.map(|suspended| suspended.job) {
-            Some(Job::Write(op) | Job::ModifyWrite(op)) => ops.chain(op).any(|op| {
+        match suspended {
+            Job::Write(op) | Job::ModifyWrite(op) => ops.chain(op).any(|op| {
                 let other = ops[op].page;
                 other == page || self.are_in_one_page(shared, other, page)
             }),
-            Some(Job::CopyWrite) => {
+            Job::CopyWrite => {
                 let moving = self.collector.on(die).and_then(|collection| collection.moving);
                 moving.is_some_and(|moving| {
                     moving.page == page || self.are_in_one_page(shared, moving.page, page)

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::error::{Fault, TraceError};
-use super::reader::{DeviceNumbers, Progress, ReadOptions, TraceReader, cancelled};
-use super::write::{Declared, OutputFormat, PagesOptions, TraceWriter};
+use super::format::native::Declared;
+use super::format::{DeviceNumbers, ReadOptions};
+use super::reader::{Progress, TraceReader, cancelled};
+use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
 /// Options of a conversion.

@@ -5,9 +5,18 @@ use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
 use super::parse::BadField;
-use super::reader::OnBadLine;
 use super::window::{CHUNK, Window};
 use crate::Op;
+
+/// The treatment of a line or record that violates the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBadLine {
+    /// Stop with an error that names the line.
+    #[default]
+    Stop,
+    /// Leave the line out and count it.
+    Skip,
+}
 
 /// A format of lines, mostly of one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {

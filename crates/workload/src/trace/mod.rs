@@ -30,19 +30,18 @@ mod write;
 pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, convert, join};
 pub use error::{Fault, Place, TraceError};
-pub use format::native::{NativeFile, NativeWriter};
+pub use format::native::{Declared, NativeFile, NativeWriter};
+pub use format::{DeviceNumbers, ReadOptions};
 pub use given::GivenPages;
-pub use lines::Recorded;
-pub use reader::{
-    DeviceNumbers, OnBadLine, Progress, ReadOptions, Requests, TraceReader, parse_devices,
-};
+pub use lines::{OnBadLine, Recorded};
+pub use reader::{Progress, Requests, TraceReader, parse_devices};
 pub use relations::Relations;
-pub use replay::{Replay, Replayer};
-pub use source::{Kinds, SourceOptions, TraceSource};
+pub use replay::{Kinds, Replay, Replayer};
+pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
 pub use stat::{StatBuilder, StreamStat, TraceStat};
 pub use working_set::WorkingSets;
-pub use write::{Declared, OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
+pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;

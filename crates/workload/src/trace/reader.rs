@@ -13,53 +13,10 @@ use super::Request;
 use super::address_map::{Numbering, PagingOptions};
 use super::detect::detect;
 use super::error::{Fault, TraceError};
-use super::format::{self, ACTIONS, Format, Sample};
+use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
-use super::relations::Relations;
 use crate::Op;
-
-/// The treatment of a line or record that violates the format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnBadLine {
-    /// Stop with an error that names the line.
-    #[default]
-    Stop,
-    /// Leave the line out and count it.
-    Skip,
-}
-
-/// The number that a request's device gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeviceNumbers {
-    /// The number in the trace (disk, LUN, volume, ASU).
-    #[default]
-    Native,
-    /// The rank, from 0, among all devices of the trace, sorted by the text of their native numbers (so
-    /// 10 comes before 2), as in the normalised copies of public traces. Ranking reads the file once
-    /// more, unless the format has a single device. Traces in our own formats keep their numbers.
-    Ranked,
-}
-
-/// Options for reading a trace.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    /// The format; `None` detects it.
-    pub format: Option<&'static Format>,
-    /// The treatment of bad lines.
-    pub on_bad_line: OnBadLine,
-    /// The native numbers of the devices to read; empty for all.
-    pub devices: Vec<u32>,
-    /// The numbers that devices get.
-    pub device_numbers: DeviceNumbers,
-    /// The action that is read from Linux block traces, one of
-    /// [`format::ACTIONS`](super::format::ACTIONS); `None` chooses.
-    pub blkparse_action: Option<char>,
-    /// The places of a database's relations on its disk, for logs of `pg_waldump`.
-    pub relations: Option<Arc<Relations>>,
-    /// `true` if flushes are among the requests. Else they are counted and left out.
-    pub keep_flushes: bool,
-}
 
 /// The progress of a reader in its file (before decompression).
 #[derive(Clone, Debug)]

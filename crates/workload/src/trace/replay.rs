@@ -7,12 +7,37 @@ use std::sync::Arc;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
+use super::Request;
 use super::address_map::{AddressMap, PagingOptions, push};
 use super::error::TraceError;
-use super::reader::{ReadOptions, TraceReader};
-use super::source::Kinds;
-use super::{Request, source};
+use super::format::ReadOptions;
+use super::reader::TraceReader;
 use crate::{Batch, Hint, Op, Workload, WorkloadError};
+
+/// The kinds of commands of a trace that are replayed. Flushes are always replayed if they are read. All
+/// accessed pages count as logical pages in each case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kinds {
+    /// Reads, writes and discards.
+    #[default]
+    All,
+    /// Writes and discards, which change the state of a drive.
+    Changes,
+    /// Writes only.
+    Writes,
+}
+
+impl Kinds {
+    /// Returns `true` if commands with this operation are replayed.
+    #[inline]
+    pub fn keep(self, op: Op) -> bool {
+        match self {
+            Self::All => true,
+            Self::Changes => op != Op::Read,
+            Self::Writes => !matches!(op, Op::Read | Op::Trim),
+        }
+    }
+}
 
 /// The length of a replay. It always ends with a whole pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +233,7 @@ pub(crate) struct Expander {
 }
 
 impl Expander {
-    pub fn new(map: Arc<AddressMap>, paging: PagingOptions, kinds: source::Kinds) -> Self {
+    pub fn new(map: Arc<AddressMap>, paging: PagingOptions, kinds: Kinds) -> Self {
         Self { map, paging, kinds }
     }
 

@@ -9,36 +9,12 @@ use flashgc_base::spec::count;
 
 use super::address_map::{AddressMap, Numbering, Paging, PagingOptions};
 use super::error::{Fault, TraceError};
+use super::format::ReadOptions;
 use super::given::GivenPages;
-use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
-use super::replay::{Commands, Expander, Replay, Replayer};
+use super::reader::{Progress, TraceReader, cancelled};
+use super::replay::{Commands, Expander, Kinds, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
-
-/// The kinds of commands of a trace that are replayed. Flushes are always replayed if they are read. All
-/// accessed pages count as logical pages in each case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kinds {
-    /// Reads, writes and discards.
-    #[default]
-    All,
-    /// Writes and discards, which change the state of a drive.
-    Changes,
-    /// Writes only.
-    Writes,
-}
-
-impl Kinds {
-    /// Returns `true` if commands with this operation are replayed.
-    #[inline]
-    pub fn keep(self, op: Op) -> bool {
-        match self {
-            Self::All => true,
-            Self::Changes => op != Op::Read,
-            Self::Writes => !matches!(op, Op::Read | Op::Trim),
-        }
-    }
-}
 
 /// Options for turning a trace into page commands.
 #[derive(Clone, Debug)]

@@ -12,8 +12,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::convert::declared;
 use super::error::{Fault, TraceError};
+use super::format::ReadOptions;
 use super::format::native::layout::{BLOCK_REQUESTS, Previous, encode_next, u32_at, u64_at};
-use super::reader::{Progress, ReadOptions, TraceReader, cancelled};
+use super::reader::{Progress, TraceReader, cancelled};
 use super::{Declared, NativeWriter, Request};
 use crate::Op;
 

@@ -13,7 +13,7 @@ use super::Request;
 use super::address_map::PagingOptions;
 use super::error::{Fault, TraceError};
 use super::format::csv_header;
-use super::format::native::NativeWriter;
+use super::format::native::{Declared, NativeWriter};
 use super::format::pages::PagesWriter;
 use super::reuse::{Filter, Reference};
 use crate::Op;
@@ -37,16 +37,6 @@ pub struct PagesOptions {
     /// The size in pages of an LRU memory: references without effect on it and on larger ones are left
     /// out. With 0 only references in a row to one page are merged.
     pub filter: u32,
-}
-
-/// The properties that a file declares for all its requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Declared {
-    /// The bytes of the drive that the requests were recorded from, if they were. Only the `flashgc`
-    /// format keeps them.
-    pub address_space: Option<u64>,
-    /// `true` if requests may have streams. Else their streams are left out.
-    pub streams: bool,
 }
 
 impl Default for PagesOptions {

@@ -31,14 +31,16 @@ mod tencent;
 mod vscsi;
 mod wiscsee;
 
+use std::sync::Arc;
+
 use flashgc_base::spec::suggest;
 use flashgc_base::stream::NO_STREAM;
 
 use super::error::TraceError;
 use super::input::Input;
-use super::lines::{Decoder, TextDecoder, TextFormat, has_columns, is_header};
+use super::lines::{Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header};
 use super::parse::BadField;
-use super::reader::ReadOptions;
+use super::relations::Relations;
 use super::{Fault, Request};
 use crate::Op;
 
@@ -83,6 +85,38 @@ impl PartialEq for Format {
 }
 
 impl Eq for Format {}
+
+/// The number that a request's device gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceNumbers {
+    /// The number in the trace (disk, LUN, volume, ASU).
+    #[default]
+    Native,
+    /// The rank, from 0, among all devices of the trace, sorted by the text of their native numbers (so
+    /// 10 comes before 2), as in the normalised copies of public traces. Ranking reads the file once
+    /// more, unless the format has a single device. Traces in our own formats keep their numbers.
+    Ranked,
+}
+
+/// Options for reading a trace.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The format; `None` detects it.
+    pub format: Option<&'static Format>,
+    /// The treatment of bad lines.
+    pub on_bad_line: OnBadLine,
+    /// The native numbers of the devices to read; empty for all.
+    pub devices: Vec<u32>,
+    /// The numbers that devices get.
+    pub device_numbers: DeviceNumbers,
+    /// The action that is read from Linux block traces, one of
+    /// [`ACTIONS`]; `None` chooses.
+    pub blkparse_action: Option<char>,
+    /// The places of a database's relations on its disk, for logs of `pg_waldump`.
+    pub relations: Option<Arc<Relations>>,
+    /// `true` if flushes are among the requests. Else they are counted and left out.
+    pub keep_flushes: bool,
+}
 
 /// Every format, the most common ones first.
 pub static FORMATS: &[&Format] = &[

@@ -5,8 +5,8 @@ use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
+use crate::trace::lines::OnBadLine;
 use crate::trace::parse::BadField;
-use crate::trace::reader::OnBadLine;
 use crate::trace::window::Window;
 
 /// A format of records whose lengths follow from their first bytes.

@@ -5,10 +5,10 @@ use super::{Format, SECTOR, Sample, Scaled, request};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::TraceError;
+use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
 use crate::trace::parse::BadField;
-use crate::trace::reader::ReadOptions;
 
 pub(super) static FORMAT: Format = Format {
     name: "srt",

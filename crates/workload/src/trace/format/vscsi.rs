@@ -6,10 +6,10 @@ use super::records::{BadValue, ByteOrder, RecordFormat, Records};
 use super::{Format, SECTOR, Sample, Scaled, request, scsi_operation};
 use crate::trace::Request;
 use crate::trace::error::TraceError;
+use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
 use crate::trace::parse::BadField;
-use crate::trace::reader::ReadOptions;
 
 pub(super) static FORMAT_V1: Format = Format {
     name: "vscsi1",

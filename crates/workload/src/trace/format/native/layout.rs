@@ -4,8 +4,8 @@
 use flashgc_base::stream::NO_STREAM;
 
 use crate::Op;
+use crate::trace::Request;
 use crate::trace::format::check;
-use crate::trace::{Declared, Request};
 
 /// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
@@ -63,6 +63,16 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+/// The properties that a file declares for all its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// The bytes of the drive that the requests were recorded from, if they were. Only the `flashgc`
+    /// format keeps them.
+    pub address_space: Option<u64>,
+    /// `true` if requests may have streams. Else their streams are left out.
+    pub streams: bool,
 }
 
 /// The contents of a file's header.

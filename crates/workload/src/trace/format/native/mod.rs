@@ -9,6 +9,7 @@ mod stream;
 mod writer;
 
 pub use file::NativeFile;
+pub use layout::Declared;
 pub use writer::NativeWriter;
 
 use super::Format;

@@ -6,9 +6,9 @@ use super::layout::{
 };
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
+use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
-use crate::trace::reader::ReadOptions;
 
 /// The hint for a damaged file.
 pub(super) const DAMAGED_HINT: &str = "fetch the file again, or convert its source again";

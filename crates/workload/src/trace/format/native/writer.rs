@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::layout::{self, BLOCK_REQUESTS, BlockHeader, HEADER, IndexEntry, Trailer};
-use crate::trace::{Declared, Request};
+use super::layout::{self, BLOCK_REQUESTS, BlockHeader, Declared, HEADER, IndexEntry, Trailer};
+use crate::trace::Request;
 
 /// A writer of a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
 /// and reads as cut off.

@@ -6,9 +6,9 @@ use super::layout::{self, Header, PIECE, Piece};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
+use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::{Decoder, Recorded};
-use crate::trace::reader::ReadOptions;
 
 /// The hint for a damaged file.
 const DAMAGED_HINT: &str = "fetch the file again, or record it again";
