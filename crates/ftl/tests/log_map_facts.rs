@@ -413,7 +413,7 @@ fn what_cannot_be_mapped_so_is_refused_with_a_hint() {
         "fast: log_blocks=1, expected at least 2: one for random and one for sequential writes; \
          hint: more log blocks, or sequential=0"
     );
-    assert!(error("bast", Fill::Random).contains("found initial state 'random'"));
+    assert!(error("bast", Fill::Random).contains("fill random does not go with"));
     let tight = Geometry::new(53, 32, 52 * 32).unwrap();
     assert!(build("bast", tight, Fill::Sequential).is_err());
 }

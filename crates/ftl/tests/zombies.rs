@@ -279,7 +279,7 @@ fn a_drive_whose_page_numbers_leave_no_bit_for_a_hint_is_refused() {
         VictimSpec::parse(victim).unwrap().build(layout).err().map(|error| error.to_string())
     };
     let text = "blocks is 33554432, expected at most 33554431 with 64 pages per block where hints \
-                are kept; hint: page numbers have 31 bits beside the hint";
+                are kept: page numbers have 31 bits beside the hint; hint: a smaller drive, or hints=\"none\"";
     assert_eq!(refusal("z-greedy", 1 << 25, "none").unwrap(), text);
     assert_eq!(refusal("greedy", 1 << 25, "dac:zombie-block=yes").unwrap(), text);
     // A drive far from it: the same is fine.
