@@ -112,9 +112,7 @@ def test_a_drive_for_a_trace_has_as_many_blocks_on_every_plane(tmp_path: Path) -
     # 1000 pages are 63 whole blocks, which leave a fifth of 78.75 as spare space.
     result = flashgc.run(path, spare=0.2, **clock)  # type: ignore[arg-type]
     assert (result.config.blocks, result.blocks_asked) == (80, 79)
-    with pytest.raises(
-        flashgc.ConfigError, match=r"--blocks 80, or leave the number of blocks out$"
-    ):
+    with pytest.raises(flashgc.ConfigError, match=r"hint: blocks=80, or leave blocks out$"):
         flashgc.run(path, spare=0.2, blocks=60, **clock)  # type: ignore[arg-type]
     assert flashgc.run(path, spare=0.2, blocks=80, **clock).host_pages == 2000  # type: ignore[arg-type]
 

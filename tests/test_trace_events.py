@@ -128,12 +128,13 @@ def test_a_timeline_has_the_same_events_and_is_drawn(tmp_path: Path, command: Co
         ),
         (
             ["--trace-events", "a.json", "--timeline", "a.json"],
-            "--trace-events: a.json is also the timeline's file; hint: give another file",
+            "--trace-events a.json is also the file of --timeline; hint: give another file",
         ),
         (
             ["--trace-events", "a.json", "--window", "worst"],
-            "--window: trace events are written while the run goes, and which request is the "
-            "slowest is known at its end; hint: two times, as 20ms:60ms, or the timeline alone",
+            "--window worst does not go with --trace-events: they are written while the run goes, and "
+            "which request is the slowest is known at its end; hint: --window 20ms:60ms, or leave "
+            "--trace-events out",
         ),
     ],
 )
