@@ -132,9 +132,9 @@ def test_a_timeline_has_the_same_events_and_is_drawn(tmp_path: Path, command: Co
         ),
         (
             ["--trace-events", "a.json", "--window", "worst"],
-            "--window worst does not go with --trace-events: they are written while the run goes, and "
-            "which request is the slowest is known at its end; hint: --window 20ms:60ms, or leave "
-            "--trace-events out",
+            "--window worst does not go with --trace-events: they are written while the run goes, "
+            "and which request is the slowest is known at its end; hint: --window 20ms:60ms, or "
+            "leave --trace-events out",
         ),
     ],
 )
