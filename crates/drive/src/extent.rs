@@ -163,14 +163,7 @@ impl Plan {
                 Extent { unit: Unit::Commands, amount: a_pass.ok_or_else(only_traces)? }
             }
             Length::Until(end) => {
-                return Err(SpecError::new(
-                    format!(
-                        "{} {end} needs {}: blocks that bear any number of erases do not fail",
-                        subject("until"),
-                        option("endurance")
-                    ),
-                    format!("add {}", choice("endurance", 1000)),
-                ));
+                return Err(without_endurance(end));
             }
         };
         let before = match warmup {
@@ -238,6 +231,18 @@ impl Plan {
     pub fn intervals_of_a_pass(&self) -> Option<usize> {
         self.passes.map(|passes| (self.intervals() / passes) as usize)
     }
+}
+
+/// Returns the error of a run until the failure `end` of blocks that bear any number of erases.
+pub fn without_endurance(end: &str) -> SpecError {
+    SpecError::new(
+        format!(
+            "{} {end} needs {}: blocks that bear any number of erases do not fail",
+            subject("until"),
+            option("endurance")
+        ),
+        format!("add {}", choice("endurance", 1000)),
+    )
 }
 
 /// Returns the rule by which a trace is replayed until it has settled.

@@ -173,12 +173,7 @@ impl Resolved {
     /// Returns the capacity that the drive offers the workload, and the size of requests that
     /// generators make.
     pub(crate) fn space(&self) -> Space {
-        let page_size = self.config.unit();
-        Space {
-            logical_pages: self.geometry.logical_pages(),
-            page_size,
-            request_size: self.config.request_size.unwrap_or(page_size),
-        }
+        self.config.space(self.geometry.logical_pages())
     }
 
     /// Opens the page commands of run number `run`.

@@ -7,7 +7,6 @@ use flashgc_drive::source::Source;
 use flashgc_ftl::{Geometry, Mapping, PageBuffer, PlacementSpec};
 use flashgc_timed::Preemption;
 use flashgc_timed::words::parse_preemption;
-use flashgc_workload::requests::Space;
 
 use crate::options::{NONE, RunConfig};
 
@@ -139,8 +138,7 @@ pub(crate) fn check_requests(
 ) -> Result<(), SpecError> {
     if let Some(size) = config.request_size.filter(|&size| size != config.unit()) {
         let page_size = config.unit();
-        let logical_pages = geometry.logical_pages();
-        source.check_request_size(&Space { logical_pages, page_size, request_size: size })?;
+        source.check_request_size(&config.space(geometry.logical_pages()))?;
         let caches =
             [("host_cache", config.host.is_some()), ("vm_page_cache", config.swap.is_some())];
         if let Some((cache, _)) = caches.iter().find(|(_, given)| *given && size < page_size) {

@@ -84,11 +84,7 @@ impl Resolved {
                 until_failure: matches!(config.length, Length::Until(_)),
             },
             None => {
-                let space = Space {
-                    logical_pages: geometry.logical_pages(),
-                    page_size: config.unit(),
-                    request_size: config.request_size.unwrap_or(config.unit()),
-                };
+                let space = config.space(geometry.logical_pages());
                 Course::new(config, specs.lifespan, &geometry, &*source, &space)?
             }
         };

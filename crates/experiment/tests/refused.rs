@@ -164,6 +164,20 @@ struct Relation {
     remedies: &'static [&'static [(&'static str, &'static str)]],
 }
 
+/// Levelling would mix the pages of isolated handles, on the counting drive and with a clock.
+const ISOLATED: Relation = Relation {
+    given: &[
+        ("frontier", "pool"),
+        ("source", "uniform:stream=0"),
+        ("placement", "fdp:handles=2,persistent=1"),
+        ("wear_levelling", "static:threshold=50,interval=10"),
+    ],
+    said: "{!placement} fdp:handles=2,persistent=1 does not go with {wear_levelling=static}: pages of \
+           persistently isolated handles never share a block with others, and levelling moves those of \
+           all handles into one; hint: persistent=0, or {wear_levelling=none}",
+    remedies: &[&[("placement", "fdp:handles=2,persistent=0")], &[("wear_levelling", "none")]],
+};
+
 const RELATIONS: &[Relation] = &[
     Relation {
         given: &[("placement", "dac:regions=2")],
@@ -171,18 +185,7 @@ const RELATIONS: &[Relation] = &[
                open block of its own, from the pool; hint: {frontier=pool}",
         remedies: &[&[("frontier", "pool")]],
     },
-    Relation {
-        given: &[
-            ("frontier", "pool"),
-            ("source", "uniform:stream=0"),
-            ("placement", "fdp:handles=2,persistent=1"),
-            ("wear_levelling", "static:threshold=50,interval=10"),
-        ],
-        said: "{!placement} fdp:handles=2,persistent=1 does not go with {wear_levelling=static}: pages of \
-               persistently isolated handles never share a block with others, and levelling moves those of \
-               all handles into one; hint: persistent=0, or {wear_levelling=none}",
-        remedies: &[&[("placement", "fdp:handles=2,persistent=0")], &[("wear_levelling", "none")]],
-    },
+    ISOLATED,
     Relation {
         given: &[
             ("kind", "timed"),
@@ -190,10 +193,7 @@ const RELATIONS: &[Relation] = &[
             ("placement", "fdp:handles=2,persistent=1"),
             ("wear_levelling", "static:threshold=50,interval=10"),
         ],
-        said: "{!placement} fdp:handles=2,persistent=1 does not go with {wear_levelling=static}: pages of \
-               persistently isolated handles never share a block with others, and levelling moves those of \
-               all handles into one; hint: persistent=0, or {wear_levelling=none}",
-        remedies: &[&[("placement", "fdp:handles=2,persistent=0")], &[("wear_levelling", "none")]],
+        ..ISOLATED
     },
     Relation {
         given: &[("endurance", "1000")],

@@ -3,7 +3,8 @@
 //!
 //! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of `START,
 //! END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the range.
-//! The first line that holds the first byte of a page decides the stream of writes to it. Streams are numbers from 0 to 254.
+//! The first line that holds the first byte of a page decides the stream of writes to it. Streams are
+//! numbers from 0 to 254.
 //!
 //! Three things differ from fio. The table may have any number of lines, where fio reads 32. A line that
 //! cannot be read is an error, where fio stops without a message. Writes outside all ranges keep the

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
+use flashgc_drive::extent::without_endurance;
 use flashgc_drive::{passes, source};
 use flashgc_ftl::{Mapping, collectors};
 use flashgc_workload::generate::GeneratorSpec;
@@ -270,14 +271,7 @@ impl Asked {
                 keys.push("until");
                 self.one_of(&keys, &format!("a run until {end} ends at the failure"))?;
                 if !self.has("endurance") {
-                    return Err(SpecError::new(
-                        format!(
-                            "{} {end} needs {}: blocks that bear any number of erases do not fail",
-                            subject("until"),
-                            option("endurance")
-                        ),
-                        format!("add {}", choice("endurance", 1000)),
-                    ));
+                    return Err(without_endurance(end));
                 }
                 warmup = declared("warmup").case(Case::UntilFailure).to_string();
                 length = ("until", end.into());

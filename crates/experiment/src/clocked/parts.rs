@@ -68,7 +68,7 @@ pub(super) fn open_lines(
 /// The first tenant draws random numbers as the only host of a drive would, the others from streams of their
 /// own.
 ///
-/// Returns the errors of the workloads.
+/// # Errors
 /// Those of the workloads.
 fn open_tenants(
     resolved: &Resolved,
@@ -147,7 +147,7 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        let ends = batch.iter().enumerate().filter(|(_, one)| one.is_asked() && !one.goes_on);
+        let ends = batch.iter().enumerate().filter(|(_, one)| one.is_last_piece());
         let (requests, end) = ends.fold((0, 0), |(count, _), (at, _)| (count + 1, at + 1));
         self.left -= requests;
         if self.left == 0 {

@@ -10,6 +10,7 @@ use flashgc_ftl::{
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_workload::requests::Space;
 use flashgc_workload::trace::{Numbering, Paging, TraceError, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
@@ -221,6 +222,13 @@ impl RunConfig {
     /// Returns the bytes of a mapping unit.
     pub fn unit(&self) -> u32 {
         self.mapping_unit.unwrap_or(self.page_size)
+    }
+
+    /// Returns the capacity that a drive of `logical_pages` offers the workload, and the size of requests that
+    /// generators make.
+    pub fn space(&self, logical_pages: u32) -> Space {
+        let page_size = self.unit();
+        Space { logical_pages, page_size, request_size: self.request_size.unwrap_or(page_size) }
     }
 
     /// Returns the way in which mapping units are gathered in flash pages.

@@ -251,7 +251,7 @@ impl FrontEnd {
         };
         let next = lines.lines[tenant].arrivals.take(&*shared.map, &self.shape)?;
         let Some(request) = next else { return Ok(None) };
-        lines.left -= u64::from(request.is_asked() && !request.goes_on);
+        lines.left -= u64::from(request.is_last_piece());
         self.arrive(shared, dies, request)?;
         Ok(Some(request))
     }

@@ -47,6 +47,11 @@ impl TimedRequest {
         !self.op.is_hint() && self.op != Op::Flush
     }
 
+    /// Returns `true` if it is a request, or the last piece of one: one for each request is.
+    pub fn is_last_piece(&self) -> bool {
+        self.is_asked() && !self.goes_on
+    }
+
     /// Returns the first byte after the request.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)

@@ -205,7 +205,7 @@ impl TimedTrace {
     /// Returns the number of requests of one replay on a drive of `logical_pages` pages.
     pub fn requests_on(&self, logical_pages: u32) -> u64 {
         let requests = self.on(u64::from(logical_pages) * self.page_size);
-        requests.iter().filter(|request| request.is_asked() && !request.goes_on).count() as u64
+        requests.iter().filter(|request| request.is_last_piece()).count() as u64
     }
 
     /// Returns `true` if a request of the trace is in pieces on the drive.
@@ -247,9 +247,7 @@ impl TimedTrace {
         clock: Option<Clock>,
     ) -> Result<TraceRequests, TraceError> {
         let requests = self.on(u64::from(logical_pages) * self.page_size);
-        let count =
-            requests.iter().filter(|request| request.is_asked() && !request.goes_on).count();
-        if count == 0 {
+        if !requests.iter().any(TimedRequest::is_last_piece) {
             let message = format!("no request is on the first {logical_pages} logical pages");
             return Err(TraceError::new(&self.path, Fault::Option, message)
                 .hint("use smaller blocks or a longer trace"));
