@@ -10,9 +10,11 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+# Packages above the engine's, each after those that it needs.
+ABOVE := python-studies python-papers
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml python-papers/pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
+RUST := Cargo.toml Cargo.lock pyproject.toml $(addsuffix /pyproject.toml,$(ABOVE)) $(shell find crates -name '*.rs' -o -name '*.toml')
 # Tests ask wrong engines and drives too; users have none. With the features of the Rust tests no crate is
 # compiled twice.
 FEATURES_checks := --features mutants,vhost-user
@@ -21,7 +23,7 @@ FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak mutants lint format demo bench docs site wheel sdist release-check audit clean tools
+.PHONY: help build dev test test-rust test-python soak statements mutants lint lint-rust lint-python format demo bench docs site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,14 +56,21 @@ $(VENV)/.built-%: $(VENV)/.installed $(RUST)
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked $(FEATURES_$*) >$(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --editable python-papers
+	  $(addprefix --editable ,$(ABOVE))
 	@touch $@
 
-test: lint test-rust test-python ## every test, format check and lint
+# The Python tools are fetched while Rust compiles: one waits for the network, the other for the processor.
+test: | tools ## every test, format check and lint, Rust and Python
+	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.installed lint-rust
+	@$(MAKE) --no-print-directory lint-python test-rust test-python
 
-lint: $(VENV)/.installed ## format checks and lints
+lint: lint-rust lint-python ## format checks and lints
+
+lint-rust: | tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES_tests) --profile checks --quiet -- -D warnings
+
+lint-python: $(VENV)/.installed
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -80,7 +89,7 @@ PYTEST = $(BIN)/pytest --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN)
 SOAK ?= 20
 PROPERTIES = $(addsuffix ::,$(basename $(notdir $(shell grep -rls 'proptest!' crates/*/src crates/*/tests))))
 
-soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
+soak: dev ## the property tests, SOAK=20 rounds with fresh seeds, and the tests that take minutes
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \
@@ -89,7 +98,13 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds
 	    cat $(VENV)/soak.log >&2; \
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
+	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet -- --ignored
 	$(PYTEST) --hypothesis-profile=soak -m 'hypothesis or soak'
+
+COUNT ?= 10000
+SEED ?= 1
+statements: dev ## random inputs that try to make what is printed false, COUNT=10000 of them
+	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
 
 # In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.
 CRATE ?=
@@ -114,6 +129,7 @@ format: $(VENV)/.installed ## format all code
 docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
 	$(BIN)/python scripts/docs/keywords.py
 	$(BIN)/python scripts/docs/counts.py
+	$(BIN)/python scripts/docs/tutorial.py
 	$(BIN)/python scripts/docs/reference.py docs/reference
 	$(BIN)/python scripts/docs/documents.py
 	$(BIN)/python scripts/docs/notebooks.py
@@ -123,6 +139,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/realtime.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/doors.py
 
 # The site has tools of its own, which nothing else needs.
 SITE := target/site
@@ -138,14 +155,15 @@ site: $(VENV)-site/.installed ## the documents as a site in target/site/html; ev
 
 # WHEEL="--zig --compatibility manylinux_2_17" makes one for older systems (pip install ziglang).
 WHEEL ?=
-wheel: $(VENV)/.installed ## the wheel for this system and that of the papers, in dist
+wheel: $(VENV)/.installed ## the wheel for this system and those of the other packages, in dist
 	$(BIN)/maturin build --release --locked --out dist $(WHEEL)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --wheel-dir dist ./python-papers
+	  --wheel-dir dist $(addprefix ./,$(ABOVE))
 
 sdist: $(VENV)/.installed ## the source packages, in dist
 	$(BIN)/maturin sdist --out dist
-	cd python-papers && ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")'
+	for package in $(ABOVE); do (cd $$package && \
+	  ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")') || exit 1; done
 
 release-check: ## wheel and source package, each installed in a clean environment and used
 	rm -rf dist

@@ -151,7 +151,11 @@ class Crate:
 
 
 #: The Python packages, by name, and the folders that they are in.
-PACKAGES = {"flashgc": ROOT / "python", "flashgc_papers": ROOT / "python-papers"}
+PACKAGES = {
+    "flashgc": ROOT / "python",
+    "flashgc_studies": ROOT / "python-studies",
+    "flashgc_papers": ROOT / "python-papers",
+}
 
 
 class Package:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flashgc
+import flashgc_studies as studies
 from flashgc import plot
 from flashgc.plot.series import Series
 
@@ -82,7 +83,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
     yield "comparison", plot.compare(comparison)
     searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
-    yield "search", plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
+    yield "search", studies.plot.tune(studies.tune("uniform", runs=2, **searched, **SMALL))
     rows = grid_rows()
     yield "grid", plot.grid(rows)
     yield "grid of many", plot.grid(rows_of_many())
@@ -91,10 +92,10 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     yield "front", plot.grid(rows, kind="pareto", y="wear_cv", panels="workload")
     yield "heat map", plot.grid(rows, kind="heatmap")
     yield "distribution", plot.grid(rows, kind="distribution", by="workload")
-    foreseen = flashgc.gap(
+    foreseen = studies.gap(
         "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
     )
-    yield "gap", plot.gap(foreseen)
+    yield "gap", studies.plot.gap(foreseen)
     mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}
     lives = flashgc.compare(victims, blocks=200, pages_per_block=16, runs=2, **mortal)
     for name, draw in (

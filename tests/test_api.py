@@ -6,6 +6,8 @@ import dataclasses
 import inspect
 import json
 import pkgutil
+import pydoc
+import re
 import threading
 import warnings
 from pathlib import Path
@@ -19,6 +21,7 @@ import counts
 import flashgc
 import flashgc.plot
 import flashgc.results
+import flashgc_studies
 import keywords
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS
@@ -37,7 +40,7 @@ def test_a_result_goes_to_json_and_back() -> None:
         assert field.name in document
 
 
-@pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results])
+@pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results, flashgc_studies])
 def test_no_module_stands_in_the_place_of_a_public_name(package: Any) -> None:
     # Once a module is imported, its package has its name: that of a function would be lost.
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
@@ -60,6 +63,20 @@ def test_random_selection_is_one_over_the_spare_factor() -> None:
     assert result.write_amplification == pytest.approx(5.0, rel=0.01)
 
 
+def test_help_opens_with_the_own_keywords_of_a_function() -> None:
+    assert str(inspect.signature(flashgc.compare)) == (
+        "(victims: Victim | Sequence[Victim], workload: str | Trace = 'uniform', *, results: "
+        "File | None = None, progress: Progress | None = None, control: Control | None = None, "
+        "**options) -> Comparison"
+    )
+    for function in (flashgc.run, flashgc.compare, flashgc.gap, flashgc.tune, flashgc.fleet):
+        line = pydoc.plain(pydoc.render_doc(function)).splitlines()[2]
+        assert not re.search(r"ForwardRef|: '|\btyping\b", line)
+        assert "**options)" in line
+    blocks = inspect.signature(flashgc.run).parameters["blocks"]
+    assert str(blocks) == "blocks: int | str | None = None"
+
+
 def test_the_typed_keywords_are_written_anew_with_the_options() -> None:
     assert keywords.main(["--check"]) == 0
     keys = {option.key for option in OPTIONS} - {"source", "victim"}
@@ -71,7 +88,7 @@ def test_the_types_of_counts_are_written_anew_with_the_counts() -> None:
 
 
 def test_shells_complete_the_options_of_the_functions() -> None:
-    for function in (flashgc.run, flashgc.compare, flashgc.tune, flashgc.gap):
+    for function in (flashgc.run, flashgc.compare, flashgc_studies.tune, flashgc_studies.gap):
         parameters = inspect.signature(function).parameters
         assert {option.key for option in OPTIONS} - {"source", "victim"} <= set(parameters)
         assert "options" not in parameters
@@ -209,8 +226,8 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
         flashgc.Trace(made), pages_per_block=16, passes=1, victim="greedy", paging="floor"
     )
     assert floor.config.logical_pages == stat.pages // 16 * 16 == 3984
-    (note,) = [text for text in floor.warnings if "paging floor" in text]
-    assert note.startswith("paging floor leaves out 15 of 3999 pages of the trace and ")
+    (note,) = [text for text in floor.warnings if 'paging="floor"' in text]
+    assert note.startswith('paging="floor" leaves out 15 of 3999 pages of the trace and ')
     # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
     assert runs[0].host_pages <= 2 * stat.page_writes
     assert runs[0].host_pages >= 2 * stat.page_writes * 0.98

@@ -53,7 +53,9 @@ def test_comparisons_have_the_documented_keys(command: Command) -> None:
     made = command("compare", *SMALL, "--json", "--quiet")
     assert made.returncode == 0, made.stderr
     ranking = json.loads(made.stdout)["ranking"]
-    assert [rank["place"] for rank in ranking] == list(range(1, len(flashgc.policies()) + 1))
+    placements = 8
+    count = len(flashgc.policies()) + placements
+    assert [rank["place"] for rank in ranking] == list(range(1, count + 1))
     assert {rank["result"]["config"]["victim"].split(":")[0] for rank in ranking} == {
         policy.name for policy in flashgc.policies()
     }
@@ -333,12 +335,16 @@ def written_lines(shown: str) -> list[str]:
 
 
 def test_a_terminal_of_80_columns_is_enough() -> None:
-    frontiers = ("--frontier", "pool", "--frontier", "double")
+    # Without placements, so that the names of policies stand in one line.
+    frontiers = ("--frontier", "pool", "--frontier", "double", "--placement", "none")
     shown = terminal("compare", *map(str, SMALL), *frontiers, NO_COLOR="1")
     lines = written_lines(shown)
     assert max(map(len, lines)) <= 80
     assert any("d-choices " in line and "pool:low=2" in line for line in lines), shown
-    allocations = ("--frontier", "pool", "--allocation", "lowest-erase", "--allocation", "sfl")
+    allocations = (
+        "--frontier", "pool", "--allocation", "lowest-erase", "--allocation", "sfl",
+        "--placement", "none",
+    )  # fmt: skip
     shown = terminal("compare", *map(str, SMALL), *allocations, NO_COLOR="1")
     lines = written_lines(shown)
     assert max(map(len, lines)) <= 80
@@ -363,7 +369,29 @@ def test_a_comparison_calls_policies_by_one_name_and_its_marks_move_no_figure() 
     assert any(
         line.startswith("fifo makes 1.29x the flash writes of d-choices:c=1") for line in lines
     )
-    assert any(line.startswith("warning: d-choices:c=1/single, greedy/single: ") for line in lines)
+    assert any(line.startswith("warning: d-choices:c=1, greedy: ") for line in lines)
+
+
+def test_a_comparison_without_policies_has_the_usual_placements(command: Command) -> None:
+    tiny = ("--blocks", 100, "--pages-per-block", 16, "--spare", "20%", "--writes", "1x")
+    made = command("compare", *tiny, "--runs", 1, "--json", "--quiet")
+    configs = [rank["result"]["config"] for rank in json.loads(made.stdout)["ranking"]]
+    placed = [config for config in configs if "placement" in config]
+    assert len(placed) == 8
+    assert {config["frontier"] for config in placed} == {"pool:low=2"}
+    assert {config["victim"] for config in configs} >= {"greedy:ties=latest", "fifo"}
+    told = command("compare", *tiny, "--runs", 1, "--quiet").stdout
+    spare = next(line for line in told.splitlines() if line.startswith("spare"))
+    assert spare.endswith("(over-provisioning 25%)"), "what collections have of it differs"
+    # Whoever names one ranks that alone.
+    for named in (
+        ("--victim", "fifo"),
+        ("--placement", "none"),
+        ("--gc-preset", "gc-cb", "--frontier", "pool"),
+    ):
+        more = command("compare", *tiny, "--runs", 1, "--json", "--quiet", *named)
+        names = [rank["result"]["config"] for rank in json.loads(more.stdout)["ranking"]]
+        assert sum("placement" in config for config in names) == (named[0] == "--gc-preset"), named
 
 
 def test_tools_get_names_in_full(command: Command) -> None:
@@ -418,23 +446,31 @@ def test_the_reference_pages_are_current() -> None:
 
 
 def test_a_warning_of_several_results_is_said_once() -> None:
-    from flashgc.command.show.results import warnings_of
+    from flashgc.command.show.findings import findings_of
 
     base = flashgc.run(blocks=200, pages_per_block=16, writes="4x").to_dict()
-    moving = "it still moves: {}; make it longer"
 
-    def results(*warnings: list[str]) -> list[flashgc.Result]:
-        return [
-            flashgc.Result.from_dict(
-                {**base, "warnings": texts, "config": {**base["config"], "victim": f"p{index}"}}
-            )
-            for index, texts in enumerate(warnings)
-        ]
+    def moving(by: str) -> dict[str, object]:
+        given = {"id": "unsteady", "gravity": "doubt", "window": "measured", "evidence": {}}
+        return {**given, "claim": f"it still moves: {by}", "hint": "make it longer"}
 
-    one = moving.format("+1%")
-    assert warnings_of(results([one])) == [one]
-    assert warnings_of(results([one], [])) == [f"p0/single: {one}"]
-    assert warnings_of(results([one], [one])) == [one]
-    assert warnings_of(results([one], [moving.format("+2%")], [])) == [
-        "p0/single, p1/single: it still moves; make it longer"
+    def said(*each: list[dict[str, object]]) -> list[tuple[str, str]]:
+        return findings_of(
+            [
+                flashgc.Result.from_dict(
+                    {**base, "findings": of, "config": {**base["config"], "victim": f"p{index}"}}
+                )
+                for index, of in enumerate(each)
+            ]
+        )
+
+    one, text = moving("+1%"), "it still moves: +1%; hint: make it longer"
+    assert said([one]) == [("doubt", text)]
+    assert said([one], []) == [("doubt", f"p0: {text}")]
+    assert said([one], [one]) == [("doubt", text)]
+    assert said([one], [moving("+2%")], []) == [
+        ("doubt", "p0, p1: it still moves; hint: make it longer")
     ]
+    # Findings of other kinds are other lines, also where their words begin alike.
+    other = {**moving("+2%"), "id": "imprecise"}
+    assert len(said([one], [other], [])) == 2

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import re
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import flashgc
 from documents import (
     ROOT,
     Block,
@@ -27,9 +30,10 @@ from documents import (
     steady,
     steps,
 )
+from flashgc.plot.look import drawn
 
 #: Pictures that a document shows and its commands and programs draw.
-PICTURES = re.compile(r"\((?:\.\./)?figures/(plots/\S+|memory\.svg)\)")
+PICTURES = re.compile(r"\((?:\.\./|docs/)?figures/(plots/\S+|doors/policy\.svg|memory\.svg)\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -37,22 +41,40 @@ def runs_something(document: Path) -> bool:
     return any(block.kind in ("console", "python") for block in blocks(document))
 
 
-@pytest.mark.parametrize(
-    "document",
-    list(filter(runs_something, documents())),
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
+def takes_long(document: Path) -> bool:
+    return any(block.is_long for block in blocks(document))
+
+
+def name_of(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", list(filter(runs_something, documents())), ids=name_of)
 def test_a_document_shows_what_happens(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(document, [block for block in blocks(document) if not block.is_long], tmp_path, monkeypatch)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("document", list(filter(takes_long, documents())), ids=name_of)
+def test_a_document_shows_what_happens_in_long_runs(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(document, blocks(document), tmp_path, monkeypatch)
+
+
+def run(
+    document: Path, parts: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     # Documents have files of the same name: none sees the module of another one.
-    for name in {path.stem for path in map(Path, files(document))} & set(sys.modules):
+    for name in {Path(part.file).stem for part in parts if part.file} & set(sys.modules):
         monkeypatch.delitem(sys.modules, name)
     names: dict[str, object] = {"__name__": "document"}
-    for block in blocks(document):
+    for block in parts:
         place = f"{document.relative_to(ROOT)}:{block.line}"
         if block.file is not None:
             (tmp_path / block.file).write_text(block.text, encoding="utf-8")
@@ -64,10 +86,6 @@ def test_a_document_shows_what_happens(
         shipped = ROOT / "docs" / "figures" / name
         drawn = (tmp_path / shipped.name).read_bytes()
         assert drawn == shipped.read_bytes(), f"{name}: make docs draws it anew, or copy it"
-
-
-def files(document: Path) -> list[str]:
-    return [block.file for block in blocks(document) if block.file is not None]
 
 
 def run_console(block: Block, place: str, folder: Path) -> None:
@@ -137,3 +155,57 @@ def test_the_figure_of_the_first_screen_is_what_the_command_shows() -> None:
     shipped = script["text"](script["FIGURE"].read_text(encoding="utf-8"))
     assert "flashgc compare" in shipped
     assert steady(shipped) == steady(script["text"](script["draw"]())), "make docs draws it anew"
+
+
+@pytest.fixture(scope="module")
+def doors() -> dict[str, Any]:
+    """The script of the pictures of the README."""
+    return runpy.run_path(str(ROOT / "docs" / "figures" / "doors.py"))
+
+
+@pytest.mark.parametrize("name", ["spare", "database"])
+def test_a_picture_of_the_doors_is_what_flashgc_finds(
+    name: str, doors: dict[str, Any], tmp_path: Path
+) -> None:
+    prepare(tmp_path)
+    figure = doors["spare"](tmp_path) if name == "spare" else doors["database"]()
+    shipped = (doors["FOLDER"] / f"{name}.svg").read_bytes()
+    assert drawn(figure, "svg") == shipped, "docs/figures/doors.py draws it anew"
+
+
+def test_another_run_is_another_picture_of_the_doors(doors: dict[str, Any]) -> None:
+    tried = [
+        {"value": value, "holds": holds, "write_amplification": figure}
+        for value, holds, figure in (("10%", False, 4.0), ("20%", True, 2.5))
+    ]
+    found = {"wanted": ["write_amplification < 3"], "value": "20%", "tried": tried}
+    before = drawn(doors["draw_found"](found), "svg")
+    tried[1]["write_amplification"] = 2.6
+    assert drawn(doors["draw_found"](found), "svg") != before
+    fill = {"workload": "uniform", "blocks": 64, "pages_per_block": 16, "runs": 1}
+    one, other = (flashgc.run(victim=victim, **fill) for victim in ("greedy", "fifo"))
+    replayed = flashgc.run(
+        str(ROOT / "data" / "pgbench-ext4.csv.zst"), passes=2, pages_per_block=64
+    ).trace
+    bars = [dataclasses.replace(run, trace=replayed) for run in (one, other)]
+    assert drawn(doors["draw_programmed"](bars), "svg") != drawn(
+        doors["draw_programmed"](bars[:1] * 2), "svg"
+    )
+    # The bars are in the order of what is programmed, however the runs are given.
+    assert drawn(doors["draw_programmed"](bars), "svg") == drawn(
+        doors["draw_programmed"](bars[::-1]), "svg"
+    )
+
+
+def test_the_site_opens_on_the_doors() -> None:
+    """Its first page has three of them, and its navigation a group for each, in their order."""
+    first = (ROOT / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*\?)$", first, re.M)
+    assert len(headings) == 3
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    groups = re.findall(r'^  - "?(.*?)"?:$', nav, re.M)
+    assert nav.startswith("  - README.md\n")
+    assert groups[1:4] == headings
+    links = re.findall(r"^- \[.*\]\(#(\S+)\): ", first, re.M)
+    slugs = [re.sub(r"[^a-z0-9 -]", "", one.lower()).replace(" ", "-") for one in headings]
+    assert links == slugs

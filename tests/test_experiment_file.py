@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import flashgc
 from conftest import Command
+from flashgc.store import Store
+from flashgc.store.tidy import tidy
 
 GOOD = """\
 # A small drive.
@@ -114,3 +118,36 @@ def test_faults_are_named_with_line_and_column(
 def test_a_byte_order_mark_is_no_fault(command: Command, tmp_path: Path) -> None:
     (tmp_path / "good.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
     assert command("run", "good.toml").returncode == 0
+
+
+def test_true_and_false_are_yes_and_no_in_files_grids_and_keywords(
+    tmp_path: Path, command: Command
+) -> None:
+    small: Any = {"blocks": 64, "pages_per_block": 16, "kind": "timed", "requests": 200}
+    small |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "arrivals": "closed"}
+    drive = (
+        "[drive]\nkind = 'timed'\ntimes = 'read=60us,program=800us,erase=1.5ms,transfer=20us'\n"
+        "blocks = 64\npages_per_block = 16\n{}[run]\nrequests = 200\n"
+        "[workload]\narrivals = 'closed'\n"
+    )
+    digests = {}
+    for word in ("true", "false", "'yes'", "'no'"):
+        (tmp_path / "e.toml").write_text(drive.format(f"multi_plane = {word}\n"))
+        done = command("run", "e.toml", "--json", "--quiet")
+        digests[word] = json.loads(done.stdout)["config_digest"]
+    assert digests["true"] == digests["'yes'"] != digests["false"] == digests["'no'"]
+    assert flashgc.run(multi_plane=True, **small).config_digest == digests["true"]
+    (tmp_path / "e.toml").write_text(drive.format("spare = true\n"))
+    refused = command("run", "e.toml")
+    assert refused.stderr == (
+        "error: e.toml:6:1: found true; hint: true and false are for keys of yes and no\n"
+    )
+    (tmp_path / "g.toml").write_text(drive.format("multi_plane = [true, false]\n"))
+    assert command("sweep", "g.toml", "--quiet").returncode == 0
+    with Store(tmp_path / "g.results", make=False) as store:
+        rows = tidy(store)
+    assert [row["multi_plane"] for row in rows] == ["yes", "no"]
+    assert "--multi-plane yes " in f"{rows[0]['command']} "
+    schema = json.loads(command("schema").stdout)
+    one = schema["properties"]["drive"]["properties"]["multi_plane"]
+    assert one["enum"] == ["yes", "no", True, False]

@@ -87,28 +87,30 @@ def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
     timed |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "warmup": "1x"}
     more = {"streams": str(table), "kind": kind, **(timed if kind == "timed" else {})}
     offered = run().config.logical_pages * 4096
-    said = {
+    texts = {
         f"0, {offered}, 1": [],
         f"0, {offered}, 1\n{offered}, {2 * offered}, 2\n0, 4096, 60\n": [
-            f"no write of the measured part has streams 2, 60 of --streams {table}; hint: its "
+            f'no write of the measured part has streams 2, 60 of streams="{table}"; hint: its '
             f"ranges are in bytes, and the drive has {offered}"
         ],
         f"{offered}, {offered + 1}, 1": [
-            f"no write of the measured part has stream 1 of --streams {table}; hint: its "
+            f'no write of the measured part has stream 1 of streams="{table}"; hint: its '
             f"ranges are in bytes, and the drive has {offered}"
         ],
     }
-    for lines, expected in said.items():
+    for lines, expected in texts.items():
         table.write_text(lines)
         result = run("uniform", placement="fdp:handles=2", **more)
-        about = [text for text in json.loads(result.to_json())["warnings"] if "stream" in text]
-        assert about == expected
+        about = [one for one in result.findings if "stream" in one.id]
+        assert [one.text for one in about] == expected
+        said = [one["id"] for one in json.loads(result.to_json())["findings"]]
+        assert [one for one in said if "stream" in one] == [one.id for one in about]
     table.write_text(f"0, {offered // 2}, 2\n0, {offered}, 200\n")
     result = run("uniform", placement="fdp:handles=2", **more)
     assert [text for text in result.warnings if "stream" in text] == [
         f"{result.host_pages} page writes of streams 2, 200 went to handle 0, because the "
-        "drive has no handle for them; hint: its handles are streams 0 to 1; --placement "
-        "fdp:handles=N sets their number"
+        "drive has no handle for them; hint: its handles are streams 0 to 1; "
+        'placement="fdp:handles=N" sets their number'
     ]
 
 
@@ -273,7 +275,7 @@ def test_the_command_shows_streams_and_the_log(command: Command) -> None:
         (
             RINGS,
             {"placement": "fdp:handles=60"},
-            "hint: a spare factor of at least 0.2100, or more blocks",
+            'hint: spare="21%", or more blocks',
         ),
         (
             RINGS,

@@ -182,10 +182,6 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
             {"host_cache": CACHE, "hints": "perfect", "mapping": "fast", "frontier": None},
             'hints perfect does not go with mapping="fast"',
         ),
-        (
-            {"host_cache": CACHE, "hints": "perfect", "mapping": "dftl"},
-            'with mapping="dftl", whose',
-        ),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(options: dict[str, str], message: str) -> None:

@@ -21,8 +21,8 @@ from flashgc.store import Store
 from flashgc.store.file import CEILING
 from flashgc.store.tidy import tidy
 
-SMALL = ("--blocks", "64", "--pages-per-block", "16", "--writes", "2x")
-DRIVE = {"blocks": 64, "pages_per_block": 16, "writes": "2x"}
+SMALL = ("--blocks", "256", "--pages-per-block", "16", "--writes", "40x")
+DRIVE = {"blocks": 256, "pages_per_block": 16, "writes": "40x"}
 
 
 def test_a_result_that_is_kept_is_not_run_again(tmp_path: Path, command: Command) -> None:
@@ -43,9 +43,9 @@ def test_run_compare_and_sweep_share_what_they_keep(tmp_path: Path, command: Com
     found = command("run", *SMALL, "--victim", "fifo", "--runs", "5", "--results", "r")
     assert found.stderr == "found in r\n"
     grid = {
-        "drive": {"blocks": 64, "pages_per_block": 16},
+        "drive": {"blocks": 256, "pages_per_block": 16},
         "gc": {"victim": ["greedy", "random"]},
-        "run": {"writes": "2x", "runs": 5},
+        "run": {"writes": "40x", "runs": 5},
     }
     assert flashgc.sweep(grid, results=tmp_path / "r").found == 1
 
@@ -303,3 +303,18 @@ def test_a_document_that_inflates_without_end_is_refused_in_one_line(
     hint = shlex.split(refused.stderr.strip().split("hint: ")[1])
     assert command(*hint[1:]).returncode == 0
     assert kept_results(tmp_path / "r") == {}
+
+
+def test_runs_that_draw_nothing_are_said_to_count_as_one(tmp_path: Path, command: Command) -> None:
+    flashgc.trace_synth("hotcold:f=0.1,r=0.9", tmp_path / "t.csv", pages=500, requests=3000)
+    trace = ("--workload", "t.csv", "--pages-per-block", "16", "--passes", "4", "--runs", "3", "-q")
+    said = ", all identical: one counts"
+    times = "read=60us,program=800us,erase=1.5ms,transfer=20us"
+    assert f"3 runs{said}" in command("run", *trace, "--victim", "greedy").stdout
+    assert said not in command("run", *trace, "--victim", "random").stdout
+    assert said not in command("run", *trace[:-3], "-q", "--victim", "greedy").stdout
+    both = ("--victim", "greedy", "--victim", "fifo")
+    assert f"3 of each, on the same writes{said}" in command("compare", *trace, *both).stdout
+    assert said not in command("compare", *trace, *both, "--victim", "random").stdout
+    timed = ("--drive", "timed", "--times", times, "--victim", "greedy")
+    assert f"3 runs{said}" in command("run", *trace[:4], *trace[6:], *timed).stdout

@@ -157,7 +157,10 @@ def test_references_to_memory_without_a_memory_are_warned_of(
     [
         (["--mapping", "fsat"], ["--mapping", "unknown mapping 'fsat'", "'fast'"]),
         (["--mapping", "fast:log_blocks=1"], ["log_blocks=1", "expected at least 2"]),
-        (["--mapping", "fast:log_blocks=5000"], ["need 5001 spare blocks", "hint: a spare"]),
+        (
+            ["--mapping", "fast:log_blocks=5000"],
+            ["need 5001 spare blocks", "hint: more --blocks, or a smaller"],
+        ),
         (["--mapping", "fast:window=0"], ["--mapping", "victim window '0'", "adaptive"]),
         (["--mapping", "fast", "--victim", "greedy"], ["--victim", "chooses its own blocks"]),
         (["--mapping", "bast", "--frontier", "double"], ["--frontier", "chooses its own blocks"]),

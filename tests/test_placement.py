@@ -77,7 +77,7 @@ def test_what_a_drive_cannot_know_is_refused_in_a_line(command: Command, tmp_pat
     assert not (tmp_path / "x.flash").exists()
     small = command("run", "--placement", "oracle", "--frontier", "pool", "--blocks", "200")
     assert small.returncode == 2
-    assert "hint: a spare factor of at least 0.1650, or more blocks" in small.stderr
+    assert "hint: --spare 16.5%, or more --blocks" in small.stderr
 
 
 def test_every_preset_is_of_registered_placements_that_a_drive_can_have() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
+import flashgc_studies
 from conftest import ROOT
 
 #: Modules of the standard library that Windows lacks.
@@ -112,8 +113,8 @@ def test_what_needs_linux_is_refused_in_one_line(arguments: tuple[str, ...]) -> 
 
 
 def test_no_module_needs_unix_when_it_is_imported() -> None:
-    package = Path(flashgc.__file__).parent
-    for path in package.rglob("*.py"):
+    packages = (Path(package.__file__).parent for package in (flashgc, flashgc_studies))
+    for path in (path for package in packages for path in package.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for statement in tree.body:
             names = []

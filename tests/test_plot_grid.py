@@ -93,8 +93,29 @@ def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
     rows = [{**row, "write_amplification_ci95": 0.25} for row in seeded(4.0, 4.0, spare=0.1)]
     rows += [{**row, "write_amplification_ci95": 0.25} for row in seeded(2.0, 3.0, spare=0.2)]
     same, other = view(rows).panes[0].lines[0].points
-    assert (same.low, same.high, same.count) == (3.75, 4.25, 2)
+    assert (same.low, same.high, same.count, same.same) == (3.75, 4.25, 1, 2)
+    assert (other.count, other.same) == (2, 1)
     assert other.high == pytest.approx(2.5 + 12.706 * 0.5, rel=1e-4), "by hand"
+
+
+def test_seeds_that_nothing_is_drawn_from_count_as_one() -> None:
+    """Nothing is drawn if the amplification is the same, too: other figures tie by accident."""
+    rows = [{**row, "erases": 7} for row in seeded(4.0, 4.0, 4.0, spare=0.1)]
+    rows += [{**row, "erases": 7} for row in seeded(2.0, 3.0, spare=0.2)]
+    shown = view(rows)
+    same, other = shown.panes[0].lines[0].points
+    assert (same.y, same.low, same.count, same.same) == (4.0, None, 1, 3)
+    assert shown.notes == (
+        "also varies: seed (mean and 95% interval of 2)",
+        "also varies: seed (1 of 2 points is exact: all its seeds give the same, and count once)",
+    )
+    same, other = view(rows, y="erases").panes[0].lines[0].points
+    assert (same.low, same.count) == (None, 1)
+    assert (other.low, other.count) == (7.0, 2)
+    both = view(seeded(4.0, 4.0, spare=0.1) + seeded(3.0, 3.0, spare=0.2))
+    assert both.notes == (
+        "also varies: seed (exact: all their seeds give the same, and count once)",
+    )
 
 
 def test_axes_are_chosen_from_what_varies() -> None:
@@ -140,7 +161,7 @@ def test_equal_rows_are_refused_unless_another_build_made_them() -> None:
     newer = [{**row, "write_amplification": 9.0} for row in known]
     shown = view(known + newer)
     (line,) = shown.panes[0].lines
-    assert [(point.y, point.count) for point in line.points] == [(9.0, 3)] * 2
+    assert [(point.y, point.same) for point in line.points] == [(9.0, 3)] * 2
     assert shown.notes[1:] == (
         "6 of 12 rows left out: a newer row has the same command, with another build or "
         "other content of a file",

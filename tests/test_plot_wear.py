@@ -125,7 +125,8 @@ def test_the_command_draws_what_fits_or_what_was_asked_for(
 ) -> None:
     made = command(name, *TYPED, "--victim", "greedy", "--runs", 2, *typed, "--plot", "a.svg")
     assert made.returncode == 0, made.stderr
-    assert made.stderr == ""
+    # Of small drives and short runs there are doubts.
+    assert all(line.startswith("warning: ") for line in made.stderr.splitlines())
     # Texts are outlines; what they say is in comments beside them.
     assert f"<!-- {shown} -->" in (tmp_path / "a.svg").read_text()
 

@@ -68,6 +68,7 @@ def test_the_same_rule_in_python_gives_the_same_digits(
     assert python.run_values == built_in.run_values
     assert python.copied_pages == built_in.copied_pages
     assert python.erases == built_in.erases
+    assert python.digest == built_in.digest
 
 
 def test_hints_reach_the_placement_beside_a_policy_in_python() -> None:

@@ -127,7 +127,7 @@ def test_errors_say_what_drive_is_needed(
     assert refused.returncode == 2
     assert refused.stderr == (
         f"error: {two}: request 2: found device 1 after device 0, expected one: pages keep their "
-        "numbers; hint: choose one with --devices, or --numbering address\n"
+        "numbers; hint: choose one device, as --devices 0, or --numbering address\n"
     )
 
 

@@ -20,16 +20,21 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 #: Folders of a crate that belong to the source package.
 CRATE = {"src", "tests", "benches", "examples", "build.rs", "Cargo.toml", "proptest-regressions"}
 
+#: The packages above the engine's.
+ABOVE = ("studies", "papers")
+
 
 def test_there_is_one_version() -> None:
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     assert CITATION["version"] == cargo["workspace"]["package"]["version"] == flashgc.version()
-    papers = tomllib.loads((ROOT / "python-papers" / "pyproject.toml").read_text(encoding="utf-8"))
-    assert papers["project"]["version"] == flashgc.version()
-    assert papers["project"]["dependencies"] == [f"flashgc=={flashgc.version()}"]
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = ours["project"]["optional-dependencies"]
-    assert extras["papers"] == [f"flashgc-papers=={flashgc.version()}"]
+    for name in ABOVE:
+        file = ROOT / f"python-{name}" / "pyproject.toml"
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        assert project["version"] == flashgc.version()
+        assert project["dependencies"] == [f"flashgc=={flashgc.version()}"]
+        assert f"flashgc-{name}=={flashgc.version()}" in extras[name]
     assert CITATION["license"] == cargo["workspace"]["package"]["license"].split(" OR ")
 
 
@@ -99,17 +104,24 @@ def test_actions_are_pinned_and_may_only_read() -> None:
         assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
 
 
-def test_the_package_of_the_papers_has_all_of_them(tmp_path: Path) -> None:
-    folder = ROOT / "python-papers"
+@pytest.mark.parametrize("name", ABOVE)
+def test_a_package_above_the_engine_has_all_its_files_and_the_licences(
+    name: str, tmp_path: Path
+) -> None:
+    folder = ROOT / f"python-{name}"
     build = "import sys; from flit_core.buildapi import build_wheel; build_wheel(sys.argv[1])"
     subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=folder, check=True)
     (package,) = tmp_path.iterdir()
-    assert package.name == f"flashgc_papers-{flashgc.version()}-py3-none-any.whl"
+    assert package.name == f"flashgc_{name}-{flashgc.version()}-py3-none-any.whl"
     ours = {
         path.relative_to(folder).as_posix()
-        for path in (folder / "flashgc_papers").rglob("*")
+        for path in (folder / f"flashgc_{name}").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    about = f"flashgc_{name}-{flashgc.version()}.dist-info"
     with zipfile.ZipFile(package) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == ours
+        names = set(archive.namelist())
+        for licence in ("LICENSE-APACHE", "LICENSE-MIT"):
+            text = archive.read(f"{about}/licenses/{licence}")
+            assert text == (ROOT / licence).read_bytes()
+    assert {name for name in names if not name.startswith(about)} == ours

@@ -171,9 +171,9 @@ def test_whatever_the_region_goes_with_its_counts_add_up(
         ),
         (
             [*FLAGS, *SLC[2:], "--slc", "static:blocks=90"],
-            "drive: plane 0 has 256 blocks of 24 pages for 4608 logical pages, expected 95 more "
-            "blocks than these pages fill, for open blocks and the pool; hint: more spare space, "
-            "more blocks, or a lower --gc-low",
+            "plane 0 has 256 blocks of 24 pages for 4608 logical pages, expected 95 more "
+            "blocks than these pages fill, for open blocks and the pool; hint: a larger --spare, "
+            "more --blocks, or a lower --gc-low",
         ),
     ],
 )

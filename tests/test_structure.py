@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,37 @@ def test_no_modules_of_python_need_each_other() -> None:
     assert structure.circles(PYTHON.graph()) == []
 
 
+#: Lines of the engine's package that are no blanks, comments or docstrings: below this.
+MOST_LINES = 20_000
+
+
+def test_the_engines_package_stays_small() -> None:
+    package = ROOT / "python" / "flashgc"
+    assert sum(lines(path.read_text()) for path in package.rglob("*.py")) < MOST_LINES
+
+
+def lines(text: str) -> int:
+    """The number of lines that have code."""
+    nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    said = {
+        number
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, nodes) and ast.get_docstring(node, clean=False) is not None
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    return sum(
+        number not in said and not line.lstrip().startswith("#") and bool(line.strip())
+        for number, line in enumerate(text.splitlines(), 1)
+    )
+
+
+def test_lines_of_code_are_neither_blanks_nor_comments_nor_docstrings() -> None:
+    text = '"""A\n\nb."""\n\nx = """\ny"""  # z\n# z\ndef f():\n    """C."""\n    return 1\n'
+    assert lines(text) == 4
+
+
 def test_nothing_else_needs_the_command() -> None:
-    """A command of the papers is one as well, and stands in a folder or a file of that name."""
+    """A command of another package stands in a folder or a file of that name."""
     command = ("flashgc", "command")
     needing = {
         module

@@ -247,8 +247,8 @@ def test_the_command_shows_where_the_time_went(command: Command) -> None:
         ),
         (
             [*FLAGS, "--channels", "64", "--planes", "8"],
-            "drive: found 256 blocks for 512 planes, expected a multiple of 512 and at least two "
-            "blocks a plane; hint: try 1024 blocks",
+            "found 256 blocks for 512 planes, expected a multiple of 512 and at least two "
+            "blocks a plane; hint: --blocks 1024",
         ),
         (
             [*FLAGS, "--frontier", "single"],
@@ -316,7 +316,9 @@ def test_times_that_go_back_are_refused_or_sorted(tmp_path: Path, command: Comma
     assert made.returncode == 0, made.stderr
     document = json.loads(made.stdout)
     assert document["latency_us"]["all"]["requests"] == 65
-    assert "1 request of the trace went back in time and were sorted" in document["warnings"]
+    assert "1 request of the trace went back in time and were sorted" in [
+        one["claim"] for one in document["findings"]
+    ]
 
 
 def test_a_timeline_is_written_for_one_run_alone(tmp_path: Path, command: Command) -> None:
@@ -422,3 +424,34 @@ def test_pictures_draw_what_the_timing_says() -> None:
         plot.over_time(flashgc.run(blocks=200, pages_per_block=16, writes="2x"))
     with pytest.raises(ConfigError, match="unknown requests 'raed'; hint: did you mean 'read'"):
         plot.percentiles(result, of="raed")
+
+
+def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: Command) -> None:
+    load = {**SMALL, "preemption": "suspend"}
+    result = flashgc.run("uniform:read=0.5", suspend="20us,most=1", **load)
+    assert result.timing is not None
+    rule = result.timing.suspension
+    assert rule is not None
+    assert (rule.most, rule.erases, rule.programs) == (1, True, True)
+    assert rule.rule == "an erase or a program, at most once; each time takes 20.0 us"
+    (told,) = (one for one in result.findings if one.id == "suspended-no-more")
+    assert told.gravity == "note"
+    assert told.evidence["erases"] == rule.spent_erases > 0
+    assert told.evidence["longest_wait_us"] == rule.longest_wait_us <= 1500
+    said = f"{rule.spent_erases} erases and {rule.spent_programs} programs gave way once, the most"
+    assert told.claim.startswith(said)
+    # The slowest read waited for the rest of such an erase. With a higher limit none does.
+    often = flashgc.run("uniform:read=0.5", suspend="20us,most=100", **load)
+    assert "suspended-no-more" not in [one.id for one in often.findings]
+    slowest = [one.timing.latency_us.read.max for one in (result, often) if one.timing]
+    assert slowest[0] >= rule.longest_wait_us > 3 * slowest[1]
+    given = "suspend=10us,resume=5us,most=3,least-erase=700us"
+    flags = ["--preemption", "pgc+erase-suspend", "--suspend", given, "--requests", "500"]
+    made = command("run", *FLAGS, *flags)
+    line = (
+        "an erase with 700 us or more left, at most 3 times; each time takes 10.0 us and loses 5.00"
+    )
+    assert line in made.stdout
+    made = command("run", *FLAGS, "--preemption", "pgc", "--requests", "500")
+    assert "\nsuspended " not in made.stdout
+    assert "\ncollections " in made.stdout

@@ -70,18 +70,8 @@ if TYPE_CHECKING:
         compare,
         run,
     )
-    from flashgc.studies.find.find import find
-    from flashgc.studies.find.outcome import Found
-    from flashgc.studies.fleet.fleet import fleet
-    from flashgc.studies.fleet.outcome import Fleet
-    from flashgc.studies.gap.gap import gap
-    from flashgc.studies.gap.outcome import Gap
-    from flashgc.studies.identify.found import Identification
-    from flashgc.studies.identify.identify import identify
     from flashgc.studies.sweep.outcome import Sweep
     from flashgc.studies.sweep.sweep import sweep
-    from flashgc.studies.tune.outcome import Tuned
-    from flashgc.studies.tune.tune import tune
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
 if "IPython" in sys.modules:  # Elsewhere the engine is imported when it is first used.
@@ -97,10 +87,6 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
-    "Fleet",
-    "Found",
-    "Gap",
-    "Identification",
     "Now",
     "PickedBlock",
     "Placement",
@@ -114,7 +100,6 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceStat",
-    "Tuned",
     "Victim",
     "VictimPolicy",
     "allocations",
@@ -126,14 +111,10 @@ __all__ = [
     "devices",
     "endurances",
     "fills",
-    "find",
-    "fleet",
     "frontiers",
-    "gap",
     "gc_presets",
     "generators",
     "hints",
-    "identify",
     "mappings",
     "model",
     "page_caches",
@@ -152,7 +133,6 @@ __all__ = [
     "trace_record",
     "trace_stat",
     "trace_synth",
-    "tune",
     "version",
     "wear_levellings",
 ]
@@ -170,27 +150,21 @@ _HOMES = {
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "rank": "ranking",
-    "Fleet": "studies.fleet.outcome",
-    "fleet": "studies.fleet.fleet",
-    "Gap": "studies.gap.outcome",
-    "gap": "studies.gap.gap",
     "Sweep": "studies.sweep.outcome",
     "report": "reports.report",
     "sweep": "studies.sweep.sweep",
-    "Found": "studies.find.outcome",
-    "find": "studies.find.find",
-    "Tuned": "studies.tune.outcome",
-    "tune": "studies.tune.tune",
     **dict.fromkeys(("check_placement", "check_policy"), "conformance"),
-    "Identification": "studies.identify.found",
-    "identify": "studies.identify.identify",
     "Device": "device.drive",
 }
+#: Functions of flashgc-studies: each is found beside its command.
+_STUDIES = ("find", "fleet", "gap", "identify", "tune")
 #: Packages below this one that need no import of their own.
 _PACKAGES = ("model", "plot", "results")
 
 
 def __getattr__(name: str) -> object:
+    if name in _STUDIES:
+        return _of_studies(name)
     if name not in (*__all__, "__version__"):
         raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
     import importlib
@@ -201,6 +175,17 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f"flashgc.{name}")
     found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)
     globals()[name] = found
+    return found
+
+
+def _of_studies(name: str) -> object:
+    from flashgc import _siblings
+
+    found = _siblings.found(_siblings.FUNCTIONS, name)
+    if found is None:
+        raise AttributeError(
+            f"module 'flashgc' has no attribute '{name}': {_siblings.absent(name)}"
+        )
     return found
 
 

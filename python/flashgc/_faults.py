@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-import os
 from typing import TYPE_CHECKING
 
+from flashgc import _siblings
 from flashgc._core import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Files of the machinery between us and a policy.
-_MACHINERY = (_OURS, "<frozen ", copy.__file__)
+_MACHINERY = ("<frozen ", copy.__file__)
 
 
 def describe(error: BaseException) -> str:
@@ -27,7 +26,8 @@ def describe(error: BaseException) -> str:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(_MACHINERY)]
+    machinery = (*_MACHINERY, *_siblings.folders())
+    theirs = [frame for frame in frames if not frame.filename.startswith(machinery)]
     if not frames:
         return text
     frame = (theirs or frames)[-1]

@@ -8,7 +8,14 @@ from typing import Any
 from flashgc.units import format_share
 
 #: Values of a configuration that follow from others.
-FOLLOWS = ("logical_pages", "physical_pages", "spare_factor", "overprovision")
+FOLLOWS = (
+    "logical_pages",
+    "physical_pages",
+    "spare_factor",
+    "overprovision",
+    "effective_spare",
+    "fitted",
+)
 
 
 def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str:

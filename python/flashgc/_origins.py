@@ -1,8 +1,10 @@
-"""Places of values, so that a message can say which option or line was wrong."""
+"""Places of values, so that a message says which option or line is wrong. The engine words it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from flashgc import _core
 
 #: The place of a value: the option or the line of the file, by the value's path.
 Places = Mapping[str, str]
@@ -16,12 +18,10 @@ def subject(places: Places, path: str) -> str:
     >>> subject({"gc.victim": "a.toml:2:1"}, "gc.victim")
     'a.toml:2:1: victim'
     """
-    key = path.rsplit(".", maxsplit=1)[-1]
-    place = places.get(path, key)
-    return place if place == key or place.startswith("--") else f"{place}: {key}"
+    return _core.name_subject(places, _key(path))
 
 
-def written(places: Places, path: str, value: str) -> str:
+def written(places: Places, path: str, value: object) -> str:
     """Return a value as a person who wrote the other values writes it.
 
     >>> written({"drive.kind": "--drive"}, "drive.kind", "timed")
@@ -31,23 +31,17 @@ def written(places: Places, path: str, value: str) -> str:
     >>> written({"drive.kind": "a.toml:2:1"}, "drive.kind", "timed")
     'kind = "timed" in [drive]'
     """
-    section, _, key = path.partition(".")
-    place = places.get(path, key)
-    if place.startswith("--"):
-        return f"{place} {value}"
-    return f'{key}="{value}"' if place == key else f'{key} = "{value}" in [{section}]'
-
-
-def flags(places: Places) -> bool:
-    """True if the values were typed as options of the command."""
-    return any(place.startswith("--") for place in places.values())
+    return _core.name_choice(places, _key(path), str(value))
 
 
 def option(places: Places, path: str) -> str:
-    """Return the name of an option that has no place yet, as the person wrote the other values.
+    """Return the name of an option, or of one of a command, as the person wrote the other values.
 
     >>> option({"gc.victim": "--victim"}, "hold_back"), option({}, "gc.victim")
     ('--hold-back', 'victim')
     """
-    key = path.rsplit(".", maxsplit=1)[-1]
-    return f"--{key.replace('_', '-')}" if flags(places) else key
+    return _core.name_option(places, _key(path))
+
+
+def _key(path: str) -> str:
+    return path.rsplit(".", maxsplit=1)[-1]

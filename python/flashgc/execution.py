@@ -118,6 +118,7 @@ def _options_alone(
 def resumed(
     keep: Checkpoint,
     *,
+    places: Places | None = None,
     jobs: int = 0,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -131,7 +132,13 @@ def resumed(
     ) -> _engine.Simulated:
         with _notebook_progress.of_runs(progress, config["runs"]) as look:
             return _engine.simulate(
-                [config], jobs=jobs, progress=look, control=control, keep=keep, on_result=on_result
+                [config],
+                jobs=jobs,
+                progress=look,
+                control=control,
+                keep=keep,
+                on_result=on_result,
+                places=places,
             )
 
     return run([0]) if keeping is None else keeping.simulate([config], [None], run)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 if TYPE_CHECKING:
     from flashgc.simulation import Placement
 
-YesNo: TypeAlias = Literal["yes", "no"]
+YesNo: TypeAlias = Literal["yes", "no"] | bool
 OnBadLine: TypeAlias = Literal["stop", "skip"]
 BlkparseAction: TypeAlias = Literal["D", "Q", "C", "I", "G"]
 Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
@@ -117,7 +117,9 @@ class Keywords(TypedDict, total=False):
     every plane. The result says by how much. For example 960GB.
     """
     pages_per_block: int | str | None
-    """Pages per block b, at least 2. [default: 256]"""
+    """Pages per block b, at least 2. [default: 256; for a trace 256, or fewer, so that a drive of
+    its pages has 512 blocks]
+    """
     page_size: int | str | None
     """Size of a flash page. For example 16KiB. [default: 4KiB]"""
     mapping_unit: int | str | None
@@ -223,8 +225,9 @@ class Keywords(TypedDict, total=False):
     """Erased blocks below which writes wait. For example 1%. [default: 0]"""
     suspend: str | None
     """Time until a suspended operation frees its die; or all parameters of suspension: suspend,
-    resume, most (suspensions of one operation), least-erase and least-program (an operation with
-    less time left is not suspended). For example suspend=20us,resume=5us,most=8. [default: 20us]
+    resume, most (suspensions of one operation, 8 unless it is given), least-erase and least-program
+    (an operation with less time left is not suspended). For example suspend=20us,resume=5us,most=8.
+    [default: 20us]
     """
     victim_search_time: str | None
     """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
@@ -270,8 +273,9 @@ class Keywords(TypedDict, total=False):
     """
     warmup: float | str | None
     """Part of the run that is not measured: a share (1/3, 30%), writes before the run in drive
-    writes (10x) or page writes (1000000), or auto. With a clock, writes before the run take no
-    time. [default: 1/3; until a failure 0; with a clock 2x; for a trace with a VM page cache 0]
+    writes (10x) or page writes (1000000), or auto, which finds its end. With a clock, writes before
+    the run take no time, and auto writes until the drive has settled, 2 to 20 drive writes.
+    [default: 1/3; until a failure 0; with a clock auto; for a trace with a VM page cache 0]
     """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""

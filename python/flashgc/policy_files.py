@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from flashgc import _faults
+from flashgc import _faults, _neighbours
 from flashgc._core import ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -83,12 +83,14 @@ def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
 class Files:
     """Files of policies, each loaded once: policies of one file share its globals.
 
-    ``guarded`` refuses a file that others than this user and root could have written.
+    What a file imports from its folder is loaded once for the policies of that folder.
+    ``guarded`` refuses files that others than this user and root could have written.
     """
 
     def __init__(self, *, guarded: bool = False) -> None:
         self._guarded = guarded
         self._modules: dict[str, ModuleType] = {}
+        self._folders: dict[str, _neighbours.Folder] = {}
 
     def load(self, text: str, place: str) -> object:
         """The policy ``python:FILE.py:NAME``."""
@@ -96,37 +98,41 @@ class Files:
         path = os.path.realpath(file)
         module = self._modules.get(path)
         if module is None:
-            module = self._modules[path] = _module(file, place, guarded=self._guarded)
+            module = self._modules[path] = self._module(file, place)
         if not hasattr(module, name):
             known = [word for word in vars(module) if callable(getattr(module, word))]
-            raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {suggest(name, known)}")
+            hint = suggest(name, known) if known else f"define {name} in it"
+            raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {hint}")
         policy: object = getattr(module, name)
         return policy
 
+    def _module(self, file: str, place: str) -> ModuleType:
+        if not os.path.isfile(file):
+            raise ConfigError(
+                f"{place}: {shown(file)}: no such file; hint: write python:FILE.py:NAME"
+            )
+        if not file.endswith(".py"):
+            raise ConfigError(
+                f"{place}: {shown(file)} is not a Python file; hint: its name must end in .py"
+            )
 
-def _module(file: str, place: str, *, guarded: bool) -> ModuleType:
-    import importlib.util
-    from importlib.machinery import SourceFileLoader
-    from pathlib import Path
+        # What is compiled are the bytes of the file that was looked at, never a cached `.pyc`.
+        def read(path: str) -> bytes:
+            with open(path, "rb") as opened:
+                if self._guarded:
+                    _guard(os.fstat(opened.fileno()), path, place)
+                return opened.read()
 
-    path = Path(file)
-    if not path.is_file():
-        raise ConfigError(f"{place}: {shown(file)}: no such file; hint: write python:FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(f"flashgc_policy_{path.stem}", path)
-    if spec is None or not isinstance(spec.loader, SourceFileLoader):
-        raise ConfigError(
-            f"{place}: {shown(file)} is not a Python file; hint: its name must end in .py"
-        )
-    # What is compiled are the bytes of the file that was looked at, never a cached `.pyc`.
-    with path.open("rb") as opened:
-        if guarded:
-            _guard(os.fstat(opened.fileno()), file, place)
-        source = opened.read()
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    with _faults.contained():
-        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
-    return module
+        own, beside = _neighbours.sources(file, read)
+        folder = os.path.dirname(os.path.realpath(file))
+        if folder not in self._folders:
+            import hashlib
+
+            digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+            self._folders[folder] = _neighbours.Folder(f"flashgc_policy_beside_{digest}")
+        stem = os.path.basename(file).removesuffix(".py")
+        with _faults.contained():
+            return self._folders[folder].policy(f"flashgc_policy_{stem}", own, beside)
 
 
 def _guard(facts: os.stat_result, file: str, place: str) -> None:
@@ -168,13 +174,12 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
             names.append(name)
     if not files:
         return
-    import hashlib
     from pathlib import Path
 
     known: set[str] = set()
     for (experiment, file), names in files.items():
         try:
-            digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            digest = _digest(file)
         except OSError:
             continue  # Loading it says what is wrong.
         if _remember(digest, known):
@@ -186,6 +191,21 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
             file=sys.stderr,
             flush=True,
         )
+
+
+def _digest(file: str) -> str:
+    """The digest of a policy's file and of what it imports from beside it; raises :class:`OSError`.
+
+    Of a file alone, that of its content.
+    """
+    import hashlib
+    from pathlib import Path
+
+    own, beside = _neighbours.sources(file, lambda path: Path(path).read_bytes())
+    made = hashlib.sha256(own.source)
+    for name, one in sorted(beside.items()):
+        made.update(f"\0{name}\0{len(one.source)}\0".encode() + one.source)
+    return made.hexdigest()
 
 
 def _remember(digest: str, known: set[str]) -> bool:

@@ -43,6 +43,16 @@ def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Compa
     return Comparison.from_dicts(named, raw)
 
 
+def together(comparisons: Sequence[Comparison]) -> Comparison:
+    """Ranks the results of several comparisons of one workload in one ranking."""
+    raw = [result.to_dict() for one in comparisons for result in one.results]
+    ranks = json.loads(_core.ranking(json.dumps(raw)))
+    left_out = [
+        {"name": each.name, "reason": each.reason} for one in comparisons for each in one.left_out
+    ]
+    return Comparison.from_dicts(ranks, raw, left_out)
+
+
 def figure_of(result: Result) -> str:
     """Return the name of the figure that a result is ranked by."""
     if result.timing is not None:

@@ -313,6 +313,16 @@ def request_generators() -> tuple[Entry, ...]:
     return _entries("request_generators")
 
 
+def has_own_times(generator: str) -> bool:
+    """True if the requests of this generator have times of their own; no trace is asked for.
+
+    >>> has_own_times("disksim:reads=0.5"), has_own_times("uniform")
+    (True, False)
+    """
+    name = generator.split(":", maxsplit=1)[0].strip()
+    return name in [one.name for one in request_generators()]
+
+
 def arrivals() -> tuple[Entry, ...]:
     """Every arrival process of drives with a clock.
 

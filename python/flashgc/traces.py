@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from flashgc import _core
+from flashgc import _core, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Document, Json
 from flashgc._engine import Progress, interruptible
+from flashgc._origins import Places
 from flashgc.results import TraceStat
 from flashgc.units import parse_page_size
 
 Path: TypeAlias = str | os.PathLike[str]
 #: Ways in which requests become pages, of which none is left out.
 AllPages: TypeAlias = Literal["covered", "rounded"]
+#: The smallest and the largest of each number of a trace that is made.
+_MADE = {
+    "pages": (1, 2**32 - 1),
+    "requests": (1, 2**63),
+    "interval_ns": (0, 2**63),
+    "seed": (0, 2**64 - 1),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,7 +38,7 @@ class Converted(Document):
     skipped: int
     #: The format that was read.
     format: str
-    #: Notes for people on how the file was read.
+    #: Notes for people: how the file was read, and what the copy has differently.
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Json]:
@@ -37,24 +46,21 @@ class Converted(Document):
         return {**vars(self), "notes": list(self.notes)}
 
 
-def _reading(
-    format_: str | None,
-    on_bad_line: str,
-    devices: int | str | None,
-    blkparse_action: str | None,
-    relations: Path | None,
-    alignment_offset: int = 0,
-) -> str:
+def _reading(given: Mapping[str, Any], places: Places) -> str:
     """Return the options with which a trace is read, for the engine."""
-    given = {
-        "format": format_,
-        "on_bad_line": on_bad_line,
-        "devices": None if devices is None else str(devices),
-        "blkparse_action": blkparse_action,
-        "relations": None if relations is None else os.fspath(relations),
-        "alignment_offset": alignment_offset,
-    }
-    return json.dumps(given)
+    read = {key: value for key, value in given.items() if value is not None}
+    if "devices" in read:
+        read["devices"] = str(read["devices"])
+    if "relations" in read:
+        read["relations"] = os.fspath(read["relations"])
+    if "alignment_offset" in read:
+        key = "alignment_offset"
+        read[key] = _core.option_number(key, read[key], _origins.subject(places, key))
+    return json.dumps(read)
+
+
+def _page_size(given: int | str, places: Places) -> int:
+    return parse_page_size(given, _origins.subject(places, "drive.page_size"))
 
 
 def trace_stat(
@@ -83,22 +89,40 @@ def trace_stat(
     file; memory is some 15 to 25 bytes for each distinct page, whatever the length. Raises
     :class:`flashgc.TraceError` with the line or byte at fault.
     """
-    control = control or Control()
+    given = {
+        "format": format,
+        "on_bad_line": on_bad_line,
+        "devices": devices,
+        "blkparse_action": blkparse_action,
+        "relations": relations,
+        "alignment_offset": alignment_offset,
+    }
+    return counted(
+        path, given, page_size=page_size, paging=paging, progress=progress, control=control
+    )
+
+
+def counted(
+    path: Path,
+    given: Mapping[str, Any],
+    places: Places | None = None,
+    *,
+    page_size: int | str | None = None,
+    paging: str | None = None,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> TraceStat:
+    """:func:`trace_stat` of a trace that is read as ``given``, by the keys of options."""
+    control, places = control or Control(), places or {}
     with interruptible(control):
         text = _core.trace_stat(
             os.fspath(path),
             control,
-            _reading(
-                format,
-                on_bad_line,
-                devices,
-                blkparse_action,
-                relations,
-                _core.option_number("alignment_offset", alignment_offset, "alignment_offset"),
-            ),
-            page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
+            _reading(given, places),
+            page_size=None if page_size is None else _page_size(page_size, places),
             paging=paging,
             poll=None if progress is None else (lambda: progress(control)),
+            places=places,
         )
     return TraceStat.from_dict(json.loads(text))
 
@@ -114,6 +138,7 @@ def trace_convert(
     relations: Path | None = None,
     native_devices: bool = False,
     as_dirty: bool = False,
+    leave_out: str | None = None,
     page_size: int | str | None = None,
     filter: int | None = None,  # noqa: A002 - the option's name
     progress: Progress | None = None,
@@ -122,33 +147,71 @@ def trace_convert(
     """Copies a trace of any format into the normalised CSV or a compact binary format.
 
     The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
-    perhaps followed by ``.zst`` or ``.gz``. ``page_size`` (2 KiB) and ``filter`` (64 pages) are
-    those of :func:`flashgc.trace_record`, for ``.pages``. ``native_devices`` keeps the trace's own
-    device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a dirty event:
-    the host has changed the page in its cache and will write it later. ``devices``,
+    perhaps followed by ``.zst`` or ``.gz``. A copy in the first two has every request, flushes and
+    events among them. A copy in ``.pages`` has the page of each reference; a note says how many
+    there are. ``page_size`` and ``filter`` are those of :func:`flashgc.trace_record`, for
+    ``.pages``: by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps
+    the trace's own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a
+    dirty event: the host has changed the page in its cache and will write it later. ``devices``,
     ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`.
+
+    A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` has no place for
+    the size of the drive that was recorded, or for the fact that requests are references to memory.
+    ``leave_out`` allows it: ``"drive-size"``, ``"references"``, or both with a comma.
 
     A ``target`` that cannot be written to its end, on a full disk for example, is an
     :exc:`OSError`.
     """
-    if not os.fspath(target).removesuffix(".zst").removesuffix(".gz").endswith(".pages"):
-        for name, value in (("page_size", page_size), ("filter", filter)):
-            if value is not None:
-                raise ConfigError(
-                    f"{name}: found {value}, but only .pages takes it; hint: leave it out"
-                )
-    control = control or Control()
+    given = {
+        "format": format,
+        "on_bad_line": on_bad_line,
+        "devices": devices,
+        "blkparse_action": blkparse_action,
+        "relations": relations,
+    }
+    return converted(
+        source,
+        target,
+        given,
+        native_devices=native_devices,
+        as_dirty=as_dirty,
+        leave_out=leave_out,
+        page_size=page_size,
+        filter=filter,
+        progress=progress,
+        control=control,
+    )
+
+
+def converted(
+    source: Path,
+    target: Path,
+    given: Mapping[str, Any],
+    places: Places | None = None,
+    *,
+    native_devices: bool = False,
+    as_dirty: bool = False,
+    leave_out: str | None = None,
+    page_size: int | str | None = None,
+    filter: int | None = None,  # noqa: A002 - the option's name
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> Converted:
+    """:func:`trace_convert` of a trace that is read as ``given``, by the keys of options."""
+    control, places = control or Control(), places or {}
     with interruptible(control):
         text = _core.trace_convert(
             os.fspath(source),
             os.fspath(target),
             control,
-            _reading(format, on_bad_line, devices, blkparse_action, relations),
+            _reading(given, places),
             native_devices=native_devices,
             as_dirty=as_dirty,
-            page_size=None if page_size is None else parse_page_size(page_size, "page_size"),
+            leave_out=leave_out,
+            page_size=None if page_size is None else _page_size(page_size, places),
             filter=filter,
             poll=None if progress is None else (lambda: progress(control)),
+            places=places,
         )
     raw = json.loads(text)
     return Converted(raw["requests"], raw["skipped"], raw["format"], tuple(raw["notes"]))
@@ -172,26 +235,36 @@ def trace_synth(
     :func:`trace_convert`. A workload that counts on pages of one size needs that
     ``page_size``, or it is a :exc:`ConfigError`.
     """
-    for name, value, low, high in (
-        ("pages", pages, 1, 2**32 - 1),
-        ("requests", requests, 1, 2**63),
-        ("interval_ns", interval_ns, 0, 2**63),
-        ("seed", seed, 0, 2**64 - 1),
-    ):
+    numbers = {"pages": pages, "requests": requests, "interval_ns": interval_ns, "seed": seed}
+    made(workload, target, numbers, page_size=page_size, progress=progress, control=control)
+
+
+def made(
+    workload: str,
+    target: Path,
+    numbers: Mapping[str, int],
+    places: Places | None = None,
+    *,
+    page_size: int | str,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> None:
+    """:func:`trace_synth` with the ``numbers`` of pages, requests, nanoseconds and the seed."""
+    control, places = control or Control(), places or {}
+    for name, value in numbers.items():
+        low, high = _MADE[name]
         if not low <= value <= high:
-            raise ConfigError(f"{name}: found {value}, expected {low} to {high}")
-    control = control or Control()
+            at = _origins.subject(places, name)
+            raise ConfigError(f"{at}: found {value}, expected {low} to {high}")
     with interruptible(control):
         _core.trace_synth(
             workload,
             os.fspath(target),
             control,
-            pages,
-            requests,
-            page_size=parse_page_size(page_size, "page_size"),
-            interval_ns=interval_ns,
-            seed=seed,
+            **numbers,
+            page_size=_page_size(page_size, places),
             poll=None if progress is None else (lambda: progress(control)),
+            places=places,
         )
 
 
@@ -240,7 +313,15 @@ class Trace:
         )
 
     def convert(self, target: Path) -> Converted:
-        """Copies it into one of our own two formats; see :func:`trace_convert`."""
+        """Copies it into one of our own formats; see :func:`trace_convert`.
+
+        The copy has the offsets of the trace, so an ``alignment_offset`` is refused.
+        """
+        if self.alignment_offset != 0:
+            raise ConfigError(
+                f"alignment_offset: found {self.alignment_offset!r}, but the copy has the offsets "
+                "of the trace; hint: leave it out here, and give it with the copy"
+            )
         return trace_convert(
             self.path,
             target,

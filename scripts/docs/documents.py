@@ -15,6 +15,9 @@ count as one blank. A block marked ``python`` is a program, with ``>>>`` a docte
 A block after ``<!-- mounts -->`` mounts drives, and one after ``<!-- hints -->`` follows the page
 cache as well: it is run where that is possible, and left out elsewhere. What a file system writes
 differs a little from run to run, so only the words at the beginning of each line are compared.
+
+A block after ``<!-- long -->`` takes ten seconds of a core or more, or needs the files of such a
+block: `make test` leaves it out, `make soak` runs it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
-    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<needs>mounts|hints)) -->\n)?"
+    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<needs>mounts|hints)|(?P<long>long)) -->\n)?"
     r"```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
@@ -69,6 +72,8 @@ class Block:
     end: int = 0
     #: What its commands do that is not possible everywhere: ``mounts`` or ``hints``.
     needs: str | None = None
+    #: It takes long, so the tests of every change leave it out.
+    is_long: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ def blocks(document: Path) -> list[Block]:
             match["file"],
             *match.span("text"),
             needs=match["needs"],
+            is_long=match["long"] is not None,
         )
         for match in BLOCK.finditer(text)
     ]
@@ -209,8 +215,11 @@ def renewed(printed: str, found: str) -> str:
 
 
 def _words(line: str) -> str:
-    """A line without its figures."""
-    return re.sub(r"[\d.]+|[0-9a-f]{16}|≈|\.\.\.", "#", re.sub(r"(\d) (?=\d{3}\b)", r"\1", line))
+    """A line without its figures, its bars and the names of temporary folders."""
+    line = re.sub(r"/tmp/\w+", "/tmp", line)
+    return re.sub(
+        r"[\d.]+|[0-9a-f]{16}|≈|\.\.\.|[▁-█]+", "#", re.sub(r"(\d) (?=\d{3}\b)", r"\1", line)
+    )
 
 
 def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-untyped-def]

@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 
 from flashgc import _core
-from flashgc.studies.gap.describe import sentences
-from flashgc.studies.gap.outcome import Gap, Row, equals, ordered
+from flashgc_studies.gaps.describe import findings
+from flashgc_studies.gaps.outcome import Gap, Row, equals, ordered
 
 FILE = "gap.traces.csv"
 
@@ -79,5 +79,7 @@ def endings(path: Path) -> list[Sequence[str]]:
     for one in gaps(path):
         drive = f"{one.blocks} of {one.pages_per_block}"
         factor = f"{float(rounding[one.workload]):.2f}"
-        made.append((one.workload, drive, factor, " ".join(sentences(one))))
+        made.append(
+            (one.workload, drive, factor, " ".join(found.sentence for found in findings(one)))
+        )
     return made

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 if TYPE_CHECKING:
     from flashgc.simulation import Placement
 
-YesNo: TypeAlias = Literal["yes", "no"]'''
+YesNo: TypeAlias = Literal["yes", "no"] | bool'''
 
 
 def keywords() -> str:

@@ -8,10 +8,12 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 import click
 
 import flashgc
+import flashgc_studies
 import refusals
 from flashgc.command.options import BRIEF
 from flashgc.model import models
@@ -45,7 +47,7 @@ from flashgc.registry import (
     schemes,
     wear_levellings,
 )
-from flashgc.results import counts
+from flashgc.results import counts, findings
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -59,7 +61,48 @@ def pages() -> dict[str, str]:
         "api.md": api_page(),
         "experiment-file.md": experiment_page(),
         "refusals.md": refusals.page(),
+        "findings.md": findings_page(),
     }
+
+
+def findings_page() -> str:
+    """The rules of all findings."""
+    weights = {
+        "note": "the figures hold",
+        "doubt": "a longer or another run may give other figures",
+        "invalid": "the figures are not those that were asked for",
+    }
+    tables = dict.fromkeys(_FOUND_BY, "")
+    for one in findings.rules():
+        name = one.window if one.window in _FOUND_BY else "run"
+        tables[name] += (
+            f"| `{one.id}` | {one.gravity} | {one.window} | {one.claim} | {one.rule} |\n"
+        )
+    heading = "| id | weight | rests on | claim | made when |\n|---|---|---|---|---|\n"
+    parts = [
+        "# Findings",
+        GENERATED,
+        "A finding is a claim that stands beside figures: a sentence or a warning on the terminal, "
+        "an object of `findings` in JSON, a note in a notebook. Each has an id, a weight, the part "
+        "that it rests on, its claim, a hint, and as `evidence` the numbers behind it. `--quiet` "
+        "leaves out warnings that are notes, and no other finding.",
+        "\n".join(f"- **{name}**: {text}." for name, text in weights.items()),
+        *(f"## {_FOUND_BY[name]}\n\n{heading}{rows}".rstrip() for name, rows in tables.items()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+#: The headings of findings, by the part that they rest on: those of one run have several.
+_FOUND_BY = {
+    "run": "Of a run",
+    "ranking": "Of a ranking: `flashgc compare`",
+    "sweep": "Of a grid: `flashgc sweep`",
+    "find": "Of a value: `flashgc find`",
+    "tune": "Of a search: `flashgc tune`",
+    "gap": "Of foresight: `flashgc gap`",
+    "fleet": "Of a fleet: `flashgc fleet`",
+    "identify": "Of a measured drive: `flashgc identify`",
+}
 
 
 def choices() -> str:
@@ -228,26 +271,35 @@ def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable
 
 
 def api_page() -> str:
-    """Return the page of all that `import flashgc` gives."""
+    """Return the page of all that `import flashgc` and `import flashgc_studies` give."""
     parts = [
         "# The Python API",
         GENERATED,
         "The package is typed. Results go to JSON with `to_json()`, with the keys of the command.",
+        *_content(flashgc),
+        _heading(flashgc_studies),
+        "`pip install 'flashgc[studies]'` installs it. A function of it is also an attribute of "
+        "`flashgc`, such as `flashgc.tune`, which type checkers do not know.",
+        *_content(flashgc_studies),
     ]
-    packages = []
-    for name in flashgc.__all__:
-        thing = getattr(flashgc, name)
-        if inspect.ismodule(thing):
-            packages.append(thing)
-        else:
-            parts += _described(f"flashgc.{name}", thing)
-    for package in packages:
-        parts.append(f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _content(module: ModuleType) -> Iterable[str]:
+    """The names that a package gives, then those of the packages among them."""
+    own = [getattr(module, name) for name in module.__all__]
+    for name, thing in zip(module.__all__, own, strict=True):
+        yield from _described(f"{module.__name__}.{name}", thing)
+    for package in filter(inspect.ismodule, own):
+        yield _heading(package)
         for name in package.__all__:
             thing = getattr(package, name)
-            if not any(thing is getattr(flashgc, known) for known in flashgc.__all__):
-                parts += _described(f"{package.__name__}.{name}", thing)
-    return "\n\n".join(parts) + "\n"
+            if not any(thing is known for known in own):
+                yield from _described(f"{package.__name__}.{name}", thing)
+
+
+def _heading(package: ModuleType) -> str:
+    return f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}"
 
 
 def _described(path: str, thing: object) -> list[str]:

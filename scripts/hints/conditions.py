@@ -81,7 +81,7 @@ def events(trace: Path, horizon: int | None, to: Path) -> None:
     """Writes a trace, a normalised CSV, with the hints of an oracle, or with none, to ``to``."""
     lines = [line for line in trace.read_text().splitlines() if line.split(",", 2)[1] not in "MC"]
     written, last = 0, dict[int, int]()
-    #: Pages by the page writes behind which the drive is told of them.
+    #: Pages by the page writes behind which the drive hears of them.
     hints: dict[int, list[int]] = {}
     for line in lines[1:]:
         _time, kind, offset, size, _device = line.split(",")

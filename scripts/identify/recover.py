@@ -1,11 +1,15 @@
-"""How often `flashgc identify` finds the scheme of a drive that we made ourselves.
+"""Measures how often `flashgc identify` finds the scheme of a drive, or names a wrong one.
 
-    .venv/bin/python scripts/identify/recover.py [--cases 50] [--quick] [--noise 2%] [--cache DIR]
+    .venv/bin/python -m scripts.identify.recover [--quick] [--known 50] [--unknown 50] [--noise 2%]
+        [--workloads W,W...] [--deciding 20] [--cache DIR] [--write]
 
-Each case is a simulated drive with a scheme and a spare factor drawn at random, measured on the
-same workloads with another seed than the curves, times a random error. The right scheme is found
-where it is the only explanation ("unique and right"), or is among those that cannot be told apart
-("cannot tell, right one among them"). Everything else is wrong. Cases are drawn from fixed seeds.
+Each drive is simulated with a rule and a spare factor drawn at random, with other seeds than those
+of the curves, and measured on seven workloads with a random error. Drives are drawn from fixed
+numbers. A *known* drive has a scheme of the list. An *unknown* one has a rule that is not in it:
+`rules.py`. A best explanation of an unknown drive is false, whatever it names.
+
+`--write` writes `open_set.json`, from which the command takes the rate that it prints. Finished
+simulations are in the cache, so a stopped call goes on.
 """
 
 from __future__ import annotations
@@ -13,118 +17,215 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections import Counter
+import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.identify.drives import WORKLOADS, Bench, Made, known, unknown
 
 import flashgc
-from flashgc._core import Control
-from flashgc.studies.identify.curves import Size
-from flashgc.studies.identify.found import Identified
-from flashgc.studies.identify.identify import QUICK, identify
-from flashgc.studies.identify.measurements import Drive, Point
-from flashgc.studies.identify.schemes import Scheme, parse, schemes
-from flashgc.studies.identify.workloads import condition
+from flashgc.store.cache import Cache
 from flashgc.terminal.progress import Bars
-from flashgc.units import parse_share
+from flashgc.units import format_share, parse_share
+from flashgc_studies.identifying import deciding, open_set
+from flashgc_studies.identifying.curves import Curves, Size
+from flashgc_studies.identifying.found import Identified
+from flashgc_studies.identifying.identify import QUICK, ranked
+from flashgc_studies.identifying.measurements import Drive
+from flashgc_studies.identifying.schemes import Scheme, parse, schemes
+from flashgc_studies.identifying.search import Search
 
-WORKLOADS = ("uniform", "70/30", "80/20", "90/10", "95/5", "zipf:theta=0.6", "zipf:theta=0.9")
-#: Spare factors of the drives.
-LEAST, MOST = 0.07, 0.30
-UNIQUE, AMONG, WRONG = "unique and right", "cannot tell, right one among them", "wrong"
+WRITTEN = Path(open_set.__file__).with_suffix(".json")
 
 
-def made(case: int, tried: Sequence[Scheme], size: Size, noise: float) -> tuple[Scheme, Drive]:
-    """The drive of a case, measured."""
-    draw = random.Random(case)
-    scheme, spare = draw.choice(tried), round(draw.uniform(LEAST, MOST), 4)
-    points = []
-    for name in WORKLOADS:
-        one = condition(name, 10**12)
-        pages = int(size.blocks * size.pages_per_block * (1 - spare))
-        result = flashgc.run(
-            one.source(pages),
-            blocks=size.blocks,
-            pages_per_block=size.pages_per_block,
-            spare=spare,
-            writes=size.writes,
-            warmup=size.warmup,
-            seed=1000 + case,
-            jobs=1,
-            control=Control(),
-            **scheme.options(size.blocks),
+@dataclass
+class Study:
+    """Drives, the schemes that are tried on them, and what was found."""
+
+    size: Size
+    noise: float
+    tried: Sequence[Scheme]
+    cache: Path | None
+    bars: Bars
+    workloads: Sequence[str] = WORKLOADS
+
+    def __post_init__(self) -> None:
+        self.bench = Bench(self.size, self.noise, self.cache)
+        kept = None if self.cache is None else Cache(self.cache, "identify")
+        self.curves = Curves(self.size, cache=kept, jobs=1, show=self.bars.show)
+
+    def identified(self, drives: Sequence[Drive]) -> tuple[Search, list[Identified]]:
+        """Each drive with its explanations; the number of blocks is known."""
+        groups = [(drive,) for drive in drives]
+        search = Search(groups, self.tried, self.curves, relative=False)
+        search.perform()
+        return search, [ranked(search, group) for group in groups]
+
+    def rows(self, made: Sequence[Made]) -> list[dict[str, Any]]:
+        """A row of `open_set.json` for each drive."""
+        _, found = self.identified([self.bench.measured(one, self.workloads) for one in made])
+        return [row(one, identified) for one, identified in zip(made, found, strict=True)]
+
+    def decided(self, made: Sequence[Made], most: int) -> list[dict[str, Any]]:
+        """Drives of the list with one more workload: the one that was named, and a random one."""
+        measured = [self.bench.measured(one, self.workloads) for one in made]
+        search, found = self.identified(measured)
+        cases = []
+        for one, before in zip(made, found, strict=True):
+            if len(before.alike) > 1 and len(cases) < most:
+                further = deciding.further(before, search)
+                if further and further[0].pairs_told_apart:
+                    other = random.Random(one.case).choice(further[1:])
+                    cases.append((one, before, further[0], other))
+        longer = [
+            self.bench.measured(one, (*self.workloads, made.workload))
+            for one, _, *both in cases
+            for made in both
+        ]
+        _, after = self.identified(longer)
+        return [
+            {
+                "drive": one.title,
+                "workload": named.workload,
+                "random": other.workload,
+                "before": len(before.alike),
+                "after": len(after[2 * index].alike),
+                "after_random": len(after[2 * index + 1].alike),
+                "kept": is_among(one, after[2 * index]),
+            }
+            for index, (one, before, named, other) in enumerate(cases)
+        ]
+
+
+def is_among(made: Made, one: Identified) -> bool:
+    """True if the scheme of a drive is the best, or cannot be told from it."""
+    return made.scheme in [ranked.explanation.scheme for ranked in one.alike]
+
+
+def row(made: Made, one: Identified) -> dict[str, Any]:
+    """A drive, as it was made and as it was identified."""
+    spares = one.spares[0]
+    assert one.best is not None
+    assert one.goodness is not None
+    assert spares is not None
+    told: dict[str, Any] = {
+        "set": made.set,
+        "case": made.case,
+        "family": made.family,
+        "name": made.name,
+        "spare": made.spare,
+        "points": [round(point.write_amplification, 5) for point in one.drives[0].points],
+        "best": one.best.explanation.scheme.name,
+        "chi_square": round(one.best.explanation.chi_square, 4),
+        "limit": round(one.goodness.limit, 4),
+        "alike": len(one.alike),
+        "spares": [round(spares.low, 4), round(spares.high, 4)],
+    }
+    if made.scheme is not None:
+        told["among"] = is_among(made, one)
+        told["place"] = next(
+            ranked.place for ranked in one.ranking if ranked.explanation.scheme == made.scheme
         )
-        value = result.write_amplification * (1 + draw.gauss(0, noise))
-        points.append(Point(one, max(value, 1.0), noise))
-    return scheme, Drive(f"case {case}: {scheme.name}, {spare:.1%}", tuple(points))
+    return told
 
 
-def verdict(truth: Scheme, one: Identified) -> str:
-    """What became of a case."""
-    alike = [ranked.explanation.scheme for ranked in one.alike]
-    if truth not in alike:
-        return WRONG
-    return UNIQUE if len(alike) == 1 else AMONG
-
-
-def recover(
-    cases: int,
+def study(
     *,
-    quick: bool = False,
+    known_drives: int = 50,
+    unknown_drives: int = 50,
+    further: int = 0,
+    quick: bool = True,
     noise: float = 0.02,
-    cache: str | None = None,
+    cache: Path | None = None,
     names: Sequence[str] = (),
+    workloads: Sequence[str] = WORKLOADS,
     quiet: bool = True,
-) -> tuple[Counter[str], list[dict[str, object]]]:
-    """Counts of verdicts, and every case."""
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The document of `open_set.json`, and the drives that were measured further."""
     size = QUICK if quick else Size()
     tried = [parse(name) for name in names] or list(schemes())
-    truths, drives = zip(*(made(case, tried, size, noise) for case in range(cases)), strict=True)
+    listed = [known(case, tried, size) for case in range(known_drives)]
+    others = [unknown(case, size) for case in range(unknown_drives)]
     with Bars(quiet=quiet) as bars:
-        found = identify(
-            drives,
-            scheme=names,
-            quick=quick,
-            blocks=size.blocks,
-            cache=cache,
-            jobs=1,
-            progress=bars.show,
-        )
-    rows: list[dict[str, object]] = []
-    for truth, one in zip(truths, found.drives, strict=True):
-        place = next(r for r in one.ranking if r.explanation.scheme == truth)
-        rows.append(
-            {
-                "case": one.drives[0].name,
-                "verdict": verdict(truth, one),
-                "explained": one.is_explained,
-                "place": place.place,
-                "distance": round(place.distance, 2),
-                "cannot_tell": len(one.alike),
-                "spare": round(place.explanation.fits[0].spare, 4),
-            }
-        )
-    return Counter(str(row["verdict"]) for row in rows), rows
+        made = Study(size, noise, tried, cache, bars, workloads)
+        rows = made.rows([*listed, *others])
+        decided = made.decided(listed, further) if further else []
+    document = {
+        "version": flashgc.version(),
+        "schemes": len(tried),
+        "simulated_drive": {"blocks": size.blocks, "pages_per_block": size.pages_per_block},
+        "workloads": list(workloads),
+        "noise": noise,
+        "drives": rows,
+    }
+    return document, decided
+
+
+def of_list(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Counts over the drives whose scheme is in the list."""
+    return {
+        "drives": len(rows),
+        "explained": sum(map(open_set.is_explained, rows)),
+        "first": sum(row["place"] == 1 for row in rows),
+        "alone": sum(row["among"] and row["alike"] == 1 for row in rows),
+        "among": sum(row["among"] for row in rows),
+        "spare inside": sum(row["spares"][0] <= row["spare"] <= row["spares"][1] for row in rows),
+        "width of the spare": statistics.median(
+            row["spares"][1] / row["spares"][0] - 1 for row in rows
+        ),
+        "alike": statistics.median(row["alike"] for row in rows),
+    }
+
+
+def table(document: dict[str, Any], decided: Sequence[dict[str, Any]]) -> str:
+    """The tables of docs/identify.md."""
+    rows = document["drives"]
+    lines = ["| rule of the drive | drives | best explanation named |", "|---|---|---|"]
+    for family in dict.fromkeys(row["family"] for row in rows):
+        some = [row for row in rows if row["family"] == family]
+        explained = sum(map(open_set.is_explained, some))
+        lines.append(f"| {family} | {len(some)} | {explained} |")
+    rate = open_set.rate_of(document)
+    lines.append(f"| all outside the list | {rate.drives} | {rate.explained} |")
+    listed = [row for row in rows if row["set"] == open_set.KNOWN]
+    lines += [f"{name}: {value:.3g}" for name, value in of_list(listed).items()]
+    if decided:
+        for key in ("before", "after", "after_random", "kept"):
+            lines.append(f"{key}: {statistics.mean(row[key] for row in decided):.3g}")
+    lines.append(f"share of false best explanations: {format_share(rate.share, 2)}")
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Prints the counts, and every case as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=50)
+    """Prints every drive as JSON, and the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--known", type=int, default=50)
+    parser.add_argument("--unknown", type=int, default=50)
+    parser.add_argument("--deciding", type=int, default=20)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--noise", default="2%")
-    parser.add_argument("--cache")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS))
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    counts, rows = recover(
-        given.cases,
+    document, decided = study(
+        known_drives=given.known,
+        unknown_drives=given.unknown,
+        further=given.deciding,
         quick=given.quick,
         noise=parse_share(given.noise),
         cache=given.cache,
+        workloads=given.workloads.split(","),
         quiet=False,
     )
-    for row in rows:
-        print(json.dumps(row))
-    for name in (UNIQUE, AMONG, WRONG):
-        print(f"{name}: {counts[name]} of {given.cases}")
+    for one in (*document["drives"], *decided):
+        print(json.dumps(one))
+    print(table(document, decided))
+    if given.write:
+        text = json.dumps(document)
+        WRITTEN.write_text(text.replace('{"set"', '\n{"set"') + "\n")
 
 
 if __name__ == "__main__":

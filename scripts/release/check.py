@@ -9,20 +9,30 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 RUN = ("run", "--blocks", "64", "--pages-per-block", "16", "--writes", "4x", "--quiet", "--json")
 #: A module with wrong engines or drives asks this variable which of them is wanted.
 MUTANTS = b"FLASHGC_MUTANT"
-#: Commands of the papers' package.
-OF_PAPERS = [("reproduce", "--list")]
+#: The packages above the engine's, each after those that it needs, and commands of each.
+ABOVE: dict[str, list[tuple[str, ...]]] = {
+    "studies": [
+        ("find", "spare", "--wanted", "WA<9", "--from", "20%", "--to", "21%", *RUN[1:]),
+        *((name, "--help") for name in ("fleet", "tune", "gap", "identify")),
+    ],
+    "papers": [("reproduce", "--list")],
+}
 if sys.platform == "linux":
-    OF_PAPERS += [
+    ABOVE["papers"] += [
         ("device", "crash-test", "--level", "images", "--images", "100", "--quiet"),
         ("hints", "demo", "--help"),
     ]
+LICENCES = {"LICENSE-APACHE", "LICENSE-MIT"}
 IMPORT = (
     "import flashgc; result = flashgc.run(blocks=64, pages_per_block=16, writes='4x'); "
     "print(flashgc.__version__, result.digest)"
@@ -45,18 +55,23 @@ def output(*command: str | Path, folder: str) -> str:
     return made.stdout
 
 
-def check(package: Path, papers: Path | None) -> str:
+def check(package: Path, above: dict[str, Path]) -> str:
     """The version and the digest of a run, by the command and from Python.
 
     No module has wrong engines or drives in it.
-    ``papers`` is the package of the papers: before it is installed, its commands say how it is.
+    ``above`` has packages above the engine's, by name: before one is installed, its commands say
+    how it is.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
         venv.create(folder, with_pip=True)
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
         install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         output(programs / "python", *install, package.resolve(), folder=empty)
-        wrong = [path.name for path in Path(folder).rglob("_core*") if MUTANTS in path.read_bytes()]
+        wrong = [
+            path.name
+            for path in Path(folder).rglob("flashgc/_core*")
+            if MUTANTS in path.read_bytes()
+        ]
         if wrong:
             raise SystemExit(f"error: {package.name}: wrong engines or drives are in {wrong}")
         version = output(programs / "flashgc", "--version", folder=empty).split()[-1]
@@ -65,32 +80,54 @@ def check(package: Path, papers: Path | None) -> str:
         if imported != [version, digest]:
             raise SystemExit(f"error: {package.name}: the command says {version} {digest}, Python "
                              f"{' '.join(imported)}")  # fmt: skip
-        of_papers = [[programs / "flashgc", *words] for words in OF_PAPERS]
-        for command in of_papers:
-            absent = subprocess.run(command, cwd=empty, capture_output=True, text=True)
-            if absent.returncode != 2 or "pip install 'flashgc[papers]'" not in absent.stderr:
-                raise SystemExit(f"error: {package.name}: without the papers: {absent.stderr}")
-        if papers is not None:
-            pip = (*install, "--no-deps", papers.resolve())
-            output(programs / "python", *pip, folder=empty)
-            for command in of_papers:
-                output(*command, folder=empty)
+        for name, commands in ABOVE.items():
+            for words in commands:
+                absent = subprocess.run(
+                    [programs / "flashgc", *words], cwd=empty, capture_output=True, text=True
+                )
+                if absent.returncode != 2 or f"pip install 'flashgc[{name}]'" not in absent.stderr:
+                    raise SystemExit(f"error: {package.name}: without {name}: {absent.stderr}")
+            if name in above:
+                pip = (*install, "--no-deps", above[name].resolve())
+                output(programs / "python", *pip, folder=empty)
+                for words in commands:
+                    output(programs / "flashgc", *words, folder=empty)
         if left := os.listdir(empty):
             raise SystemExit(f"error: {package.name}: left {', '.join(left)} in the folder")
         return f"{version} {digest}"
 
 
+def check_licences(package: Path) -> None:
+    """The licences are in a package, as they are here."""
+    if package.suffix == ".whl":
+        with zipfile.ZipFile(package) as wheel:
+            files = {name: wheel.read(name) for name in wheel.namelist()}
+    else:
+        with tarfile.open(package) as archive:
+            opened = {one.name: archive.extractfile(one) for one in archive.getmembers()}
+            files = {name: file.read() for name, file in opened.items() if file is not None}
+    found = {Path(name).name: text for name, text in files.items() if Path(name).name in LICENCES}
+    if found != {name: (ROOT / name).read_bytes() for name in LICENCES}:
+        raise SystemExit(f"error: {package.name}: the licences are not in it")
+
+
 def main(folder: Path) -> None:
     """Checks every package; all must say the same."""
     every = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
-    papers = [package for package in every if package.name.startswith("flashgc_papers-")]
-    packages = [package for package in every if package not in papers]
+    for package in every:
+        check_licences(package)
+    above = {
+        name: [package for package in every if package.name.startswith(f"flashgc_{name}-")]
+        for name in ABOVE
+    }
+    packages = [package for package in every if not any(package in many for many in above.values())]
     if not packages:
         raise SystemExit(f"error: {folder} has no packages; hint: make wheel sdist")
     said = {}
     for at, package in enumerate(packages):
-        # Each package of the papers beside one of ours.
-        said[package.name] = check(package, papers[at % len(papers)] if papers else None)
+        # Each package of another name beside one of ours.
+        beside = {name: many[at % len(many)] for name, many in above.items() if many}
+        said[package.name] = check(package, beside)
         print(f"{package.name}: {said[package.name]}", flush=True)
     if len(set(said.values())) > 1:
         raise SystemExit("error: the packages do not say the same")

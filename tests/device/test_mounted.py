@@ -206,6 +206,17 @@ def test_exec_follows_the_bytes_and_its_replay_has_the_same_digits(
     assert found["latency_us"]["write"]["count"] > 100
     assert len(found["samples"]) >= 2
     assert found["samples"][-1]["host_pages"] * 4096 == found["host_bytes"]
+    # A fresh drive fills first: part of what is programmed goes to blocks that were never erased.
+    programmed, freed = found["flash_bytes"] // 4096, (found["erases"] + 1) * 64
+    from_spare = max(programmed - freed, 0) / programmed
+    assert found["steadiness"]["from_spare"] == pytest.approx(from_spare)
+    said = {one["id"]: one for one in found["findings"]}
+    assert ("burst" in said) == (from_spare > 0.05)
+    assert not (found["steady"] and said.keys() & {"burst", "unsteady", "steadiness-unknown"})
+    blocks, kept = found["stat"]["blocks"], found["stat"]["blocks_kept_erased"]
+    logical = found["stat"]["capacity_bytes"] // 4096
+    effective = 1 - logical / (64 * (blocks - kept))
+    assert found["stat"]["effective_spare"] == pytest.approx(effective)
     served = [one for one in found["replayed"]["ranking"] if one["was_served"]]
     assert [one["policy"] for one in served] == ["greedy"]
     counters = found["stat"]["counters"]

@@ -157,9 +157,14 @@ def test_garbage_is_answered_in_http_or_not_at_all(
         b"G" * 70_000,
     ):
         with socket.create_connection(("127.0.0.1", port(page)), timeout=10) as raw:
-            raw.sendall(garbage)
-            raw.shutdown(socket.SHUT_WR)
-            answer = b"".join(iter(lambda: raw.recv(4096), b""))
+            answer = b""
+            # A server that has read enough closes, and what it left unread resets the connection.
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                raw.sendall(garbage)
+                with contextlib.suppress(OSError):
+                    raw.shutdown(socket.SHUT_WR)
+                while piece := raw.recv(4096):
+                    answer += piece
             assert b"200 OK" not in answer
     assert asked(page, "/stat.json")[0] == 200
     assert capfd.readouterr() == ("", ""), "the terminal belongs to the command"

@@ -1,4 +1,4 @@
-"""The rows of ``flashgc.gap``: what they are, beside plain runs; and what is read off them."""
+"""The rows of the function ``gap``: what they are, beside plain runs; and what is read off them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import json
 import math
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import flashgc
+import flashgc_studies
 from conftest import ROOT
-from flashgc.studies.gap.couples import USUAL, couples
-from flashgc.studies.gap.curve import equal
-from flashgc.studies.gap.describe import sentences
-from flashgc.studies.gap.outcome import Gap, Row, equals, ordered
+from flashgc_studies.gaps.couples import USUAL, couples
+from flashgc_studies.gaps.curve import equal
+from flashgc_studies.gaps.describe import findings, heading
+from flashgc_studies.gaps.outcome import Gap, Row, equals, ordered
 
 DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
 WORKLOAD = "hotcold:f=0.1,r=0.9"
@@ -26,7 +28,7 @@ TRACE = ROOT / "data" / "pgbench-ext4.csv.zst"
 
 @pytest.fixture(scope="module")
 def found() -> Gap:
-    return flashgc.gap(WORKLOAD, **DRIVE, seed=7, runs=3, sigma=[1, 4], errors="both")
+    return flashgc_studies.gap(WORKLOAD, **DRIVE, seed=7, runs=3, sigma=[1, 4], errors="both")
 
 
 def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
@@ -56,7 +58,7 @@ def test_the_usual_couples_are_those_of_their_presets(found: Gap) -> None:
 
 
 def test_what_looks_ahead_is_the_oracle_that_was_asked_for() -> None:
-    found = flashgc.gap(
+    found = flashgc_studies.gap(
         WORKLOAD, **DRIVE, runs=2, sigma=[0.5], errors="request", classes=5, horizon=3,
         couples=["fifo"],
     )  # fmt: skip
@@ -114,7 +116,7 @@ def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
 def test_the_model_is_left_out_where_it_does_not_hold(
     workload: str, options: dict[str, object], reason: str
 ) -> None:
-    found = flashgc.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
+    found = flashgc_studies.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
     (row,) = [row for row in found if row.kind == "model"]
     assert row.write_amplification is None
     assert row.reason.startswith(reason)
@@ -124,7 +126,7 @@ def test_a_trace_has_intervals_of_its_runs_and_both_kinds_of_errors(tmp_path: Pa
     trace = tmp_path / "hot.csv"
     flashgc.trace_synth("hotcold:f=0.1,r=0.9", trace, pages=6000, requests=18000)
     options = {"pages_per_block": 16, "spare": "20%", "passes": 8, "jobs": 1}
-    found = flashgc.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
+    found = flashgc_studies.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
     plain = flashgc.run(str(trace), **options, frontier="pool", gc_preset="sepbit")
     (row,) = [row for row in found if row.name == "sepbit"]
     assert row.write_amplification_ci95 == plain.write_amplification_ci95
@@ -204,6 +206,10 @@ def ahead(sigma: float, figure: float, errors: str = "write") -> Row:
     )  # fmt: skip
 
 
+def sentences(gap: Gap) -> list[str]:
+    return [one.sentence for one in findings(gap)]
+
+
 def test_sentences_by_hand() -> None:
     gap = made([online("greedy", 4.0), online("sepbit-cb", 2.5), ahead(0, 1.1), ahead(1, 2.0),
                 ahead(2, 3.0), ahead(1, 1.9, "request"), ahead(2, 2.25, "request")])  # fmt: skip
@@ -211,11 +217,37 @@ def test_sentences_by_hand() -> None:
         "The best online couple is sepbit-cb with 2.5000; clairvoyance reaches 1.1000. So 1.4000 "
         "of 1.5000 above 1 is open.",
         "A predictor with sigma = 1 would be worth 0.5000.",
-        "sepbit-cb is as good as a predictor with sigma of about 1.5.",
+        "sepbit-cb is as good as a predictor with sigma between 1 and 2 (about 1.5).",
         "A predictor with sigma = 1 a request would be worth 0.6000.",
         "sepbit-cb writes more than a predictor with sigma = 2 a request, the largest that was "
         "run; larger ones are not guessed.",
     ]
+
+
+def test_sentences_say_between_which_errors_a_scheme_stands() -> None:
+    def told(*predictors: Row) -> str:
+        return sentences(made([online("greedy", 2.5), ahead(0, 1.1), *predictors]))[2]
+
+    # A straight line from 10 to 100 says 61, but no more is known than its ends.
+    assert told(ahead(0.01, 1.2), ahead(10, 2.16), ahead(100, 2.76)) == (
+        "greedy is as good as a predictor with sigma between 10 and 100."
+    )
+    assert told(ahead(0.25, 3.0)) == (
+        "greedy is as good as a predictor with sigma between 0 and 0.25."
+    )
+    assert told(ahead(3, 2.5), ahead(4, 2.6)) == (
+        "greedy is as good as a predictor with sigma = 3."
+    )
+    assert told(ahead(1, 2.6), ahead(2, 2.4), ahead(8, 3.0)) == (
+        "Predictors do not get steadily worse with sigma here: they are as good as greedy with "
+        "sigma between 0 and 1 and with sigma between 2 and 8."
+    )
+
+
+def test_the_heading_of_what_was_stopped_at_once_names_no_drive() -> None:
+    gap = made([online("greedy", 2.5)], blocks=None, spare_factor=None, interrupted=True)
+    assert dict(heading(gap))["drive"] == "not known yet: stopped while it was looked at"
+    assert gap.to_dict()["blocks"] is None
 
 
 def test_sentences_say_what_the_bound_is_where_requests_are_short() -> None:
@@ -233,7 +265,7 @@ def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
     ]
     trace = tmp_path / "short.csv"
     trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]))
-    found = flashgc.gap(
+    found = flashgc_studies.gap(
         str(trace), pages_per_block=4, spare="30%", passes=6, jobs=1, couples=["fifo"], sigma=[1]
     )
     assert found.bound == pytest.approx(1.5)
@@ -262,12 +294,12 @@ def test_sentences_of_what_is_within_noise() -> None:
 
 def test_errors_of_requests_of_single_pages_are_those_of_writes() -> None:
     alone = "sequential:stride=7"  # No page follows its neighbour.
-    found = flashgc.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
+    found = flashgc_studies.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert request.run_values == write.run_values
     assert write.write_amplification != found.clairvoyance.write_amplification  # type: ignore[union-attr]
     trace = {"pages_per_block": 64, "spare": "7%", "passes": 1, "jobs": 1}
-    found = flashgc.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
+    found = flashgc_studies.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert (request.write_amplification or 0) < 0.97 * (write.write_amplification or 0)
 
@@ -288,7 +320,7 @@ def test_sentences_of_what_was_stopped_or_left_out() -> None:
 
 
 def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
-    found = flashgc.gap(
+    found = flashgc_studies.gap(
         WORKLOAD, **{**DRIVE, "spare": "15%"}, runs=1, sigma=[1],
         couples=["sepbit", "cost-benefit + dac:regions=50"],
     )  # fmt: skip
@@ -301,22 +333,22 @@ def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
 
 def test_what_was_kept_is_not_run_again(tmp_path: Path) -> None:
     asked = {**DRIVE, "runs": 2, "sigma": [1.0], "couples": ["fifo"], "cache": tmp_path / "kept"}
-    first = flashgc.gap(WORKLOAD, **asked)
-    again = flashgc.gap(WORKLOAD, **asked)
+    first = flashgc_studies.gap(WORKLOAD, **asked)
+    again = flashgc_studies.gap(WORKLOAD, **asked)
     assert (first.simulations, first.found) == (4, 0)
     assert (again.simulations, again.found) == (0, 4)
     assert again.rows == first.rows
-    other = flashgc.gap(WORKLOAD, **asked, seed=2)
+    other = flashgc_studies.gap(WORKLOAD, **asked, seed=2)
     assert (other.simulations, other.found) == (4, 0)
     assert other.best.digest != first.best.digest
-    anew = flashgc.gap(WORKLOAD, **asked, resume=False)
+    anew = flashgc_studies.gap(WORKLOAD, **asked, resume=False)
     assert (anew.simulations, anew.found, anew.rows) == (4, 0, first.rows)
 
 
 def test_a_control_that_is_cancelled_stops_it() -> None:
     control = flashgc.Control()
     control.cancel()
-    found = flashgc.gap("uniform", **{**DRIVE, "writes": "1000x"}, control=control)
+    found = flashgc_studies.gap("uniform", **{**DRIVE, "writes": "1000x"}, control=control)
     assert found.interrupted
     assert not found.online
     assert all(row.reason == "stopped" for row in found if row.victim is not None)
@@ -348,5 +380,15 @@ def test_the_document_has_every_row(found: Gap) -> None:
 )
 def test_bad_keywords_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(flashgc.ConfigError, match="hint:") as caught:
-        flashgc.gap("uniform", **options)  # type: ignore[arg-type]
+        flashgc_studies.gap("uniform", **options)  # type: ignore[arg-type]
     assert words in str(caught.value)
+
+
+def test_what_is_wrong_with_the_drive_is_said_of_the_gap() -> None:
+    options: dict[str, Any] = {"writes": "4x", "runs": 2, "couples": ["cost-benefit"], "sigma": [1], "classes": 4}
+    small = flashgc_studies.gap("uniform", blocks=60, pages_per_block=32, spare=0.3, **options)
+    large = flashgc_studies.gap("uniform", blocks=200, pages_per_block=32, spare=0.3, **options)
+    said = [one.claim for one in small.findings if one.id == "few-blocks"]
+    assert said == ["the drive has only 60 blocks: amplification is above that of a large drive"]
+    assert "few-blocks" not in [one.id for one in large.findings]
+    assert all(one.findings for one in small if one.digest is not None)

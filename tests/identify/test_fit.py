@@ -9,10 +9,10 @@ import re
 import numpy as np
 import pytest
 
-from flashgc.studies.identify.curves import GRID, SIMULATION_ERROR, Curve
-from flashgc.studies.identify.fit import fit
-from flashgc.studies.identify.measurements import Point
-from flashgc.studies.identify.workloads import condition, harmonic, zipf
+from flashgc_studies.identifying.curves import GRID, SIMULATION_ERROR, Curve
+from flashgc_studies.identifying.fit import REJECTED, chi_squares, fit, goodness, within
+from flashgc_studies.identifying.measurements import Point
+from flashgc_studies.identifying.workloads import condition, harmonic, zipf
 
 CAPACITY = 10**12
 #: How write amplification follows the spare factor, for one workload each.
@@ -25,6 +25,14 @@ def points(spare: float, scale: float = 1, error: float = 0.02) -> list[Point]:
         Point(condition(name, CAPACITY), scale * law(spare), error)
         for name, law in zip(names, LAWS, strict=True)
     ]
+
+
+def logs_at(spare: float) -> np.ndarray:
+    return np.log([[law(spare) for law in LAWS]])
+
+
+#: Of points that are measured to 2%.
+WEIGHTS = np.full(len(LAWS), 1 / (0.02**2 + SIMULATION_ERROR**2))
 
 
 def curve(spares: tuple[float, ...] = GRID) -> Curve:
@@ -61,6 +69,65 @@ def test_chi_square_is_the_sum_of_squared_errors_over_their_variances() -> None:
     by_hand += math.log(0.95) ** 2 / (0.01**2 + SIMULATION_ERROR**2)
     assert made.chi_square == pytest.approx(by_hand)
     assert made.errors == pytest.approx([0.1, -0.05, 0.0])
+
+
+def test_the_fit_has_the_least_chi_square_of_the_profile() -> None:
+    for relative in (False, True):
+        made = fit(points(0.123), curve(), relative=relative)
+        (least,) = chi_squares(
+            curve().fine()[1], logs_at(0.123), WEIGHTS, relative=relative
+        ).min(axis=0)  # fmt: skip
+        assert made.chi_square == pytest.approx(least, abs=1e-8)
+
+
+def test_the_interval_of_the_spare_factor_is_where_chi_square_stays_within_the_limit() -> None:
+    # With one spare factor too many, every amplification is off by what the laws say.
+    made = within(points(0.12), curve(), 9.0, relative=False)
+    assert made is not None
+    for end in (made.low, made.high):
+        off = [math.log(law(end) / law(0.12)) for law in LAWS]
+        assert sum(WEIGHTS[0] * one**2 for one in off) == pytest.approx(9.0, rel=0.15)
+    assert made.low < 0.12 < made.high
+    assert not made.is_open_below
+    assert not made.is_open_above
+    # Ten times the error: an interval ten times as wide, about.
+    wide = within(points(0.12, error=0.2), curve(), 9.0, relative=False)
+    assert wide is not None
+    assert (wide.high - wide.low) / (made.high - made.low) == pytest.approx(9, rel=0.3)
+    assert within(points(0.12), curve((0.3, 0.4)), 9.0, relative=False) is None
+
+
+def test_an_interval_at_the_end_of_what_was_simulated_is_open() -> None:
+    low = within(points(0.05), curve((0.0505, 0.07, 0.1)), 9.0, relative=False)
+    high = within(points(0.1), curve((0.0505, 0.07, 0.099)), 9.0, relative=False)
+    assert low is not None
+    assert high is not None
+    assert (low.is_open_below, low.is_open_above) == (True, False)
+    assert (high.is_open_below, high.is_open_above) == (False, True)
+
+
+@pytest.mark.parametrize(("relative", "curves"), [(False, 3), (True, 1)])
+def test_true_schemes_are_rejected_as_often_as_is_said(relative: bool, curves: int) -> None:
+    # Curves that differ by a tilt: the more of them, the better the best of them fits by chance.
+    spares = np.array(GRID[3:7])
+    tilts = np.linspace(-0.2, 0.2, curves) if curves > 1 else np.zeros(1)
+    laws = np.log([[0.5 / s, 0.7 / s + 0.1, 0.4 / s + s, 0.3 / s + 0.4, 0.45 / s] for s in spares])
+    tried = [Curve(spares, laws + tilt * np.arange(5)) for tilt in tilts]
+    rng, rejected, drawn = np.random.default_rng(7), 0, 300
+    names = ("uniform", "80/20", "90/10", "95/5", "99/1")
+    true = tried[curves // 2].fine()[1][100]
+    for _ in range(drawn):
+        values = np.exp(true + rng.standard_normal(5) * math.hypot(0.02, SIMULATION_ERROR))
+        measured = [
+            Point(condition(name, CAPACITY), value, 0.02)
+            for name, value in zip(names, values, strict=True)
+        ]
+        fits = [fit(measured, one, relative=relative) for one in tried]
+        best = min(fits, key=lambda one: one.chi_square)
+        made = goodness([measured], [best], [[one] for one in tried], relative=relative)
+        assert made.is_explained == (best.chi_square <= made.limit) or made.chance < 0.06
+        rejected += not made.is_explained
+    assert rejected / drawn == pytest.approx(REJECTED, abs=0.035)
 
 
 def test_a_fit_at_an_end_says_so() -> None:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-import runpy
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import flashgc
+import flashgc_studies as studies
 from conftest import ROOT, Command, signalled
-from flashgc import ConfigError, Identification, plot
-from flashgc.studies.identify.identify import QUICK, identify
-from flashgc.studies.identify.measurements import Drive, Point, read
-from flashgc.studies.identify.schemes import Scheme, parse
-from flashgc.studies.identify.workloads import condition
+from flashgc import ConfigError
+from flashgc_studies import Identification
+from flashgc_studies.identifying.curves import Ask, Curves
+from flashgc_studies.identifying.describe import RULES, findings
+from flashgc_studies.identifying.identify import QUICK, identify
+from flashgc_studies.identifying.measurements import Drive, Point, read
+from flashgc_studies.identifying.open_set import FalseBest, false_best
+from flashgc_studies.identifying.schemes import Scheme, parse
+from flashgc_studies.identifying.workloads import condition
 
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
 WORKLOADS = ("uniform", "80/20", "90/10", "zipf:theta=0.9")
-RECOVER = runpy.run_path(str(ROOT / "scripts" / "identify" / "recover.py"))
 
 
 def measured(name: str, scheme: str, spare: float, factor: float = 1) -> Drive:
@@ -81,11 +85,75 @@ def test_the_scheme_and_the_spare_factor_are_found(found: Identification) -> Non
         assert one.best.explanation.rms <= one.best.explanation.largest
 
 
-def test_recovery_of_random_schemes_at_smoke_size(cache: Path) -> None:
-    counts, rows = RECOVER["recover"](6, quick=True, cache=str(cache), names=SCHEMES)
-    assert counts == {RECOVER["UNIQUE"]: 6}, rows
-    truths = {str(row["case"]).split(": ")[1].split(",")[0] for row in rows}
-    assert truths == set(SCHEMES)
+def test_the_spare_factor_has_an_interval(found: Identification) -> None:
+    for one, spare in zip(found.drives, (0.22, 0.11), strict=True):
+        (interval,) = one.spares
+        assert interval is not None
+        assert one.best is not None
+        best = one.best.explanation
+        assert interval.low < best.fits[0].spare < interval.high
+        assert interval.low < spare < interval.high < 1.2 * interval.low
+        # It has no more than the spare factors that fit: at its ends, chi-square is at the limit.
+        assert best.intervals == (interval,)
+        (said,) = (finding for finding in one.findings if finding.id == "spare-interval")
+        assert said.evidence == {"low": interval.low, "high": interval.high}
+        document = one.to_dict()
+        ends = {"low": interval.low, "high": interval.high}
+        assert document["spares"] == [{**ends, "is_open_below": False, "is_open_above": False}]
+
+
+def test_what_is_said_of_the_whole_list_has_its_rate_of_false_explanations(
+    found: Identification,
+) -> None:
+    said = {finding.id: finding for finding in found.drives[0].findings}
+    # Three schemes were tried: for them nobody has measured it.
+    assert "false-best-unknown" in said
+    listed = replace(found.drives[0], false_best=FalseBest(50, 20, 7, 0.02))
+    said = {finding.id: finding for finding in findings(listed)}
+    assert said["false-best"].text == (
+        "Of drives with a scheme outside the list, 40% look like one of it by the same limit "
+        "(20 of 50, measured on 7 workloads with an error of 2%); with fewer workloads, as here, "
+        "it is more"
+    )
+    alike = replace(found.drives[0], false_best=FalseBest(50, 20, len(WORKLOADS), 0.02))
+    (last,) = (one for one in findings(alike) if one.id == "false-best")
+    assert last.text.endswith("(20 of 50, measured on 4 workloads with an error of 2%)")
+    assert said["false-best"].gravity == "doubt"
+    assert said["false-best"].evidence["share"] == 0.4
+    assert RULES.keys() >= said.keys()
+    assert listed.to_dict()["false_best"] == {
+        "drives": 50, "explained": 20, "workloads": 7, "noise": 0.02, "share": 0.4,
+    }  # fmt: skip
+
+
+def test_the_whole_list_has_the_rate_that_ships(
+    drives: list[Drive], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three schemes stand for the list.
+    listed = tuple(map(parse, SCHEMES))
+    monkeypatch.setattr("flashgc_studies.identifying.identify.schemes", lambda: listed)
+    given = {"quick": True, "blocks": 256, "cache": cache}
+    (whole,) = identify(drives[:1], **given).drives  # type: ignore[arg-type]
+    (part,) = identify(drives[:1], scheme=SCHEMES[:2], **given).drives  # type: ignore[arg-type]
+    rate = false_best()
+    assert (whole.false_best, part.false_best) == (rate, None)
+    (said,) = (one for one in whole.findings if one.id == "false-best")
+    assert f"({rate.explained} of {rate.drives}, " in said.text
+
+
+def test_columns_of_a_published_table_are_named_once(
+    command: Command, drives: list[Drive], cache: Path, tmp_path: Path
+) -> None:
+    rows = as_csv(drives[:1]).splitlines()
+    text = [f"{rows[0]},seconds,write_p50_us", *(f"{row},550,3215" for row in rows[1:])]
+    (tmp_path / "m.csv").write_text("\n".join(text))
+    given = ["identify", "m.csv", "--quick", "--blocks", 256, "--cache", cache, "--json"]
+    given += [word for name in SCHEMES for word in ("--scheme", name)]
+    made = command(*given)
+    note = "note: columns that are not used are left out: 'seconds', 'write_p50_us'\n"
+    assert (made.returncode, made.stderr) == (0, note)
+    assert json.loads(made.stdout)["columns_left_out"] == ["seconds", "write_p50_us"]
+    assert command(*given, "--quiet").stderr == ""
 
 
 def test_a_wrong_scheme_is_not_said_to_be_right(drives: list[Drive], cache: Path) -> None:
@@ -94,6 +162,12 @@ def test_a_wrong_scheme_is_not_said_to_be_right(drives: list[Drive], cache: Path
     assert not one.is_explained
     assert one.best is not None
     assert one.best.explanation.largest > 0.1
+    assert one.goodness is not None
+    assert one.goodness.chance < 0.05
+    said = {finding.id: finding.text for finding in one.findings}
+    assert said["nearest-scheme"].startswith("Nearest of 1 scheme: greedy single with ")
+    assert "none-explains" in said
+    assert not {"best-explanation", "false-best", "false-best-unknown"} & said.keys()
 
 
 def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
@@ -108,6 +182,21 @@ def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
     assert first.explanation.chi_square == second.explanation.chi_square
     # No workload can tell twins apart.
     assert all(further.spread == 0 for further in one.further)
+    assert all(further.pairs_told_apart == 0 for further in one.further)
+    assert one.deciding is None
+    (said,) = (finding.text for finding in one.findings if "deciding" in finding.id)
+    assert said.startswith("No further workload of the list tells two of them apart: at ")
+    assert one.to_dict()["deciding"] is None
+
+
+def test_a_spare_factor_that_a_scheme_cannot_have_is_left_out() -> None:
+    # Six regions keep twelve blocks: more than 4% of 256. A round may have nothing else.
+    scheme, where = parse("greedy pool dac:regions=6"), condition("uniform", 10**12)
+    curves = Curves(QUICK)
+    for spare in (0.04, 0.2):
+        curves.simulate([Ask(scheme, where, spare)], "test")
+    assert math.isnan(curves.value(Ask(scheme, where, 0.04)))
+    assert curves.value(Ask(scheme, where, 0.2)) > 1
 
 
 def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
@@ -124,12 +213,27 @@ def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
         cache=cache,
     ).drives
     assert len(one.alike) == 2
-    spreads = [further.spread for further in one.further]
-    assert spreads == sorted(spreads, reverse=True)
+    deciding = one.deciding
+    assert deciding is not None
+    assert deciding == one.further[0]
     # Greedy rises with skew, cost-benefit falls: more so, the more of it there is.
-    assert one.further[0].workload in ("99/1", "95/5", "zipf:theta=1")
-    assert spreads[0] > 0.5
-    assert spreads[-1] < 0.1
+    assert deciding.workload in ("99/1", "95/5", "zipf:theta=1", "zipf:theta=1.2")
+    assert deciding.spread > 0.5
+    gains = [further.best_two for further in one.further]
+    assert gains == sorted(gains, reverse=True)
+    assert (deciding.pairs, deciding.pairs_told_apart) == (1, 1)
+    # What it predicts is what it says, and uniform writes, which both have alike, tell nothing.
+    uniform_too = next(further for further in one.further if further.workload == "uniform")
+    assert uniform_too.pairs_told_apart == 0
+    assert uniform_too.best_two < 9 < deciding.best_two
+    document = one.to_dict()["deciding"]
+    assert isinstance(document, dict)
+    assert document["expected"] == dict(
+        zip(("greedy single", "cost-benefit pool"), deciding.predicted, strict=True)
+    ) or list(document["expected"].values()) == list(deciding.predicted)  # type: ignore[union-attr,call-overload]
+    (said,) = (finding.text for finding in one.findings if finding.id == "deciding-workload")
+    assert said.startswith(f"Measure {deciding.workload} next: ")
+    assert all(f" predicts {value:.2f}" in said for value in deciding.predicted)
 
 
 def test_two_spare_factors_of_one_hardware(drives: list[Drive], cache: Path) -> None:
@@ -227,7 +331,7 @@ def test_the_command_says_shows_and_draws(
     given += ["spare=+5%", *(word for name in SCHEMES for word in ("--scheme", name))]
     made = command(*given, "--plot", "a.svg")
     assert (made.returncode, made.stderr) == (0, "")
-    assert "Best explanation: cost-benefit pool with 2" in made.stdout
+    assert "Best explanation among 3 schemes: cost-benefit pool with 2" in made.stdout
     assert "The measurement tells it from every other scheme." in made.stdout
     assert "Held out: each point predicted from the others is off by " in made.stdout
     tables = [line for line in made.stdout.splitlines() if not line.endswith(".")]
@@ -237,14 +341,14 @@ def test_the_command_says_shows_and_draws(
     assert document == json.loads(found.to_json())
     assert list(document) == [
         "version", "interrupted", "relative", "same_hardware", "schemes", "simulated_drive",
-        "simulation_error", "told_apart_beyond", "identified",
+        "simulation_error", "told_apart_beyond", "columns_left_out", "lines_left_out", "identified",
     ]  # fmt: skip
     only = json.loads(command(*given, "--drive", "B", "--json").stdout)
     assert [one["drives"][0]["name"] for one in only["identified"]] == ["B"]
 
 
 def test_the_picture_has_the_measured_points(found: Identification) -> None:
-    figure = plot.identified(found)
+    figure = studies.plot.identified(found)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["A", "B"]
     drive = found.drives[0].drives[0]
     bars = figure.axes[0].containers[0]

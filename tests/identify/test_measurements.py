@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flashgc import ConfigError
-from flashgc.studies.identify.measurements import read
-from flashgc.studies.identify.workloads import condition
+from flashgc_studies.identifying.measurements import read, table
+from flashgc_studies.identifying.workloads import condition
 
 HEAD = "workload,write_amplification\n"
 
@@ -42,11 +42,41 @@ def test_counters_give_write_amplification(tmp_path: Path) -> None:
     assert drive.name == "the drive"
 
 
+def test_columns_of_a_published_table_are_left_out(tmp_path: Path) -> None:
+    text = "drive,seconds,workload,write_amplification,write_p50_us,write_amplification_sd\n"
+    made = table(written(tmp_path, text + "A,550,uniform,2.5,3215,0.1\nA,10,80/20,2.75,3261,0.1\n"))
+    # Beside the column itself, one that is called nearly so is another one.
+    assert made.left_out == ("seconds", "write_p50_us", "write_amplification_sd")
+    (drive,) = made.drives
+    assert [point.write_amplification for point in drive.points] == [2.5, 2.75]
+
+
+def test_series_of_one_drive_are_curves_of_their_own(tmp_path: Path) -> None:
+    text = (
+        "drive,series,workload,write_amplification\nA,x,uniform,2\nB,x,uniform,3\nA,y,uniform,4\n"
+    )
+    made = read(written(tmp_path, text))
+    assert [(drive.name, drive.points[0].write_amplification) for drive in made] == [
+        ("A (x)", 2), ("B", 3), ("A (y)", 4),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "a.csv:1:1: the file is empty"),
-        ("workload,wa\n", "a.csv:1:10: unknown column 'wa'; hint: "),
+        ("workload,wa\n", "hint: add one or the other, or call one of 'wa' so"),
+        ("kind,write_amplification\n", "zipf:theta=0.8, or call one of 'kind' so"),
+        (
+            HEAD[:-1] + ",wirtes\n",
+            "a.csv:1:30: unknown column 'wirtes'; hint: did you mean 'writes'?",
+        ),
+        (
+            "Workload,drive\n",
+            "a.csv:1:1: unknown column 'Workload'; hint: did you mean 'workload'?",
+        ),
+        ("workload,Write Amplification\n", "did you mean 'write_amplification'?"),
+        ("workload,implied_write_amplification\n", "did you mean 'write_amplification'?"),
         ("workload,workload\n", "a.csv:1:10: a second column 'workload'"),
         ("write_amplification\n2\n", "a.csv:1:1: no column 'workload'"),
         ("workload,drive\n", "a.csv:1:1: found neither a column 'write_amplification'"),
@@ -61,6 +91,10 @@ def test_counters_give_write_amplification(tmp_path: Path) -> None:
         (HEAD + "120/20,2\n", "a.csv:2:1: found 120/20, expected two shares"),
         (HEAD + "zipf:theta=x,2\n", "a.csv:2:1: "),
         (HEAD + "80/20,2\n80/20,3\n", "a.csv:3:1: a second row of 80/20"),
+        (
+            HEAD[:-1] + ",run\n80/20,2,1\n80/20,3,2\n",
+            "in a column 'drive' or 'series'; of the columns left out, one may be it: run",
+        ),
         (HEAD + '"80/20,2\n', "a.csv:2:1: a quote is not closed"),
         (HEAD[:-1] + ",writes\nuniform,2,5\n", "a.csv:2:11: writes"),
         (HEAD[:-1] + ",warmup\nuniform,2,120%\n", "a.csv:2:11: warmup"),
@@ -77,3 +111,23 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
         read(written(tmp_path, text))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_with_patterns_is_read_as_published(tmp_path: Path) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text(
+        "drive,series,pattern,details,seconds,implied_write_amplification\n"
+        "a,x,sequential,,550,1.000\n"
+        "a,x,uniform,,5900,2.224\n"
+        "a,x,zones-shuffle,s0.5 f1 s0.5 f0,5890,2.222\n"
+        "a,x,zones-shuffle,s0.95 f0.05 s0.05 f0.95,5980,3.278\n"
+        "a,y,zipf-shuffle,0.800000,5980,2.485\n"
+    )
+    made = table(path)
+    assert made.left_out == ("seconds",)
+    assert made.skipped == ("2", "4")
+    points = [(one.name, [(p.workload, p.write_amplification) for p in one.points])
+              for one in made.drives]  # fmt: skip
+    assert points == [
+        ("a (x)", [("uniform", 2.224), ("95/5", 3.278)]), ("a (y)", [("zipf:theta=0.8", 2.485)])
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ from matplotlib.image import imread
 
 import flashgc
 import flashgc.model
+import flashgc_studies
 from conftest import environment
 from flashgc import _notebook_progress
 from flashgc._tracebacks import theirs
@@ -157,12 +158,13 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("flashgc.run(", [*RunKeywords.__annotations__, "workload", "victim", "resume"]),
         ("flashgc.compare(", [*CompareKeywords.__annotations__, "victims", "workload"]),
-        ("flashgc.tune(", [*CompareKeywords.__annotations__, "objective", "budget"]),
-        ("flashgc.gap(", [*RunKeywords.__annotations__, "couples", "sigma"]),
+        ("flashgc_studies.tune(", [*CompareKeywords.__annotations__, "objective", "budget"]),
+        ("flashgc_studies.gap(", [*RunKeywords.__annotations__, "couples", "sigma"]),
         ("flashgc.sweep(", ["grid", "results", "jobs", "executor", "shard", "retry", "progress"]),
-        ("flashgc.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
+        ("flashgc_studies.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
     ],
 )
 def test_notebooks_complete_every_keyword(call: str, keywords: list[str]) -> None:
-    completions = jedi.Interpreter(call, [{"flashgc": flashgc}]).complete()
+    names = {"flashgc": flashgc, "flashgc_studies": flashgc_studies}
+    completions = jedi.Interpreter(call, [names]).complete()
     assert {f"{one}=" for one in keywords} <= {one.name for one in completions}

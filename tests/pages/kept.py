@@ -59,7 +59,7 @@ def make(path: Path, asked: Sequence[dict[str, Any]]) -> Path:
 RESULT: dict[str, Any] = {
     "write_amplification": 2.0, "write_amplification_ci95": 0.01, "host_pages": 1000,
     "copied_pages": 1000, "erases": 62, "collections": 62, "map_bytes": 4000,
-    "page_programs_per_second": 5e7, "steady": True, "digest": "0", "warnings": [],
+    "page_programs_per_second": 5e7, "steady": True, "digest": "0", "findings": [],
     "bytes": {"host": 4096000, "programmed": 8192000}, "wear": {"mean": 3.5, "max": 9, "cv": 0.25},
     "config": {},
 }  # fmt: skip

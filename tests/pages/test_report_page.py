@@ -90,7 +90,7 @@ def order(window: Browser) -> list[int]:
 
 POINTS = """
     const of = (hit) => ({by: hit.line.by, x: hit.point.x, y: hit.point.y, low: hit.point.low,
-                          high: hit.point.high, count: hit.point.count});
+                          high: hit.point.high, count: hit.point.count, same: hit.point.same});
     return [...document.querySelectorAll('.panel')].map((panel) => [
       panel.querySelector('figcaption')?.title ?? null,
       panel.querySelector('svg').hits.map(of)]);
@@ -109,7 +109,7 @@ def same_as(window: Browser, expected: View) -> None:
         key = {(str(one["by"]), str(one["x"])): one for one in points}
         for by, one in wanted:
             point = key[str(by), _name(one.x)]
-            assert point["count"] == one.count
+            assert (point["count"], point["same"]) == (one.count, one.same)
             assert point["y"] == _close(one.y)
             if expected.kind != "heatmap":
                 assert (point["low"], point["high"]) == (_close(one.low), _close(one.high))

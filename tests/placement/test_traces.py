@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
+import flashgc_studies
 import gap_tables
 import tables
 import trace_tables
@@ -96,7 +97,7 @@ def test_a_folder_or_a_trace_that_is_not_there_is_one_line(
 def test_reports_made_again_from_their_rows_say_what_the_command_says(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = flashgc.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
+    found = flashgc_studies.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
                         couples=["cost-benefit"], sigma=[1, 4])  # fmt: skip
     out = tmp_path / "gap.csv"
     with out.open("w", encoding="utf-8", newline="") as file:
@@ -104,7 +105,8 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
         writer.writeheader()
         writer.writerows(GAPS["lines"]("shipped", found))
     (again,) = gap_tables.gaps(out)
-    assert gap_tables.sentences(again) == gap_tables.sentences(found)
+    told = [one.sentence for one in gap_tables.findings(again)]
+    assert told == [one.sentence for one in found.findings]
     assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
     in_bytes = {row.name: row.write_amplification for row in found}
     for line in GAPS["lines"]("shipped", found):

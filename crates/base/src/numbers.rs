@@ -1,6 +1,6 @@
 //! Numbers as people write them: `64GiB`, `7%`, `2.5e5`, `20us`. It knows no option.
 
-use crate::spec::{SpecError, suggest};
+use crate::spec::SpecError;
 
 /// The bytes of each unit. Decimal and binary ones, as their standards define them.
 pub const SIZES: [(&str, u128); 11] = [
@@ -198,13 +198,13 @@ pub fn with_unit(text: &str, units: &[(&str, u128)]) -> Result<f64, Unread> {
     }
 }
 
-/// Returns the hint for a unit that there is not: one of other capitals, or the nearest.
+/// Returns the hint for a unit that there is not: one of other capitals, or all of them.
 fn nearest_unit(unit: &str, units: &[&str]) -> String {
     let long = if unit.len() == 1 { format!("{unit}iB") } else { unit.to_string() };
     let same = |known: &str| known.eq_ignore_ascii_case(unit) || known.eq_ignore_ascii_case(&long);
     match units.iter().find(|known| same(known)) {
         Some(known) => format!("did you mean '{known}'?"),
-        None => suggest(unit, units.iter().copied()),
+        None => format!("known: {}", units.join(", ")),
     }
 }
 

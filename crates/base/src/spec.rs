@@ -24,8 +24,13 @@ impl SpecError {
 
     /// The error in one line, with options as `names` has them.
     pub fn said(&self, names: &dyn Names) -> String {
+        naming::said(&self.marked(), names)
+    }
+
+    /// The error in one line, with its options marked.
+    pub fn marked(&self) -> String {
         let mark = if self.hint.is_empty() { "" } else { "; hint: " };
-        naming::said(&format!("{}{mark}{}", self.message, self.hint), names)
+        format!("{}{mark}{}", self.message, self.hint)
     }
 
     /// The error with options as `names` has them.

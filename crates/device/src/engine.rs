@@ -59,6 +59,8 @@ pub struct Drive {
     horizons: Vec<Horizon>,
     /// The number of erased blocks at which collections begin.
     low: u32,
+    /// The number of blocks that stay erased between two collections.
+    kept_erased: u32,
     /// The streams of writes by address; `None` for no streams.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,

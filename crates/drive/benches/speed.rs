@@ -4,7 +4,7 @@
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
 //! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block) and
 //! `-- --victim greedy --victim bsgc:ratio=live` the policies, `-- --placement dac` the placement on
-//! the pool frontier. Policies that ask for hints are told of a quarter of the pages ahead.
+//! the pool frontier. Policies that ask for hints learn a quarter of the pages ahead.
 
 mod bare;
 

@@ -88,7 +88,12 @@ pub struct CountingDrive {
     flushed: usize,
     #[snapshot(skip)]
     batch_len: usize,
-    /// The number of page commands executed.
+    /// The number of entries of `batch.served` that are counted.
+    served: usize,
+    /// `true` if the workload is a host's cache, whose requests count.
+    #[snapshot(skip)]
+    is_cached: bool,
+    /// The number of page commands executed; behind a cache, of those that the cache has served.
     requests: u64,
     asked: Asked,
     /// The counts of the host's commands before the first failure, once there is one.
@@ -128,6 +133,8 @@ impl CountingDrive {
             hinted: 0,
             shortened: 0,
             flushed: 0,
+            served: 0,
+            is_cached: false,
             batch_len: batch_len.max(1),
             requests: 0,
             asked: Asked::default(),
@@ -138,11 +145,21 @@ impl CountingDrive {
         }
     }
 
+    /// Returns the drive behind a host's cache, which its workload is: the position in commands is one
+    /// in those of the application.
+    #[must_use]
+    pub fn behind_cache(self, is_cached: bool) -> Self {
+        Self { is_cached, ..self }
+    }
+
     fn check(&self) -> Result<(), Fault> {
         check_batch(&self.batch, self.done)?;
-        let Batch { hints, short, flushes, .. } = &self.batch;
-        if self.hinted > hints.len() || self.shortened > short.len() || self.flushed > flushes.len()
-        {
+        let Batch { hints, short, flushes, served, .. } = &self.batch;
+        let is_beyond = self.hinted > hints.len()
+            || self.shortened > short.len()
+            || self.flushed > flushes.len()
+            || self.served > served.len();
+        if is_beyond {
             return Err(Fault::new("more hints or flush commands are done than there are"));
         }
         self.layer.audit().map_err(Fault)
@@ -201,17 +218,26 @@ impl CountingDrive {
         if (left == 0 && target.unit != Unit::Collections) || self.has_ended() {
             return Ok(false);
         }
+        if self.count_served(target, self.done) {
+            return Ok(true);
+        }
         if self.done == self.batch.pages.len() {
-            self.workload.fill(&mut self.batch, self.batch_len)?;
+            let commands = self.commands_at_once(target);
+            self.workload.fill(&mut self.batch, commands)?;
             (self.done, self.hinted, self.shortened, self.flushed) = (0, 0, 0, 0);
+            self.served = 0;
+            if self.count_served(target, self.done) {
+                return Ok(true);
+            }
             if self.batch.pages.is_empty() {
                 return Ok(false);
             }
         }
+        let left = target.amount.saturating_sub(self.position(target.unit));
         let (writes, collections, commands) = match target.unit {
             Unit::Writes => (left, u64::MAX, u64::MAX),
             Unit::Collections => (u64::MAX, target.amount, u64::MAX),
-            Unit::Commands => (u64::MAX, u64::MAX, left),
+            Unit::Commands => (u64::MAX, u64::MAX, self.commands_of(left)),
         };
         let end = self.pass_on_hints()?.min(self.flush());
         let end = end.min(self.done.saturating_add(clamp(commands)));
@@ -231,9 +257,66 @@ impl CountingDrive {
         } else {
             self.execute_mixed(end, clamp(writes), collections)?;
         }
-        self.requests += (self.done - before) as u64;
+        match self.is_cached {
+            false => self.requests += (self.done - before) as u64,
+            true if self.done > before => drop(self.count_served(target, self.done - 1)),
+            true => {}
+        }
         (self.asked, self.shortened) = self.asked_until(self.done);
         Ok(self.done > before)
+    }
+
+    /// Counts the requests that a cache has served before the command `until`, also behind the command before
+    /// that. Returns `true` if `target` is reached with them.
+    #[inline]
+    fn count_served(&mut self, target: Extent, until: usize) -> bool {
+        if !self.is_cached || self.served == self.batch.served.len() {
+            return false;
+        }
+        let most = match target.unit {
+            Unit::Commands => target.amount.saturating_sub(self.requests),
+            Unit::Writes | Unit::Collections => u64::MAX,
+        };
+        let mut left = most;
+        while let Some((before, count)) = self.batch.served.get_mut(self.served)
+            && *before as usize <= until
+        {
+            let counted = left.min(*count);
+            *count -= counted;
+            left -= counted;
+            if *count > 0 {
+                break;
+            }
+            self.served += 1;
+        }
+        self.requests += most - left;
+        left == 0
+    }
+
+    /// Returns the number of commands to ask for on the way to `target`. A cache serves about as many requests,
+    /// and is not to serve many behind the last: they would be in its counts.
+    #[inline]
+    fn commands_at_once(&self, target: Extent) -> usize {
+        match (self.is_cached, target.unit) {
+            (true, Unit::Commands) => {
+                clamp((target.amount - self.requests) / 2).clamp(1, self.batch_len)
+            }
+            _ => self.batch_len,
+        }
+    }
+
+    /// Returns the number of commands after which `requests` more are done: a cache may need any number of
+    /// commands for one.
+    fn commands_of(&self, requests: u64) -> u64 {
+        if !self.is_cached {
+            return requests;
+        }
+        let mut left = requests;
+        let end = self.batch.served[self.served..].iter().find(|(_, count)| {
+            left = left.saturating_sub(*count);
+            left == 0
+        });
+        end.map_or(u64::MAX, |&(before, _)| u64::from(before) - self.done as u64)
     }
 
     /// Returns the failure of the first block, if the host's commands until then are not noted yet.

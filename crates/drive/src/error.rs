@@ -1,5 +1,6 @@
 //! The faults of a drive and of its runs.
 
+use flashgc_base::naming::{self, Keywords, Names};
 use flashgc_ftl::FtlError;
 use flashgc_workload::WorkloadError;
 
@@ -20,6 +21,17 @@ impl DriveError {
     }
 }
 
+impl DriveErrorKind {
+    /// Returns the error in one line, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        match self {
+            Self::Ftl(error) => error.said(names),
+            Self::Workload(error) => error.said(names),
+            Self::Checkpoint(text) => naming::said(text, names),
+        }
+    }
+}
+
 impl<K: Into<DriveErrorKind>> From<K> for DriveError {
     #[cold]
     fn from(kind: K) -> Self {
@@ -37,6 +49,6 @@ pub enum DriveErrorKind {
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// A checkpoint could not be begun, or a run cannot go on from it.
-    #[error("{0}")]
+    #[error("{}", self.said(&Keywords))]
     Checkpoint(String),
 }

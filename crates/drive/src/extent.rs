@@ -2,7 +2,7 @@
 //! requests on a given drive.
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::spec::SpecError;
+use flashgc_base::spec::{SpecError, count};
 use serde::{Deserialize, Serialize};
 
 use crate::passes::Rule;
@@ -17,7 +17,7 @@ pub enum Unit {
     Writes,
     /// Calls of the victim policy.
     Collections,
-    /// Page commands of any kind, reads included.
+    /// Page commands of any kind, reads included: those of the workload, also behind a host's cache.
     Commands,
 }
 
@@ -117,6 +117,63 @@ pub struct Plan {
     pub rule: Option<Rule>,
 }
 
+/// The most page commands that a run may take for its page writes, if nearly all of them are reads or
+/// discards: ten seconds' worth of reads.
+const MOST_FOR_WRITES: u64 = 2_000_000_000;
+
+/// The number of page commands for a page write from which on a trace has few writes.
+const FEW_WRITES: u64 = 100;
+
+impl Pass {
+    /// Returns the number of replays that have `writes` page writes.
+    ///
+    /// # Errors
+    /// This number, if nearly all commands are reads or discards, and there are more than `most` of them
+    /// altogether: `commands` a replay.
+    pub fn replays_of(self, writes: u64, commands: u64, most: u64) -> Result<u64, u64> {
+        let replays = writes.div_ceil(self.writes.max(1));
+        let is_far = u128::from(replays) * u128::from(commands) > u128::from(most);
+        if is_far && commands / self.writes.max(1) >= FEW_WRITES {
+            Err(replays)
+        } else {
+            Ok(replays)
+        }
+    }
+
+    /// Checks that a trace has the page writes that a warm-up and a measured part wait for soon enough.
+    fn check(self, warmup: Extent, measured: Extent) -> Result<(), SpecError> {
+        // A collection needs a page write at least.
+        let of = |extent: Extent| if extent.unit == Unit::Commands { 0 } else { extent.amount };
+        let (before, after) = (of(warmup), of(measured));
+        let needed = before.saturating_add(after);
+        if needed > 0 && self.writes == 0 {
+            return Err(SpecError::new(
+                "the trace has no page writes on the pages of the drive",
+                choice("paging", "covered"),
+            ));
+        }
+        let Err(replays) = self.replays_of(needed, self.commands, MOST_FOR_WRITES) else {
+            return Ok(());
+        };
+        let hint = if before > after {
+            choice("warmup", "1/3")
+        } else {
+            format!("{} in place of that length", choice("passes", 100))
+        };
+        let least = if measured.unit == Unit::Collections { "at least " } else { "" };
+        Err(SpecError::new(
+            format!(
+                "the run waits for {least}{}, and they take {}: the trace has {} among {}",
+                count(needed, "page write"),
+                count(replays, "replay"),
+                count(self.writes, "page write"),
+                count(self.commands, "page command"),
+            ),
+            hint,
+        ))
+    }
+}
+
 impl Plan {
     /// Returns the extents of `warmup` and `length` on a drive of `logical_pages`, for a workload
     /// that gives `pass` page commands a replay (`None` if it has no end). `commands` says of how many page
@@ -206,6 +263,7 @@ impl Plan {
                 format!("give {}", choice("writes", "20x")),
             ));
         }
+        pass.map_or(Ok(()), |pass| pass.check(before, measured))?;
         let rule = match (length, pass) {
             (Length::Settled(most), Some(pass)) => Some(rule(warmup, pass, *most, logical_pages)),
             _ => None,
@@ -287,6 +345,7 @@ fn whole(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashgc_base::naming::Keywords;
 
     /// Requests of three pages.
     fn three(requests: u64) -> Result<u64, SpecError> {
@@ -308,6 +367,38 @@ mod tests {
         assert_eq!(plan_of.measured, Extent { unit: Unit::Writes, amount: 20_000 });
         assert_eq!(plan("auto", Length::Writes("1e6".into())).warmup.amount, 0);
         assert_eq!(plan("0", Length::Writes("10".into())).measured.amount, 10);
+    }
+
+    #[test]
+    fn a_trace_with_few_writes_is_not_replayed_for_ever() {
+        let of = |warmup: &str, length: Length, writes: u64| {
+            let pass = Pass { commands: 93_312, writes };
+            Plan::new(Warmup::parse(warmup).unwrap(), &length, 20_000, Some(pass), three)
+                .map_err(|error| flashgc_base::naming::said(&error.marked(), &Keywords))
+        };
+        // By hand: 400,000 writes in 50,000 replays of 8. That is 4.7e9 commands.
+        assert_eq!(
+            of("0", Length::Writes("20x".into()), 8).unwrap_err(),
+            "the run waits for 400000 page writes, and they take 50000 replays: the trace has 8 page \
+             writes among 93312 page commands; hint: passes=100 in place of that length"
+        );
+        assert_eq!(
+            of("10x", Length::Settled(100), 8).unwrap_err(),
+            "the run waits for 200000 page writes, and they take 25000 replays: the trace has 8 page \
+             writes among 93312 page commands; hint: warmup=\"1/3\""
+        );
+        let found = of("0", Length::Collections(200_000), 8).unwrap_err();
+        assert!(found.starts_with("the run waits for at least 200000 page writes, and"), "{found}");
+        // The hints work, and so does a trace of which a hundredth is writes, however long it takes.
+        assert!(of("1/3", Length::Settled(100), 8).is_ok());
+        assert!(of("0", Length::Passes(1 << 40), 8).is_ok());
+        assert!(of("0", Length::Writes("1000000x".into()), 934).is_ok());
+        assert!(of("0", Length::Writes("1000000x".into()), 933).is_err());
+        // Without writes on the drive, no length in writes is ever reached.
+        let none =
+            "the trace has no page writes on the pages of the drive; hint: paging=\"covered\"";
+        assert_eq!(of("0", Length::Writes("1".into()), 0).unwrap_err(), none);
+        assert!(of("0", Length::Passes(2), 0).is_ok());
     }
 
     #[test]

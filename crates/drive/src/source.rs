@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use flashgc_base::naming::subject;
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use flashgc_workload::requests::{Requests, Space, request_generators};
 use flashgc_workload::trace::{
     Fault, GivenPages, Numbering, Progress, Replay, SourceOptions, TraceError, TraceSource,
-    TraceStat,
+    TraceStat, smaller_blocks,
 };
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -65,6 +65,12 @@ pub trait Source: Send + Sync {
     /// Returns the counts of one replay, or `None` if it has no end.
     fn pass(&self) -> Option<Pass>;
 
+    /// Returns the page commands that are read for one replay of [`Self::open_changes`]; `None` if it has no
+    /// end.
+    fn changes(&self) -> Option<u64> {
+        self.pass().map(|pass| pass.commands)
+    }
+
     /// Returns the number of page commands of its first `requests` requests, on a drive that offers `space`.
     ///
     /// # Errors
@@ -80,6 +86,11 @@ pub trait Source: Send + Sync {
 
     /// Returns the commands of one run, endless, on a drive that offers `space`.
     fn open(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError>;
+
+    /// Returns the writes and discards of [`Self::open`], perhaps with reads between them.
+    fn open_changes(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.open(space, seed)
+    }
 
     /// Returns the files that it is read from.
     fn files(&self) -> Vec<PathBuf>;
@@ -153,7 +164,7 @@ impl Source for GeneratorSpec {
 
     fn open(&self, space: &Space, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         self.open_sized(space.logical_pages, space.page_size, space.request_size, seed)
-            .map_err(|error| WorkloadError(error.to_string()))
+            .map_err(|error| WorkloadError(error.marked()))
     }
 }
 
@@ -172,26 +183,27 @@ pub struct TraceReplay {
 }
 
 impl TraceReplay {
-    /// Reads the trace at `path` once, asking `go_on` now and then.
+    /// Reads the trace at `path` once, asking `go_on` now and then. `pages_per_block` tells the pages of a
+    /// block by those of the trace.
     ///
     /// # Errors
     /// Those of [`TraceSource::load_with`]; a trace that touches less than one block.
     pub fn load(
         path: impl AsRef<Path>,
         options: SourceOptions,
-        pages_per_block: u32,
+        pages_per_block: impl FnOnce(u64) -> u32,
         go_on: impl FnMut(&Progress) -> bool,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let source = TraceSource::load_with(path, options, go_on)?;
+        let pages_per_block = pages_per_block(source.map().len() as u64);
         let logical_pages = source.logical_pages(pages_per_block);
         if logical_pages == 0 {
             let message = format!(
                 "the trace touches {}, expected at least one block of {pages_per_block}",
                 count(source.map().len() as u64, "page")
             );
-            return Err(TraceError::new(path, Fault::Empty, message)
-                .hint("use smaller blocks or a longer trace"));
+            return Err(TraceError::new(path, Fault::Empty, message).hint(smaller_blocks()));
         }
         let mut pass = source.open(logical_pages, Replay::Passes(1))?;
         let mut batch = Batch { wants_joints: true, ..Batch::default() };
@@ -214,7 +226,8 @@ impl TraceReplay {
         let left_out = left_out.map(|beyond| {
             let writes = source.stat().page_writes - one.writes;
             format!(
-                "paging floor leaves out {beyond} of {} of the trace and {} of a pass",
+                "{} leaves out {beyond} of {} of the trace and {} of a pass",
+                choice("paging", "floor"),
                 count(pages, "page"),
                 count(writes, "page write")
             )
@@ -286,10 +299,10 @@ impl Source for TraceReplay {
             return Ok(commands);
         }
         let pass = self.source.open(space.logical_pages, Replay::Passes(1));
-        let mut pass = pass.map_err(|error| fault(error.to_string()))?;
+        let mut pass = pass.map_err(|error| fault(error.marked()))?;
         let mut batch = Batch { wants_joints: true, ..Batch::default() };
         loop {
-            pass.fill(&mut batch, 1 << 16).map_err(|error| fault(error.to_string()))?;
+            pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| fault(text))?;
             let (all, mut joints) = (batch.pages.len() as u32, batch.joints.iter().peekable());
             let begins = |command: &u32| joints.next_if_eq(&command).is_none();
             // The request behind the last one that counts begins at the end.
@@ -315,7 +328,18 @@ impl Source for TraceReplay {
     fn open(&self, space: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         match self.source.open(space.logical_pages, Replay::Endless) {
             Ok(replay) => Ok(Box::new(replay)),
-            Err(error) => Err(WorkloadError(error.to_string())),
+            Err(error) => Err(WorkloadError(error.marked())),
+        }
+    }
+
+    fn changes(&self) -> Option<u64> {
+        self.source.changes().or(Some(self.pass.commands))
+    }
+
+    fn open_changes(&self, space: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
+        match self.source.open_changes(space.logical_pages) {
+            Ok(replay) => Ok(Box::new(replay)),
+            Err(error) => Err(WorkloadError(error.marked())),
         }
     }
 }
@@ -415,8 +439,9 @@ impl Source for TimedSource {
 
     fn open(&self, _: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
         Err(WorkloadError(format!(
-            "{} makes requests with arrival times, expected page commands; hint: --drive timed",
-            self.name
+            "{} makes requests with arrival times, expected page commands; hint: {}",
+            self.name,
+            choice("kind", "timed")
         )))
     }
 

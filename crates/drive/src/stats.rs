@@ -96,12 +96,28 @@ pub fn mser(intervals: &[Interval]) -> Option<usize> {
     (best < last).then_some(best)
 }
 
+/// Returns `true` if a run has settled: the MSER rule finds the end of its warm-up in its first half, and its
+/// second half is steady.
+pub fn has_settled(intervals: &[Interval]) -> bool {
+    let half = &intervals[intervals.len() / 2..];
+    mser(intervals).is_some() && drift(&[half.to_vec()]).is_some_and(is_settled)
+}
+
 /// The share below which a drift between the halves of the measured part is not worth a warning.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
-/// Returns `true` if the measured part drifts, or `None` if it is too short to tell.
-pub fn is_drifting(runs: &[Vec<Interval>]) -> Option<bool> {
-    drift(runs).map(exceeds_chance)
+/// The largest change between the halves of a steady measured part.
+const MOST_DRIFT: f64 = 0.05;
+
+/// Returns `true` if a change of more than 5% between the halves cannot be left out: the drift, given with
+/// half its interval, is known too badly.
+pub fn is_unknown((drift, half): (f64, f64)) -> bool {
+    drift.abs() + half > MOST_DRIFT
+}
+
+/// Returns `true` if a drift, given with half its interval, is no more than chance, and known well enough.
+pub fn is_settled(drift: (f64, f64)) -> bool {
+    !exceeds_chance(drift) && !is_unknown(drift)
 }
 
 /// Returns `true` if a drift, given with half its interval, is more than chance.
@@ -115,8 +131,8 @@ pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {
     let halves: Vec<(f64, f64)> = runs
         .iter()
         .flat_map(|intervals| {
-            // One run gives ten pairs of batches; several runs give a pair each.
-            let pairs = if runs.len() == 1 { 10 } else { 1 };
+            // Ten pairs of batches or more, of all runs together.
+            let pairs = 10usize.div_ceil(runs.len());
             let batches = batch_means(intervals, 2 * pairs);
             let middle = batches.len() / 2;
             (0..middle).map(move |i| (batches[i], batches[i + middle])).collect::<Vec<_>>()
@@ -131,9 +147,77 @@ pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {
     Some((mean(&differences) / level, half_width95(&differences) / level))
 }
 
+/// The largest excursion and slope of steady rounds, by the Solid State Storage Performance Test
+/// Specification 2.0.2, section 2.1.24.
+const MOST_EXCURSION: f64 = 0.2;
+const MOST_SLOPE: f64 = 0.1;
+
+/// Five equal rounds of the measured part, by SNIA's rule for a steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounds {
+    /// The largest value less the smallest one, over the mean.
+    pub excursion: f64,
+    /// The change of the line of least squares from the first round to the last, over the mean.
+    pub slope: f64,
+}
+
+impl Rounds {
+    /// Returns `true` if the excursion is at most 20% and the slope at most 10%.
+    pub fn is_steady(&self) -> bool {
+        self.excursion <= MOST_EXCURSION && self.slope.abs() <= MOST_SLOPE
+    }
+
+    fn of(values: [f64; 5]) -> Option<Self> {
+        let centre = mean(&values);
+        let most = values.iter().copied().fold(f64::MIN, f64::max);
+        let least = values.iter().copied().fold(f64::MAX, f64::min);
+        // Of rounds 1 to 5 the squares of the distances from the middle sum to 10.
+        let slope: f64 = (-2..=2).zip(values).map(|(x, y)| f64::from(x) * y).sum::<f64>() / 10.0;
+        (centre > 0.0)
+            .then(|| Self { excursion: (most - least) / centre, slope: 4.0 * slope / centre })
+    }
+}
+
+/// Returns the rounds of the least steady of `runs`, each with its intervals; `None` if a run has too few
+/// for five rounds.
+pub fn rounds(runs: &[Vec<Interval>]) -> Option<Rounds> {
+    let of_run = |intervals: &Vec<Interval>| {
+        Rounds::of(<[f64; 5]>::try_from(batch_means(intervals, 5)).ok()?)
+    };
+    let all: Option<Vec<Rounds>> = runs.iter().map(of_run).collect();
+    // A rule that one run misses is missed.
+    let share = |one: &Rounds| (one.excursion / MOST_EXCURSION).max(one.slope.abs() / MOST_SLOPE);
+    all?.into_iter().max_by(|one, other| share(one).total_cmp(&share(other)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounds_are_judged_as_snia_does() {
+        // By hand: mean 100, range 20, line of least squares with a slope of 4 a round.
+        let rounds = Rounds::of([92.0, 94.0, 96.0, 106.0, 112.0]).unwrap();
+        assert!((rounds.excursion - 0.2).abs() < 1e-12);
+        // (-2 * 92 - 94 + 106 + 2 * 112) / 10 = 5.2 a round, 20.8 over four.
+        assert!((rounds.slope - 0.208).abs() < 1e-12, "{rounds:?}");
+        assert!(!rounds.is_steady());
+        // The range alone is steady; a slope of 10% is the last that is.
+        assert!(Rounds::of([95.0, 97.5, 100.0, 102.5, 105.0]).unwrap().is_steady());
+        assert!(!Rounds::of([94.9, 97.5, 100.0, 102.5, 105.1]).unwrap().is_steady());
+        assert!(!Rounds::of([100.0, 89.9, 100.0, 110.1, 100.0]).unwrap().is_steady());
+        assert_eq!(Rounds::of([0.0; 5]), None);
+    }
+
+    #[test]
+    fn the_least_steady_run_is_the_verdict() {
+        let flat = intervals(&[2.0; 10]);
+        let rising = intervals(&[1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
+        let both = rounds(&[flat.clone(), rising]).unwrap();
+        assert!(!both.is_steady());
+        assert!(rounds(std::slice::from_ref(&flat)).unwrap().is_steady());
+        assert_eq!(rounds(&[flat, intervals(&[2.0; 4])]), None);
+    }
 
     fn intervals(values: &[f64]) -> Vec<Interval> {
         let host_pages = 1_000_000;
@@ -165,6 +249,19 @@ mod tests {
         assert_eq!(mser(&intervals(&values)), Some(3));
         let falling: Vec<f64> = (0..40).map(|i| 10.0 - 0.2 * f64::from(i)).collect();
         assert_eq!(mser(&intervals(&falling)), None);
+    }
+
+    #[test]
+    fn a_run_has_settled_when_its_second_half_shows_it() {
+        let of = |value: fn(u64) -> u64| -> Vec<Interval> {
+            (0..64).map(|at| Interval::of_pages(1000, value(at))).collect()
+        };
+        let noise = |at: u64| 2000 + (at * at * 7) % 23;
+        assert!(has_settled(&of(|at| 2000 + (at * at * 7) % 23)));
+        assert!(has_settled(&of(|at| 2000 + 1000 / (1 + at) + (at * at * 7) % 23)));
+        assert!(!has_settled(&of(|at| 1000 + 20 * at)), "it rises to its end");
+        assert!(!has_settled(&of(|at| 1000 + 3000 * ((at * at) % 7) / 7)), "it is not known");
+        assert!(!has_settled(&[Interval::of_pages(1000, noise(0)); 4][..3]), "it is too short");
     }
 
     #[test]

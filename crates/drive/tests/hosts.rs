@@ -1,14 +1,21 @@
 //! A drive behind a host: its decisions do not depend on the batches of commands and hints, and the
 //! gain from a hint shows.
 
+use flashgc_base::snapshot::State;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::{Frontier, Geometry, Layout, PlacementSpec, VictimSpec};
 use flashgc_host::HostSpec;
 use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+
+/// Hot and cold pages, which two parts of the application write in a stream and in none.
+const APPLICATION: &str = "0.6*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02,stream=1 + \
+                           0.4*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02";
 
 fn drive(victim: &str, placement: &str, hints: &str, batch: usize) -> CountingDrive {
     let layout = Layout {
+        streams: true,
         frontier: Frontier::Pool { low: 2 },
         placement: PlacementSpec::parse(placement).unwrap(),
         seed: 1,
@@ -16,19 +23,76 @@ fn drive(victim: &str, placement: &str, hints: &str, batch: usize) -> CountingDr
     };
     let pages = layout.geometry.logical_pages();
     let layer = VictimSpec::parse(victim).unwrap().build(layout).unwrap();
-    let application = GeneratorSpec::parse("hotcold:f=0.1,r=0.9,read=0.2,trim=0.02").unwrap();
+    let application = GeneratorSpec::parse(APPLICATION).unwrap();
     let host = HostSpec::parse("page-cache:size=800KiB,rate=1000,speed=800", hints).unwrap();
+    let host = host.with_streams(true, None);
     let host = host.open(application.open(pages, 5).unwrap(), 4096, pages, 5).unwrap();
-    CountingDrive::new(layer, Box::new(host), batch)
+    CountingDrive::new(layer, Box::new(host), batch).behind_cache(true)
+}
+
+#[test]
+fn a_position_in_commands_is_one_of_the_application_and_not_of_its_cache() {
+    // The cache asked for one command at a time shows which requests it has served by then.
+    let requests = |batch: usize, amount: u64| {
+        let mut drive = drive("greedy", "none", "none", batch);
+        while drive.step(Extent { unit: Unit::Commands, amount }).unwrap() {}
+        assert_eq!(drive.position(Unit::Commands), amount);
+        (drive.layer().counters(), drive.asked().reads)
+    };
+    let pages = Geometry::with_spare(200, 16, 0.15).unwrap().logical_pages();
+    for amount in [1, 300, 5_000, 10_007] {
+        // What the same cache sends for as many requests, without a drive.
+        let application = GeneratorSpec::parse(APPLICATION).unwrap().open(pages, 5).unwrap();
+        let first = Box::new(First { inner: application, left: amount as usize });
+        let spec = HostSpec::parse("page-cache:size=800KiB,rate=1000,speed=800", "none").unwrap();
+        let mut host = spec.open(first, 4096, pages, 5).unwrap();
+        let (mut batch, mut writes, mut reads) = (Batch::default(), 0, 0);
+        loop {
+            host.fill(&mut batch, 100).unwrap();
+            if batch.pages.is_empty() {
+                break;
+            }
+            writes += batch.ops.iter().filter(|&&op| op == Op::Write).count() as u64;
+            reads += batch.ops.iter().filter(|&&op| op == Op::Read).count() as u64;
+        }
+        assert!(amount < 5000 || writes + reads < amount * 9 / 10, "the cache spares commands");
+        for batch in [1, 7, 4096] {
+            let (counters, read) = requests(batch, amount);
+            assert_eq!((counters.host_pages, read), (writes, reads), "{amount} {batch}");
+        }
+    }
+}
+
+/// The first requests of a workload.
+#[derive(State)]
+#[snapshot(refused = "a part of a workload is not saved")]
+struct First {
+    inner: Box<dyn Workload>,
+    left: usize,
+}
+
+impl Workload for First {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        let limit = limit.min(self.left);
+        self.left -= limit;
+        match limit {
+            0 => batch.clear(),
+            limit => self.inner.fill(batch, limit)?,
+        }
+        Ok(())
+    }
 }
 
 #[test]
 fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
-    for hints in ["piggyback", "dsm:ranges=5", "perfect:lost=0.2,wrong=0.1,late=30"] {
+    for hints in
+        ["piggyback", "dsm:ranges=5", "perfect:lost=0.2,wrong=0.1,late=30", "oracle:horizon=0.1"]
+    {
         for (victim, placement) in [
             ("z-greedy", "none"),
             ("z-cost-benefit", "dac:zombie-block=yes"),
             ("greedy", "dac:zombie-block=yes"),
+            ("z-greedy", "fdp:handles=2"),
         ] {
             for target in [
                 Extent { unit: Unit::Writes, amount: 9_001 },
@@ -40,10 +104,13 @@ fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
                     while drive.step(target).unwrap() {}
                     let layer = drive.layer();
                     layer.audit().unwrap();
-                    let counted = (layer.decisions(), layer.counters(), drive.asked().reads);
+                    let position = drive.position(Unit::Commands);
+                    let counted =
+                        (layer.decisions(), layer.counters(), drive.asked().reads, position);
                     (
                         counted,
                         layer.counts().zombies.map(|zombies| (zombies.marked, zombies.copied)),
+                        layer.counts().streams,
                     )
                 };
                 let whole = run(4096);

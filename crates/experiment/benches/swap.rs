@@ -103,7 +103,7 @@ fn main() {
         ] {
             let config = RunConfig {
                 blocks: Some(data + 129),
-                pages_per_block: b,
+                pages_per_block: Some(b),
                 page_size: 2048,
                 spare: 1.0 - f64::from(data) / f64::from(data + 129),
                 mapping: mapping.into(),

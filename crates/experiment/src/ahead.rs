@@ -25,7 +25,7 @@ impl Future for Ahead {
     fn next(&mut self, events: &mut Vec<Event>) {
         events.clear();
         while events.is_empty() {
-            // A workload that cannot go on says so itself, when the drive comes to that place.
+            // A workload that cannot go on says so itself, when the drive reaches that place.
             let went_on = self.workload.fill(&mut self.batch, Batch::DEFAULT_LEN).is_ok();
             if !went_on || self.batch.pages.is_empty() {
                 return;

@@ -13,6 +13,7 @@ use flashgc_ftl::{
     Lifespan, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
+use flashgc_timed::Settings;
 use flashgc_workload::requests::Space;
 use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 
@@ -39,6 +40,8 @@ pub struct Resolved {
     pub geometry: Geometry,
     /// The blocks that were asked for, or that the pages of a trace need, if the planes take more.
     pub blocks_asked: Option<u32>,
+    /// `true` if the size of the drive and that of its blocks were chosen for the pages of a trace.
+    pub is_fitted: bool,
     /// The runs' warm-up and measured part.
     pub plan: Plan,
     /// `true` if the warm-up is found from the run itself.
@@ -90,7 +93,12 @@ impl Resolved {
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
         let mut layout = self.layout(run);
         if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {
-            let future = Ahead::new(self.workload(run)?.0);
+            // A host's cache has to see reads, too.
+            let future = match self.host {
+                Some(_) => self.workload(run)?.0,
+                None => self.source.open_changes(&self.space(), self.seed(run))?,
+            };
+            let future = Ahead::new(future);
             layout.placement = layout.placement.with_future(Box::new(future));
         }
         Ok(self.mapping.build(layout, &|layout| self.victim()?.build(layout))?)
@@ -170,6 +178,22 @@ impl Resolved {
         }
     }
 
+    /// Returns the blocks of the drive that stay erased between two collections; with a clock, midway between
+    /// the marks at which collections begin and end.
+    pub(crate) fn blocks_kept_erased(&self) -> f64 {
+        let Some(timed) = &self.timed else {
+            return self.layout(0).blocks_kept_erased().into();
+        };
+        let Settings { collecting, hardware, .. } = &timed.settings;
+        let units = hardware.all_planes() / collecting.unit.planes(hardware);
+        f64::from(units) * (f64::from(collecting.low) + f64::from(collecting.high)) / 2.0
+    }
+
+    /// Returns the spare factor that collections have: without the blocks that stay erased.
+    pub(crate) fn effective_spare(&self) -> f64 {
+        self.geometry.effective_spare(self.blocks_kept_erased())
+    }
+
     /// Returns the capacity that the drive offers the workload, and the size of requests that
     /// generators make.
     pub(crate) fn space(&self) -> Space {
@@ -182,7 +206,8 @@ impl Resolved {
     /// Returns the errors of the source.
     pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
         let mut commands = self.source.open(&self.space(), self.seed(run))?;
-        if let Some(ranges) = &self.streams {
+        // The pages of a host's cache have their streams as they leave it.
+        if let Some(ranges) = self.streams.as_ref().filter(|_| self.host.is_none()) {
             commands = Box::new(Ranged::new(commands, Arc::clone(ranges), self.config.unit()));
         }
         Ok(match self.config.flush_every {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Resolved;
+use crate::findings::{self, Finding};
 use crate::finished::Finished;
 use crate::measured::BATCHES;
 
@@ -62,15 +63,10 @@ impl Replayed {
         })
     }
 
-    /// Returns the warning of a trace that a drive of this size takes once without a collection.
-    pub(crate) fn only_by_replays(&self) -> Option<String> {
-        (self.flash_writes <= 1.0).then(|| {
-            format!(
-                "only the replays cause collections: a pass writes {:.2} of the flash and \
-                 overwrites {:.2} times; hint: a longer trace",
-                self.flash_writes, self.overwrite
-            )
-        })
+    /// Returns the finding of a trace that a drive of this size takes once without a collection.
+    pub(crate) fn only_by_replays(&self) -> Option<Finding> {
+        (self.flash_writes <= 1.0)
+            .then(|| findings::only_replays_collect(self.flash_writes, self.overwrite))
     }
 }
 
@@ -148,7 +144,7 @@ impl Resolved {
     }
 
     /// Returns `true` if anything between the workload and the flash draws random numbers.
-    fn draws(&self) -> bool {
+    pub(crate) fn draws(&self) -> bool {
         self.victim.as_ref().is_some_and(Victim::draws)
             || self.allocation.draws()
             || self.fill == Fill::Random

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::spec::SpecError;
+use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
@@ -36,6 +36,8 @@ impl Resolved {
         source: Arc<dyn Source>,
         outside: Option<Outside>,
     ) -> Result<Self, FtlError> {
+        let is_fitted = config.pages_per_block.is_none() && !config.is_sized();
+        let config = &config.with_block(source.fixed_pages(1).map(u64::from));
         if config.timed.is_some() {
             clock::refuse_what_only_counts(config)?;
         }
@@ -66,6 +68,7 @@ impl Resolved {
         check_requests(config, buffer, &geometry, &*source)?;
         let host = host(config, &specs.mapping, &geometry)?;
         let streams = streams::read(config, &specs.mapping, &specs.placement, &*source)?;
+        let host = host.map(|host| host.with_streams(source.has_streams(), streams.clone()));
         let timed = plan.map(|plan| {
             let Specs { mapping, placement, lifespan, fill, .. } = &specs;
             let pages = geometry.logical_pages();
@@ -97,6 +100,7 @@ impl Resolved {
             config: config.clone(),
             geometry,
             blocks_asked,
+            is_fitted,
             plan: course.plan,
             auto_warmup: course.auto_warmup,
             source,
@@ -284,7 +288,7 @@ fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
         let why = "pages of the map are written between those of the host";
         (mapping, why, choice("mapping", "page"))
     } else {
-        return Ok(());
+        return check_horizon(resolved);
     };
     Err(SpecError::new(
         format!(
@@ -293,6 +297,39 @@ fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
             resolved.placement.name()
         ),
         format!("another placement, or {without}"),
+    ))
+}
+
+/// Refuses a placement that would look ahead through too many replays of a trace.
+fn check_horizon(resolved: &Resolved) -> Result<(), SpecError> {
+    /// The most page commands that are read ahead at once: some seconds' worth, as nothing stops it.
+    const MOST: u64 = 100_000_000;
+    let Resolved { source, placement, geometry, .. } = resolved;
+    let commands = if resolved.host.is_some() { None } else { source.changes() };
+    let (Some(pass), Some(horizon)) = (source.pass(), placement.horizon()) else { return Ok(()) };
+    let commands = commands.unwrap_or(pass.commands);
+    let pages = f64::from(geometry.logical_pages());
+    let writes = (horizon * pages).ceil() as u64;
+    // A few replays take as long as the run does.
+    let most = MOST.max(4 * commands);
+    let Err(replays) = pass.replays_of(writes, commands, most) else { return Ok(()) };
+    // Two digits, and no more than can be.
+    let far = most as f64 / commands as f64 * pass.writes as f64 / pages;
+    let digits = (1.0 - far.log10().floor()).max(0.0) as usize;
+    let near = (far * 10f64.powi(digits as i32)).floor() / 10f64.powi(digits as i32);
+    let near = placement.with_horizon(near);
+    let hint = near.map_or("another placement".into(), |near| choice("placement", near));
+    Err(SpecError::new(
+        format!(
+            "{} {} sees {} ahead, which are {} of the trace: it has {} among {} that are read ahead",
+            subject("placement"),
+            placement.name(),
+            count(writes, "page write"),
+            count(replays, "replay"),
+            count(pass.writes, "page write"),
+            count(commands, "page command"),
+        ),
+        hint,
     ))
 }
 
@@ -335,7 +372,7 @@ fn host(
         )
         .into());
     }
-    if !hints.is_none() && !mapping.info().heeds_hints {
+    if !hints.is_none() && !mapping.info().has_victims {
         return Err(SpecError::new(
             format!(
                 "{} does not go with {}, whose map keeps no hints",

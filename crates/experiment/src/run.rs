@@ -157,7 +157,10 @@ impl Run {
         let (workload, watch) = resolved.workload(index)?;
         let drive: Box<dyn Drive> = match &resolved.swap {
             Some(swap) => Box::new(swap.drive(layer, workload)?),
-            None => Box::new(CountingDrive::new(layer, workload, Batch::DEFAULT_LEN)),
+            None => {
+                let drive = CountingDrive::new(layer, workload, Batch::DEFAULT_LEN);
+                Box::new(drive.behind_cache(resolved.host.is_some()))
+            }
         };
         Ok(Self {
             drive,

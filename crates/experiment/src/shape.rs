@@ -16,7 +16,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
         return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
     }
     let Some(bytes) = config.capacity else { return Ok(None) };
-    let block = u64::from(config.pages_per_block) * u64::from(config.page_size);
+    let block = u64::from(config.units_per_block()) * u64::from(config.unit());
     let each = bytes / (block * u64::from(planes)).max(1);
     if each == 0 {
         return Err(SpecError::new(

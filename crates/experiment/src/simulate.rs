@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::checkpoint::{Found, Keeper, Turns};
 use crate::clocked::{self, ClockedRun};
 use crate::config::Resolved;
+use crate::findings::{self, Finding};
 use crate::measured::kept;
 use crate::memory::threads_that_fit;
 use crate::result::{RunResult, half_width, summarise};
@@ -57,13 +58,12 @@ pub fn simulate_each(
     on_result: OnResult<'_>,
     keeper: Option<&Keeper>,
 ) -> Result<Vec<RunResult>, DriveError> {
-    debug_assert!(
-        keeper.is_none() || configurations.len() == 1,
-        "a keeper is of one configuration"
-    );
+    debug_assert!(keeper.is_none() || configurations.len() == 1, "a keeper has one configuration");
     let (threads, a_run) = threads_for(configurations, threads)?;
     let tell = |index: usize, mut result: RunResult| {
-        result.warnings.extend(keeper.and_then(Keeper::failed));
+        result
+            .findings
+            .extend(keeper.and_then(Keeper::failed).map(|text| findings::not_kept(&text)));
         if !result.interrupted {
             on_result(index, &result);
         }
@@ -126,25 +126,25 @@ fn simulate_one(
             let by_channel = threads > 1 || keeper.is_some();
             let threads = by_channel.then_some(threads);
             let make = |index| ClockedRun::new(resolved, timed, index, threads);
-            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
+            let (runs, missed) = all_runs(resolved, control, poll, keeper, &make)?;
             let result = clocked::summarise(resolved, timed, runs, control.is_cancelled());
-            Ok(warned(result, warning))
+            Ok(with_finding(result, missed))
         }
         None => {
             let make = |index| Run::new(resolved, index);
-            let (runs, warning) = all_runs(resolved, control, poll, keeper, &make)?;
-            Ok(warned(summarise(resolved, &runs, control.is_cancelled()), warning))
+            let (runs, missed) = all_runs(resolved, control, poll, keeper, &make)?;
+            Ok(with_finding(summarise(resolved, &runs, control.is_cancelled()), missed))
         }
     }
 }
 
-fn warned(mut result: RunResult, warning: Option<String>) -> RunResult {
-    result.warnings.extend(warning);
+fn with_finding(mut result: RunResult, finding: Option<Finding>) -> RunResult {
+    result.findings.extend(finding);
     result
 }
 
-/// The remains of runs, and a warning about them.
-type Left<R> = (Vec<<R as Lengthened>::Done>, Option<String>);
+/// The remains of runs, and a finding about them.
+type Left<R> = (Vec<<R as Lengthened>::Done>, Option<Finding>);
 
 fn all_runs<R: Lengthened>(
     resolved: &Resolved,
@@ -281,7 +281,7 @@ fn complete<R: Lengthened>(
 }
 
 /// Lengthens the runs until the precision asked for is reached. Returns their remains, and a
-/// warning if it was not reached.
+/// finding if it was not reached.
 fn lengthen<R: Lengthened>(
     resolved: &Resolved,
     mut runs: Vec<R>,
@@ -301,10 +301,9 @@ fn lengthen<R: Lengthened>(
     for (index, run) in (0..).zip(&runs) {
         run.store_done(&mut Turns::new(keeper, index));
     }
-    let warning = (!reached && !control.is_cancelled()).then(|| {
-        format!("the precision asked for was not reached after {rounds} times the run's length")
-    });
-    Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), warning))
+    let missed = (!reached && !control.is_cancelled())
+        .then(|| findings::precision_missed(u64::from(rounds)));
+    Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), missed))
 }
 
 fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {

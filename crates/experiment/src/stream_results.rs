@@ -1,7 +1,6 @@
 //! The counts of streams, and the log of a drive with flexible data placement.
 
 use flashgc_base::counts::Counts;
-use flashgc_base::spec::count as counted;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{Handles, StreamCounts, StreamTotals};
 use flashgc_timed::metrics::latency::Figures;
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::counted::Named;
+use crate::findings::{self, Finding};
 use crate::finished::Finished;
 
 /// The cost of one stream in the measured parts of all runs.
@@ -150,39 +150,29 @@ impl FdpResult {
     }
 }
 
-/// Returns the warnings that a reader should know before using the figures: of streams of `--streams`
-/// that no write of the measured part has, and of streams that are no handle.
-pub(crate) fn warnings(resolved: &Resolved, totals: &StreamTotals) -> Vec<String> {
+/// Returns the findings of which a reader should know before using the figures: of streams of
+/// ranges that no write of the measured part has, and of streams that are no handle.
+pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Finding> {
     let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
     if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
         return Vec::new();
     }
-    let mut warnings = Vec::new();
+    let mut said = Vec::new();
     if let (Some(ranges), Some(path)) = (&resolved.streams, &resolved.config.streams) {
         let unmet: Vec<StreamId> = ranges.streams().filter(|&one| written(one) == 0).collect();
         let space = resolved.space();
         let offered = u64::from(space.logical_pages) * u64::from(space.page_size);
-        warnings.extend(named_in_words(&unmet).map(|streams| {
-            format!(
-                "no write of the measured part has {streams} of --streams {path}; hint: its ranges \
-                 are in bytes, and the drive has {offered}"
-            )
-        }));
+        let words = named_in_words(&unmet);
+        said.extend(words.map(|streams| findings::stream_unmet(&streams, path, offered)));
     }
     if let Some(Handles { count, .. }) = resolved.handles() {
         let is_no_handle = |&stream: &StreamId| u16::from(stream) >= count && written(stream) > 0;
         let invalid: Vec<StreamId> = (0..NO_STREAM).filter(is_no_handle).collect();
         let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
-        warnings.extend(named_in_words(&invalid).map(|streams| {
-            format!(
-                "{} of {streams} went to handle 0, because the drive has no handle for them; hint: \
-                 its handles are streams 0 to {}; --placement fdp:handles=N sets their number",
-                counted(pages, "page write"),
-                count - 1
-            )
-        }));
+        let words = named_in_words(&invalid);
+        said.extend(words.map(|streams| findings::stream_without_handle(pages, &streams, count)));
     }
-    warnings
+    said
 }
 
 /// Returns the streams in words, `stream 3` or `streams 3, 5`; `None` if there are none.

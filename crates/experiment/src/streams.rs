@@ -41,7 +41,7 @@ pub(crate) fn read(
     let Some(path) = &config.streams else { return Ok(None) };
     let ranges = StreamRanges::open(Path::new(path)).map_err(|mut error| {
         let hint = std::mem::take(&mut error.hint);
-        SpecError::new(error.to_string(), hint)
+        SpecError::new(error.marked(), hint)
     })?;
     Ok(Some(Arc::new(ranges)))
 }
@@ -51,9 +51,6 @@ fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
     let name = mapping.info().name;
     let (with, why, without) = if config.swap.is_some() {
         let cache = option("vm_page_cache");
-        (cache.clone(), NO_STREAMS, format!("leave {cache} out"))
-    } else if config.host.is_some() {
-        let cache = option("host_cache");
         (cache.clone(), NO_STREAMS, format!("leave {cache} out"))
     } else if !mapping.info().has_victims {
         let why = "its log blocks take the writes of all streams together";
@@ -88,7 +85,7 @@ mod tests {
 
     use super::*;
     use crate::config::Resolved;
-    use crate::options::{HostConfig, SwapConfig};
+    use crate::options::SwapConfig;
 
     /// Returns a drive of 1000 pages of 4 KiB or a little less, whose first 100 have stream 3.
     fn ranged(folder: &Path, config: RunConfig) -> Result<Resolved, String> {
@@ -99,7 +96,7 @@ mod tests {
     }
 
     fn resolved(config: RunConfig) -> Result<Resolved, String> {
-        let config = RunConfig { blocks: Some(64), pages_per_block: 16, ..config };
+        let config = RunConfig { blocks: Some(64), pages_per_block: Some(16), ..config };
         let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
         Resolved::new(&config, source, None).map_err(|error| error.to_string())
     }
@@ -123,11 +120,9 @@ mod tests {
     #[test]
     fn what_carries_no_streams_says_so() {
         let folder = tempfile::tempdir().unwrap();
-        let host = HostConfig { cache: "page-cache:size=400KiB".into(), ..HostConfig::default() };
         let swap = SwapConfig { cache_pages: 10, ..SwapConfig::default() };
         let uniform = || workload("uniform");
         for (config, with) in [
-            (RunConfig { host: Some(host), ..uniform() }, "host_cache: "),
             (RunConfig { mapping: "fast".into(), ..uniform() }, "mapping=\"fast\": "),
             (RunConfig { swap: Some(swap), ..uniform() }, "vm_page_cache: "),
         ] {

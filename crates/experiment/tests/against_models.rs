@@ -27,7 +27,7 @@ fn run(configs: &[RunConfig]) -> Vec<RunResult> {
 fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {
     RunConfig {
         blocks: Some(12_000),
-        pages_per_block: b,
+        pages_per_block: Some(b),
         spare,
         victim,
         fill: "random".into(),
@@ -73,11 +73,11 @@ fn agree(rows: &[(String, f64)], results: &[RunResult]) {
     assert!(off.is_empty(), "{off:#?}");
 }
 
-#[test]
-fn d_choices_with_memory_at_36_random_settings() {
+/// Compares d-choices with memory at `count` random settings.
+fn d_choices_with_memory(count: usize) {
     let mut draw = Draw(Stream::new(2013, "settings"));
     let (mut rows, mut configs) = (Vec::new(), Vec::new());
-    for _ in 0..36 {
+    for _ in 0..count {
         let (b, spare) = (2 * draw.integer(4, 64), draw.share(0.04, 0.3));
         let (d, c) = (draw.integer(2, 40), draw.integer(0, 20));
         let selection = Selection::d_choices(d, c).unwrap();
@@ -89,10 +89,21 @@ fn d_choices_with_memory_at_36_random_settings() {
 }
 
 #[test]
-fn greedy_and_windowed_at_random_settings() {
+fn d_choices_with_memory_at_random_settings() {
+    d_choices_with_memory(6);
+}
+
+#[test]
+#[ignore = "36 settings: a minute"]
+fn d_choices_with_memory_at_36_random_settings() {
+    d_choices_with_memory(36);
+}
+
+/// Compares greedy and windowed greedy at `count` random settings.
+fn greedy_and_windowed(count: usize) {
     let mut draw = Draw(Stream::new(2009, "settings"));
     let (mut rows, mut configs) = (Vec::new(), Vec::new());
-    for at in 0..12 {
+    for at in 0..count {
         let (b, spare) = (2 * draw.integer(4, 64), draw.share(0.04, 0.3));
         let drive = Drive::new(b, spare).unwrap();
         if at % 3 == 0 {
@@ -107,6 +118,17 @@ fn greedy_and_windowed_at_random_settings() {
         }
     }
     agree(&rows, &run(&configs));
+}
+
+#[test]
+fn greedy_and_windowed_at_random_settings() {
+    greedy_and_windowed(3);
+}
+
+#[test]
+#[ignore = "12 settings: half a minute"]
+fn greedy_and_windowed_at_12_random_settings() {
+    greedy_and_windowed(12);
 }
 
 /// Compares hot and cold data at `count` random settings; returns the differences in percent.
@@ -144,16 +166,23 @@ fn hot_and_cold(frontier: Frontier, count: usize, seed: u64) -> Vec<(String, f64
     rows.into_iter().zip(run(&configs)).map(off).collect()
 }
 
-#[test]
-fn hot_and_cold_data_with_one_frontier_at_16_random_settings() {
-    for (what, off) in hot_and_cold(Frontier::Single, 16, 2012) {
+/// Checks hot and cold data at random settings, `one` with one frontier and `two` with two.
+fn hot_and_cold_within_a_percent(one: usize, two: usize) {
+    for (what, off) in hot_and_cold(Frontier::Single, one, 2012) {
         assert!(off.abs() < 0.5, "{what}: {off:+.3}%");
+    }
+    for (what, off) in hot_and_cold(Frontier::Double, two, 22) {
+        assert!(off.abs() < 1.0, "{what}: {off:+.3}%");
     }
 }
 
 #[test]
-fn hot_and_cold_data_with_two_frontiers_at_24_random_settings() {
-    for (what, off) in hot_and_cold(Frontier::Double, 24, 22) {
-        assert!(off.abs() < 1.0, "{what}: {off:+.3}%");
-    }
+fn hot_and_cold_data_at_random_settings() {
+    hot_and_cold_within_a_percent(4, 4);
+}
+
+#[test]
+#[ignore = "40 settings: a minute"]
+fn hot_and_cold_data_at_40_random_settings() {
+    hot_and_cold_within_a_percent(16, 24);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use flashgc_experiment::asked::{Asked, Places, experiment};
-use flashgc_experiment::options::{Drives, Holder, OptionInfo, Value, find, options};
+use flashgc_experiment::options::{Drives, Holder, Kind, OptionInfo, Value, find, options};
 use serde_json::{Value as Json, json};
 
 /// The three ways to give a value.
@@ -118,6 +118,30 @@ fn a_wrong_value_of_any_option_has_one_sentence() {
 }
 
 #[test]
+fn true_and_false_are_yes_and_no_where_these_are_asked_for() {
+    let mut yes_no = 0;
+    for option in options().iter().filter(|option| option.key != "tenant") {
+        for (truth, word) in [(true, "yes"), (false, "no")] {
+            let made = |value: Value| {
+                let mut given = beside(option);
+                given.push((option.key, value));
+                [File, Keyword].map(|way| asked(way, &given))
+            };
+            let told = made(Value::Truth(truth));
+            if option.kind == Kind::YesNo {
+                yes_no += 1;
+                assert_eq!(told, made(text(word)), "{}", option.key);
+            } else {
+                let error = told[0].as_ref().unwrap_err();
+                let hint = "true and false are for keys of yes and no";
+                assert!(error.contains(&format!("found {truth}; hint: {hint}")), "{error}");
+            }
+        }
+    }
+    assert!(yes_no >= 2 * 7, "{yes_no}");
+}
+
+#[test]
 fn every_option_takes_its_example_and_its_default() {
     for option in options().iter().filter(|option| !option.listing) {
         let typed = [option.usual().unwrap_or_default(), option.example];
@@ -213,8 +237,11 @@ fn a_run_has_one_length_and_its_own_warm_up() {
         (vec![], ("1/3", json!({"writes": "20x"}), none.clone())),
         (vec![trace.clone()], ("1/3", json!({"settled": 100}), none.clone())),
         (vec![trace.clone(), until.clone()], ("1/3", json!({"passes": 3}), json!(0.005))),
-        (vec![timed.clone(), times.clone()], ("2x", json!({"requests": 1_000_000}), none.clone())),
-        (vec![timed, times, trace.clone()], ("2x", json!({"passes": 1}), none.clone())),
+        (
+            vec![timed.clone(), times.clone()],
+            ("auto", json!({"requests": 1_000_000}), none.clone()),
+        ),
+        (vec![timed, times, trace.clone()], ("auto", json!({"passes": 1}), none.clone())),
         (vec![swap.clone()], ("1/3", json!({"requests": 5_000_000}), none.clone())),
         (vec![swap, trace], ("0", json!({"passes": 1}), none.clone())),
         (vec![until, ("collections", text("9"))], ("1/3", json!({"collections": 9}), json!(0.005))),

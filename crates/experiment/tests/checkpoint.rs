@@ -20,7 +20,7 @@ use flashgc_workload::requests::Requests;
 fn counting() -> RunConfig {
     RunConfig {
         blocks: Some(200),
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         page_size: 4096,
         spare: 0.15,
         victim: "cost-benefit".into(),
@@ -263,13 +263,13 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
         refused(&RunConfig { seed: 8, ..config.clone() }),
         format!(
             "checkpoint {}: it has another configuration: seed is 8, but 7 in the checkpoint; hint: \
-             give only --resume, then the drive and the workload come from the file",
+             give only resume, then the drive and the workload come from the file",
             path.display()
         )
     );
     let places = Places { write: Some(folder.path().join("no/such")), ..Places::default() };
     let error = Keeper::new(&places, &config, &resolve(&config)).err().unwrap().to_string();
-    assert!(error.ends_with("No such file or directory (os error 2)"), "{error}");
+    assert!(error.ends_with("No such file or directory; hint: check the path"), "{error}");
 }
 
 /// Returns the place at which the head of a checkpoint ends and its first slot begins.

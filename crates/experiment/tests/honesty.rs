@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use flashgc_base::naming::Keywords;
 use flashgc_drive::extent::{Length, Pass};
 use flashgc_drive::source::Source;
 use flashgc_experiment::compare::{Basis, compare};
@@ -18,7 +19,7 @@ use flashgc_workload::{Workload, WorkloadError};
 fn config() -> RunConfig {
     RunConfig {
         blocks: Some(200),
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         spare: 0.15,
         victim: "greedy".into(),
         warmup: "5x".into(),
@@ -33,7 +34,10 @@ fn resolve(config: &RunConfig) -> Resolved {
 }
 
 fn run(config: &RunConfig) -> RunResult {
-    simulate(&[resolve(config)], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+    let made = simulate(&[resolve(config)], 0, &Control::default(), &mut || {});
+    let mut result = made.unwrap().remove(0);
+    result.name_options(&Keywords);
+    result
 }
 
 /// A workload with equal writes for every seed, as a trace has.
@@ -67,6 +71,10 @@ fn recorded(config: &RunConfig) -> RunResult {
     simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
 }
 
+fn is_of_identical_runs(result: &RunResult) -> bool {
+    result.findings.iter().any(|finding| finding.id == "identical-runs")
+}
+
 #[test]
 fn runs_that_are_all_alike_have_the_interval_of_one() {
     let one = recorded(&config());
@@ -75,20 +83,20 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(one.write_amplification_ci95.unwrap() > 0.0);
     assert_eq!(many.write_amplification_ci95, one.write_amplification_ci95);
     assert_eq!(many.steady, one.steady);
-    let note = "all 5 runs are identical: the policy and the workload use no random numbers; the \
-                interval is over 20 batches of one run";
-    assert_eq!(many.warnings.iter().filter(|text| *text == note).count(), 1);
-    assert!(!one.warnings.iter().any(|text| text.contains("alike")));
+    // Nobody says that nothing is random: this source is no trace.
+    let note = "all 5 runs have the same figure; the interval is over 20 batches of one run";
+    assert_eq!(many.said().iter().filter(|text| *text == note).count(), 1);
+    assert!(!is_of_identical_runs(&one));
     // With random commands the interval is over the runs.
     let random = run(&RunConfig { runs: 5, ..config() });
-    assert!(!random.warnings.iter().any(|text| text.contains("alike")), "{:?}", random.warnings);
+    assert!(!is_of_identical_runs(&random), "{:?}", random.findings);
 }
 
 /// Returns the amplification of 20 batches of six intervals, and half the interval of their
 /// differences.
 fn half_of_batches(results: [&RunResult; 2]) -> f64 {
     let batches = |result: &RunResult| -> Vec<f64> {
-        let measured = &result.series[result.series.len() - 120..];
+        let measured = &result.course.series[result.course.series.len() - 120..];
         // Each interval has an equal number of page writes, so that a mean of ratios is a ratio of
         // sums.
         measured
@@ -154,16 +162,16 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let result = run(&forgotten);
     assert!(!result.steady && result.write_amplification_ci95.is_none());
     let text = "the measured part is 20 page writes, 0.74% of a drive write, without an erase: too \
-                short for a steady state; hint: 20x means twenty drive writes";
-    assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
+                short for a steady state; hint: writes=\"20x\" is twenty drive writes";
+    assert!(result.said().iter().any(|warning| warning == text), "{:?}", result.said());
     // An empty drive takes half a drive write without an erase.
     let first =
         RunConfig { fill: "empty".into(), length: Length::Writes("0.5x".into()), ..forgotten };
     let result = run(&first);
     assert!(!result.steady && result.counters.erases == 0);
-    let warnings = &result.warnings;
+    let warnings = result.said();
     let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
-                make the run longer";
+                more writes";
     assert!(warnings.iter().any(|warning| warning.ends_with(text)), "{warnings:?}");
     // It does not reach a precision either.
     let until = RunConfig { precision: Some(0.1), warmup: "0".into(), ..first };
@@ -173,23 +181,21 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let result =
         run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
     assert!(!result.steady && result.counters.collections == 30);
-    let warnings = &result.warnings;
-    assert!(
-        warnings.iter().any(|text| text.ends_with("hint: make the run longer")),
-        "{warnings:?}"
-    );
+    let warnings = result.said();
+    assert!(warnings.iter().any(|text| text.ends_with("hint: more collections")), "{warnings:?}");
     let long = run(&config());
-    assert!(long.steady && long.warnings.is_empty(), "{:?}", long.warnings);
+    assert!(long.steady && long.said().is_empty(), "{:?}", long.said());
 }
 
 #[test]
 fn a_warm_up_of_next_to_nothing_says_so() {
     let result = run(&RunConfig { warmup: "1".into(), ..config() });
-    let text = "the warm-up is 1 page, 0.04% of a drive write; hint: 1x is one drive write";
-    assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
+    let text = "the warm-up is 1 page, 0.04% of a drive write; hint: warmup=\"1x\" is one drive \
+                write";
+    assert!(result.said().iter().any(|warning| warning == text), "{:?}", result.said());
     for warmup in ["100", "0", "1x", "1%"] {
         let result = run(&RunConfig { warmup: warmup.into(), ..config() });
-        assert!(!result.warnings.iter().any(|text| text.contains("the warm-up is")), "{warmup}");
+        assert!(!result.said().iter().any(|text| text.contains("the warm-up is")), "{warmup}");
     }
 }
 
@@ -214,7 +220,7 @@ fn what_was_stopped_in_its_warm_up_has_no_figure_and_no_rank_in_the_noise() {
         assert!(result.interrupted && !result.steady && result.write_amplification.is_nan());
         assert_eq!(result.write_amplification_ci95, None);
         assert!(result.run_values.is_empty());
-        assert_eq!(result.warnings, ["interrupted in the warm-up: nothing was measured"]);
+        assert_eq!(result.said(), ["interrupted in the warm-up: nothing was measured"]);
         let (first, second) =
             (run(&config()), run(&RunConfig { victim: "fifo".into(), ..config() }));
         let ranks = compare(&[result.clone(), second, result, first]);

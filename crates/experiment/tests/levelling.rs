@@ -13,7 +13,7 @@ use flashgc_workload::generate::GeneratorSpec;
 fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult {
     let config = RunConfig {
         blocks: Some(500),
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         spare: 0.15,
         victim: victim.into(),
         frontier: "pool:low=25".into(),

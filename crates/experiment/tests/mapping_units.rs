@@ -28,7 +28,7 @@ fn run(config: &RunConfig) -> RunResult {
 }
 
 fn config() -> RunConfig {
-    RunConfig { blocks: Some(150), pages_per_block: 16, runs: 2, ..RunConfig::default() }
+    RunConfig { blocks: Some(150), pages_per_block: Some(16), runs: 2, ..RunConfig::default() }
 }
 
 fn refused(config: &RunConfig) -> String {
@@ -38,8 +38,8 @@ fn refused(config: &RunConfig) -> String {
 
 /// Returns all counts, without the configuration.
 fn counted(result: &RunResult) -> impl PartialEq + std::fmt::Debug {
-    let RunResult { run_values, bytes, counters, reads, series, .. } = result.clone();
-    (run_values, bytes, counters, reads, series, result.wear.clone())
+    let RunResult { run_values, bytes, counters, reads, course, .. } = result.clone();
+    (run_values, bytes, counters, reads, course.series, result.wear.clone())
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn units_are_the_pages_of_a_drive_of_small_pages() {
     for (workload, victim, frontier, placement, mapping) in cases {
         let small = RunConfig {
             page_size: 4 * KIB,
-            pages_per_block: 64,
+            pages_per_block: Some(64),
             workload: workload.into(),
             victim: victim.into(),
             frontier: frontier.into(),
@@ -66,7 +66,7 @@ fn units_are_the_pages_of_a_drive_of_small_pages() {
         let units = RunConfig {
             page_size: 16 * KIB,
             mapping_unit: Some(4 * KIB),
-            pages_per_block: 16,
+            pages_per_block: Some(16),
             ..small.clone()
         };
         let (small, units) = (run(&small), run(&units));
@@ -375,7 +375,10 @@ fn what_does_not_go_together_is_refused_in_one_line() {
             &|config| config.flush_every = Some(3),
             "flush_every only applies with power_protection=\"no\"",
         ),
-        (&|config| config.request_size = Some(6000), "request size 6000 bytes: expected a divisor"),
+        (
+            &|config| config.request_size = Some(6000),
+            "request_size: found 6000 bytes, expected a divisor",
+        ),
         (
             &|config| {
                 config.mapping_unit = None;

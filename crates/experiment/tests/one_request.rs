@@ -10,7 +10,11 @@
 //! Two things depend on the clock by nature, and are drawn as far as they do not: the pages of a request are
 //! looked up in a map on flash before the first of them is written, so requests have one page there; and a
 //! page that is written in part is read first, while whole pages beside it go on to the page buffer, so
-//! requests have whole pages there.
+//! requests have whole pages there. A host's cache writes only what it evicts, since its daemons have a clock
+//! on the timed drive, and requests on the counting one; it holds more pages than a request has, so that no
+//! two writes of a page are under way at once. Hints, and a cache, come before a map on flash that is all in
+//! memory: elsewhere a look-up for a hint and one for a request, or two for one request of a cache, are under
+//! way at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +26,7 @@ use flashgc_device::{Drive, Durability, Served, Settings};
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
 use flashgc_experiment::config::Resolved;
-use flashgc_experiment::options::{RunConfig, TimedConfig};
+use flashgc_experiment::options::{HostConfig, RunConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_experiment::stream_results::StreamResult;
@@ -72,8 +76,11 @@ struct Options {
     allocation: &'static str,
     levels: bool,
     on_flash: bool,
+    /// `true` if all of a map on flash fits into memory.
+    map_fits: bool,
     units: u32,
     is_protected: bool,
+    is_cached: bool,
     flush_every: Option<u64>,
     numbering: Numbering,
     rounds: bool,
@@ -124,6 +131,8 @@ fn options() -> impl Strategy<Value = Options> {
         prop::bool::weighted(0.25),
         select(vec![1, 1, 4]),
         any::<bool>(),
+        prop::bool::weighted(0.3),
+        any::<bool>(),
     );
     let pages = (
         select(vec![Numbering::Given, Numbering::Address, Numbering::FirstTouch]),
@@ -140,7 +149,7 @@ fn options() -> impl Strategy<Value = Options> {
     (policies, map, pages, rest).prop_map(
         |(
             (victim, placement, allocation),
-            (levels, on_flash, units, is_protected),
+            (levels, on_flash, units, is_protected, is_cached, map_fits),
             (numbering, rounds, streams, whole_pages),
             (flush_every, spare, seed, length),
         )| Options {
@@ -149,10 +158,13 @@ fn options() -> impl Strategy<Value = Options> {
             allocation,
             levels,
             on_flash,
+            map_fits,
             units,
             // A buffer of single pages holds nothing.
             is_protected: is_protected || units == 1,
-            flush_every: flush_every.filter(|_| !is_protected && units > 1),
+            is_cached: is_cached && (!on_flash || map_fits),
+            // A cache takes no flush commands.
+            flush_every: flush_every.filter(|_| !is_protected && units > 1 && !is_cached),
             numbering,
             rounds: rounds && numbering != Numbering::Given,
             streams,
@@ -185,8 +197,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             Kind::Read => Op::Read,
             Kind::Trim => Op::Trim,
             Kind::Flush => Op::Flush,
-            // A map on flash takes no hints, and hints are on whole pages.
-            Kind::Dirty | Kind::Clean if options.on_flash => Op::Read,
+            Kind::Dirty | Kind::Clean if options.on_flash && !options.map_fits => Op::Read,
             Kind::Dirty => Op::Dirty,
             Kind::Clean => Op::Clean,
         };
@@ -220,13 +231,13 @@ fn config(path: &Path, options: &Options) -> RunConfig {
     std::fs::write(&ranges, STREAMS).unwrap();
     RunConfig {
         blocks: Some(if options.numbering == Numbering::Given { BLOCKS } else { BLOCKS * 2 }),
-        pages_per_block: B / options.units,
+        pages_per_block: Some(B / options.units),
         page_size: unit * options.units,
         mapping_unit: (options.units > 1).then_some(unit),
         power_protection: options.is_protected,
         spare: options.spare,
         mapping: if options.on_flash {
-            "dftl:entries=64,per_page=64".into()
+            format!("dftl:entries={},per_page=64", if options.map_fits { 4096 } else { 64 })
         } else {
             "page".into()
         },
@@ -242,6 +253,10 @@ fn config(path: &Path, options: &Options) -> RunConfig {
         warmup: "0".into(),
         length: options.length.map_or(Length::Passes(2), Length::Requests),
         seed: options.seed,
+        host: options.is_cached.then(|| HostConfig {
+            cache: "buffer-cache:size=400KiB,checkpoint=0s,pages=0".into(),
+            ..HostConfig::default()
+        }),
         ..RunConfig::default()
     }
 }
@@ -256,7 +271,8 @@ fn paging(options: &Options) -> PagingOptions {
 /// Returns the run of a drive that counts, or why there is none.
 fn counting(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved, String> {
     let source = SourceOptions { paging: paging(options), ..SourceOptions::default() };
-    let replay = TraceReplay::load(path, source, config.pages_per_block, |_| true).unwrap();
+    let replay =
+        TraceReplay::load(path, source, |_| config.pages_per_block.unwrap(), |_| true).unwrap();
     let source: Arc<dyn Source> = Arc::new(replay);
     Resolved::new(config, source, None).map_err(|error| error.to_string())
 }
@@ -287,7 +303,8 @@ fn run(resolved: Resolved) -> RunResult {
 
 /// Returns all that drives which decide alike have in common.
 fn facts(result: &RunResult) -> String {
-    let RunResult { counters, levelling, wear, zombies, streams, fdp, map_traffic, .. } = result;
+    let RunResult { counters, levelling, wear, zombies, streams, fdp, map, .. } = result;
+    let map_traffic = &map.map_traffic;
     let of_stream =
         |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
     // A drive with a clock has response times of streams that were only read.
@@ -354,7 +371,7 @@ proptest! {
         let (found, expected) = (facts(&timed), facts(&counting));
         prop_assert_eq!(found, expected);
         if options.numbering == Numbering::Given && options.units == 1 && !options.on_flash
-            && options.streams != Streams::Trace && options.length.is_none()
+            && options.streams != Streams::Trace && options.length.is_none() && !options.is_cached
         {
             let stat = stored(&kept, &[requests.clone(), requests].concat());
             prop_assert_eq!(stat.counters, *counting.counters);

@@ -24,7 +24,7 @@ fn run(configs: &[RunConfig]) -> Vec<RunResult> {
 fn config(victim: &str) -> RunConfig {
     RunConfig {
         blocks: Some(50_000),
-        pages_per_block: 64,
+        pages_per_block: Some(64),
         victim: victim.into(),
         fill: "random".into(),
         length: Length::Collections(250_000),
@@ -50,7 +50,7 @@ fn table_1(runs: impl Fn(&Row) -> u32) -> Vec<RunResult> {
     let configs: Vec<RunConfig> = TABLE_1
         .iter()
         .map(|row| RunConfig {
-            pages_per_block: row.0,
+            pages_per_block: Some(row.0),
             spare: row.1,
             runs: runs(row),
             ..config(&format!("d-choices:d={},c={}", row.2, row.3))
@@ -116,7 +116,8 @@ fn greedy_is_the_exact_value() {
     let result = &run(&[config("greedy")])[0];
     let measured = result.write_amplification;
     assert!((measured / 4.8213 - 1.0).abs() < 0.001, "{measured}");
-    let result = &run(&[RunConfig { pages_per_block: 16, spare: 0.2, ..config("greedy") }])[0];
+    let result =
+        &run(&[RunConfig { pages_per_block: Some(16), spare: 0.2, ..config("greedy") }])[0];
     assert!((result.write_amplification / greedy_exact(16, 0.2) - 1.0).abs() < 0.001);
 }
 
@@ -161,7 +162,7 @@ const HOT_COLD: [(f64, f64, [f64; 6]); 4] = [
 fn hot_cold(f: f64, r: f64, victim: &str, frontier: &str, runs: u32) -> RunConfig {
     RunConfig {
         blocks: Some(10_000),
-        pages_per_block: 32,
+        pages_per_block: Some(32),
         frontier: frontier.into(),
         workload: format!("hotcold:f={f},r={r}"),
         warmup: "20x".into(),

@@ -31,7 +31,7 @@ const PAGES: u32 = 384;
 fn config(victim: &str, placement: &str) -> RunConfig {
     RunConfig {
         blocks: Some(64),
-        pages_per_block: 8,
+        pages_per_block: Some(8),
         spare: 0.25,
         victim: victim.into(),
         placement: placement.into(),
@@ -225,7 +225,7 @@ fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
     let numbering = config.trace.numbering.as_deref().map(|name| Numbering::parse(name).unwrap());
     let paging = PagingOptions { numbering, ..PagingOptions::default() };
     let options = SourceOptions { paging, ..SourceOptions::default() };
-    let replay = TraceReplay::load(&workload, options, 8, |_| true).unwrap();
+    let replay = TraceReplay::load(&workload, options, |_| 8, |_| true).unwrap();
     let counting = RunConfig { workload: workload.clone(), ..config.clone() };
     let read = ReadOptions::default();
     let trace = TimedTrace::load(path, &read, paging, Disorder::Refuse, |_| true).unwrap();
@@ -269,7 +269,7 @@ fn the_drive_says_how_many_pages_there_are() {
     // With numbering by address, the pages fit the smallest drive.
     let numbering = Some("address".to_string());
     let trace = TraceConfig { numbering, ..TraceConfig::default() };
-    let pages = RunConfig { pages_per_block: 8, trace, ..smaller };
+    let pages = RunConfig { pages_per_block: Some(8), trace, ..smaller };
     for resolved in both(&pages, &path) {
         assert_eq!(resolved.unwrap().config.trace.numbering.as_deref(), Some("address"));
     }

@@ -4,12 +4,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flashgc_base::naming::Keywords;
 use flashgc_base::rng::Stream;
 use flashgc_drive::extent::Length;
 use flashgc_drive::passes::{MOST, level};
 use flashgc_drive::source::TraceReplay;
 use flashgc_experiment::compare::{Basis, compare};
 use flashgc_experiment::config::Resolved;
+use flashgc_experiment::findings::Window;
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate};
@@ -33,7 +35,7 @@ fn save(folder: &Path, writes: u32) -> String {
 fn config(path: &str) -> RunConfig {
     RunConfig {
         blocks: None,
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         spare: 0.15,
         victim: "greedy".into(),
         workload: path.to_string(),
@@ -45,9 +47,12 @@ fn config(path: &str) -> RunConfig {
 fn run(config: &RunConfig) -> RunResult {
     let b = config.pages_per_block;
     let options = SourceOptions::default();
-    let source = TraceReplay::load(&config.workload, options, b, |_| true).unwrap();
+    let source = TraceReplay::load(&config.workload, options, |_| b.unwrap(), |_| true).unwrap();
     let resolved = Resolved::new(config, Arc::new(source), None).unwrap();
-    simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+    let made = simulate(&[resolved], 0, &Control::default(), &mut || {});
+    let mut result = made.unwrap().remove(0);
+    result.name_options(&Keywords);
+    result
 }
 
 fn passes(result: &RunResult) -> (u64, u64) {
@@ -63,7 +68,9 @@ fn a_trace_is_replayed_until_it_has_settled() {
     let (warmup, measured) = passes(&result);
     let all = warmup + measured;
     assert!((25..100).contains(&all) && warmup == all.div_ceil(3), "{warmup} {measured}");
-    assert!(result.steady && result.warnings.is_empty(), "{:?}", result.warnings);
+    // The drive is small, and nothing else is to be said.
+    let of_size = result.findings.iter().all(|one| one.window == Window::Configuration);
+    assert!(result.steady && of_size, "{:?}", result.said());
     // The counts are of the measured passes, and so is the figure.
     assert_eq!(result.counters.host_pages, measured * 5000);
     let copies = result.counters.copied_pages as f64 / result.counters.host_pages as f64;
@@ -76,7 +83,8 @@ fn a_trace_is_replayed_until_it_has_settled() {
     let half = |result: &RunResult| result.write_amplification_ci95.unwrap();
     assert!((half(&asked) / half(&result) - 1.0).abs() < 1e-9);
     // The interval is that of the passes.
-    let of_passes: Vec<f64> = result.series[warmup as usize..].iter().map(|(_, y)| *y).collect();
+    let of_passes: Vec<f64> =
+        result.course.series[warmup as usize..].iter().map(|(_, y)| *y).collect();
     assert!((level(&of_passes).unwrap().half - half(&result)).abs() < 1e-12);
 }
 
@@ -89,14 +97,14 @@ fn what_does_not_settle_stops_at_the_most_passes_and_says_so() {
     assert_eq!(passes(&result), (5, 9));
     assert!(!result.steady);
     let text =
-        "too few whole passes to tell whether write amplification is steady; hint: --passes 56";
-    assert!(result.warnings.iter().any(|warning| warning == text), "{:?}", result.warnings);
+        "too few whole passes to tell whether write amplification is steady; hint: passes=56";
+    assert!(result.said().iter().any(|warning| warning == text), "{:?}", result.said());
     let three = run(&RunConfig { length: Length::Passes(3), ..config(&path) });
     assert_eq!(
         (passes(&three), three.write_amplification_ci95, three.steady),
         ((1, 2), None, false)
     );
-    assert!(three.warnings[0].ends_with("hint: leave out --passes"), "{:?}", three.warnings);
+    assert!(three.said()[0].ends_with("hint: leave out passes"), "{:?}", three.said());
 }
 
 #[test]
@@ -126,7 +134,7 @@ fn a_warm_up_that_is_found_is_whole_passes() {
     };
     for passes in [2, 7] {
         let result = auto(passes);
-        let before = result.measured_from * result.config.logical_pages as f64 / 2000.0;
+        let before = result.course.measured_from * result.config.logical_pages as f64 / 2000.0;
         assert!(before >= 1.0 && before.fract() < 1e-9, "{before} of {passes}");
     }
 }
@@ -182,7 +190,7 @@ fn a_trace_that_a_fresh_drive_takes_whole_says_that_replays_make_the_garbage() {
     let warned = |path: &str| {
         let result = run(&config(path));
         let text = "only the replays cause collections: a pass writes 0.90 of the flash";
-        (result.trace.unwrap(), result.warnings.iter().any(|warning| warning.starts_with(text)))
+        (result.trace.unwrap(), result.said().iter().any(|warning| warning.starts_with(text)))
     };
     // 1000 pages in 63 blocks of 16 of the 75 that there are; 80 of the pages are written twice.
     let rows: String =

@@ -19,7 +19,7 @@ use crate::reference;
 fn config() -> RunConfig {
     RunConfig {
         blocks: Some(400),
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         spare: 0.15,
         victim: "d-choices:d=5,c=1".into(),
         workload: "hotcold:f=0.1,r=0.9".into(),
@@ -169,7 +169,7 @@ fn warm_up_is_found_where_it_is_asked_for() {
         length: Length::Writes("30x".into()),
         workload: "uniform".into(),
         victim: "greedy".into(),
-        pages_per_block: 64,
+        pages_per_block: Some(64),
         spare: 0.1,
         ..config()
     };
@@ -183,7 +183,7 @@ fn a_run_that_has_not_settled_says_so() {
     let config =
         RunConfig { warmup: "0".into(), length: Length::Writes("1x".into()), runs: 4, ..config() };
     let result = &run(&[config], 0)[0];
-    assert!(!result.steady && result.warnings[0].contains("still moves"), "{:?}", result.warnings);
+    assert!(!result.steady && result.said()[0].contains("still moves"), "{:?}", result.said());
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn bad_configurations_are_refused_with_a_hint() {
     };
     let gredy = fault(&|config| config.victim = "gredy".into());
     assert_eq!(gredy, "unknown victim policy 'gredy'; hint: did you mean 'greedy'?");
-    let one = fault(&|config| config.pages_per_block = 1);
-    assert!(one.contains("pages per block is 1, expected 2 to"), "{one}");
+    let one = fault(&|config| config.pages_per_block = Some(1));
+    assert!(one.contains("pages_per_block is 1, expected 2 to"), "{one}");
     let tight = fault(&|config| config.spare = 0.001);
     assert!(tight.contains("are too few for the single frontier"), "{tight}");
     let frontier = fault(&|config| config.frontier = "dubble".into());

@@ -18,7 +18,7 @@ use flashgc_workload::generate::GeneratorSpec;
 fn config(mapping: &str, scheme: &str) -> RunConfig {
     RunConfig {
         blocks: Some(240),
-        pages_per_block: 64,
+        pages_per_block: Some(64),
         page_size: 2048,
         spare: 1.0 / 6.0,
         mapping: mapping.into(),
@@ -74,7 +74,7 @@ fn what_passes_between_memory_and_flash_adds_up() {
             swap.counts.swap_outs + swap.counts.duplicates.flushed
         );
         assert_eq!(result.reads, swap.counts.swap_ins);
-        let merges = result.merges.unwrap();
+        let merges = result.map.merges.unwrap();
         let kinds = merges.switch + merges.partial + merges.full + merges.dead;
         assert_eq!(kinds, result.counters.collections);
         // C_r = 25 us, C_w = 200 us, C_e = 2 ms, C_b = 50 us.
@@ -139,7 +139,7 @@ fn an_adaptive_window_is_nearly_as_good_as_an_unlimited_one_and_looks_at_half() 
         let mapping = format!("fast:log_blocks=33,log_only=yes,window={window}");
         let long = Length::Requests(1_500_000);
         let (result, swap) = swap(RunConfig { length: long, ..config(&mapping, "lda-gc5") });
-        let merges = result.merges.unwrap();
+        let merges = result.map.merges.unwrap();
         (swap.io_seconds, merges.weighed as f64 / merges.picks as f64)
     };
     let (unlimited, all) = with("all");
@@ -165,7 +165,7 @@ fn what_a_page_cache_cannot_do_is_refused_with_a_hint() {
     let zero = fault(&|config| config.swap = cache(0, "lru", "du-gc"));
     assert!(zero.starts_with("page cache: found a capacity of 0 pages"), "{zero}");
     let few = fault(&|config| config.mapping = "fast:log_blocks=1".into());
-    assert!(few.starts_with("fast: log_blocks=1, expected at least 2"), "{few}");
+    assert!(few.starts_with("mapping fast: log_blocks=1, expected at least 2"), "{few}");
     let many = fault(&|config| config.mapping = "fast:log_blocks=40".into());
     assert!(many.contains("need 41 spare blocks, found 40"), "{many}");
     let by_cost = fault(&|config| config.mapping = "page".into());

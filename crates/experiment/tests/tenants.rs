@@ -26,7 +26,7 @@ fn config(tenants: &[&str], change: impl FnOnce(&mut TimedConfig)) -> RunConfig 
     change(&mut timed);
     RunConfig {
         blocks: Some(256),
-        pages_per_block: 16,
+        pages_per_block: Some(16),
         spare: 0.2,
         victim: "greedy".into(),
         times: Some("read=50us,program=200us,erase=1.5ms,transfer=0us".into()),
@@ -148,6 +148,7 @@ fn an_urgent_request_waits_for_the_residual_service_alone() {
 fn without_names(mut result: RunResult) -> String {
     result.page_programs_per_second = 0.0;
     (result.digest, result.config.run.timed) = (String::new(), None);
+    result.config_digest = String::new();
     result.config.run.workload = String::new();
     if let Some(timed) = &mut result.timed {
         timed.tenants = None;

@@ -40,7 +40,7 @@ const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
 const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
 
-/// A simulated drive, which is told of each arrival and of the time.
+/// A simulated drive. The caller tells it each arrival and the time.
 pub trait Simulated: Send {
     /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run) has
     /// reached. Requests have the tickets 0, 1, 2 and so on.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::geometry::Geometry;
 use crate::history::{Class, History, Kept, NO_CLASS};
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// A block number, 0 to N - 1.
 pub type BlockId = u32;

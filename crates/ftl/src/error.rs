@@ -1,6 +1,6 @@
 //! Why a layer cannot be made, or cannot go on.
 
-use flashgc_base::naming::Names;
+use flashgc_base::naming::{self, Keywords, Names, option};
 use flashgc_base::spec::SpecError;
 
 use crate::geometry::{Geometry, GeometryError};
@@ -22,6 +22,7 @@ impl FtlError {
         match self.kind() {
             FtlErrorKind::Geometry(error) => error.said(names),
             FtlErrorKind::Spec(error) => error.said(names),
+            FtlErrorKind::Memory { pages } => no_memory(*pages, names),
             other => other.to_string(),
         }
     }
@@ -40,6 +41,14 @@ impl<K: Into<FtlErrorKind>> From<K> for FtlError {
     }
 }
 
+fn no_memory(pages: u32, names: &dyn Names) -> String {
+    let blocks = option("blocks");
+    let text = format!(
+        "no memory for a map of {pages} pages, which takes about 9 bytes a page; hint: fewer {blocks}"
+    );
+    naming::said(&text, names)
+}
+
 /// The faults of a translation layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FtlErrorKind {
@@ -50,10 +59,7 @@ pub enum FtlErrorKind {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The system has not enough memory for the map.
-    #[error(
-        "no memory for a map of {pages} pages; hint: use a smaller drive, as it needs about 9 \
-             bytes a page"
-    )]
+    #[error("{}", no_memory(*pages, &Keywords))]
     Memory {
         /// Logical pages of the drive.
         pages: u32,

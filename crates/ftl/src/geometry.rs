@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use flashgc_base::naming::{self, Keywords, Names};
+use flashgc_base::naming::{self, Keywords, Names, choice, option, subject};
+
+/// Map entry of a logical page that has no data.
+pub const UNMAPPED: u32 = u32::MAX;
 
 /// A fault in a drive's shape, in one line, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,24 +46,32 @@ impl Geometry {
         let b = pages_per_block;
         if !(2..=Self::MAX_PAGES_PER_BLOCK).contains(&b) {
             return fault(format!(
-                "pages per block is {b}, expected 2 to {}; hint: try a power of two such as 64 or \
-                 256",
-                Self::MAX_PAGES_PER_BLOCK
+                "{} is {b}, expected 2 to {}; hint: {}",
+                subject("pages_per_block"),
+                Self::MAX_PAGES_PER_BLOCK,
+                choice("pages_per_block", 64)
             ));
         }
         let offset_bits = u32::BITS - (b - 1).leading_zeros();
         let most_blocks = (u64::from(u32::MAX) >> offset_bits) as u32;
         if blocks < 2 || blocks > most_blocks {
+            let hint = match blocks < 2 {
+                true => choice("blocks", 64),
+                false => format!("fewer, or a larger {}", option("page_size")),
+            };
             return fault(format!(
-                "blocks is {blocks}, expected 2 to {most_blocks} with {b} pages per block; \
-                 hint: page numbers have 32 bits"
+                "{} is {blocks}, expected 2 to {most_blocks} with {b} pages per block, because page \
+                 numbers have 32 bits; hint: {hint}",
+                subject("blocks")
             ));
         }
         let physical = u64::from(blocks) * u64::from(b);
         if logical_pages == 0 || logical_pages >= physical {
             return fault(format!(
                 "{logical_pages} logical pages leave no spare space on a drive of {physical} \
-                 pages; hint: the spare factor must be above 0 and below 1"
+                 pages; hint: {}, or more {}",
+                choice("spare", "10%"),
+                option("blocks")
             ));
         }
         Ok(Self { blocks, pages_per_block: b, logical_pages: logical_pages as u32, offset_bits })
@@ -89,8 +100,9 @@ impl Geometry {
         let blocks = (exact - exact * 1e-12 - 1e-9).ceil();
         if blocks > f64::from(u32::MAX) {
             return Err(GeometryError(format!(
-                "{logical_pages} logical pages with spare factor {spare} need {blocks} blocks; \
-                 hint: page numbers have 32 bits"
+                "{logical_pages} logical pages with spare factor {spare} need {blocks} blocks, and \
+                 page numbers have 32 bits; hint: a larger {}",
+                option("page_size")
             )));
         }
         Self::new(blocks as u32, pages_per_block, logical_pages)
@@ -126,6 +138,13 @@ impl Geometry {
         1.0 - f64::from(self.logical_pages) / self.physical_pages() as f64
     }
 
+    /// The spare factor that collections have while `kept` blocks stay erased. It is 0 if these are all of
+    /// the spare space.
+    pub fn effective_spare(&self, kept: f64) -> f64 {
+        let pages = (f64::from(self.blocks) - kept) * f64::from(self.pages_per_block);
+        (1.0 - f64::from(self.logical_pages) / pages).max(0.0)
+    }
+
     /// (N - U)/U, of the logical space, as industry quotes it.
     pub fn overprovision(&self) -> f64 {
         self.physical_pages() as f64 / f64::from(self.logical_pages) - 1.0
@@ -155,8 +174,8 @@ fn check_spare(spare: f64) -> Result<(), GeometryError> {
         return Ok(());
     }
     Err(GeometryError(format!(
-        "spare factor is {spare}, expected a number between 0 and 1, both excluded; \
-         hint: S_f = 1 - U/N, for example 0.1 or 10%"
+        "spare factor is {spare}, expected a number between 0 and 1, both excluded; hint: {}",
+        choice("spare", "10%")
     )))
 }
 

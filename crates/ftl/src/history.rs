@@ -3,7 +3,7 @@
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
 /// opened; the first contents of a drive belong to class 0.

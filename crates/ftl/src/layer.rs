@@ -86,10 +86,10 @@ pub struct LayerCounts {
 }
 
 impl LayerCounts {
-    /// The counts of a drive whose map is on flash, above a layer with these counts. It heeds no hints.
+    /// The counts of a drive whose map is on flash, above a layer with these counts.
     pub fn with_map(self, traffic: MapTraffic) -> Self {
         let streams = self.streams.map(|streams| streams.with_map(traffic.writes));
-        Self { map_traffic: Some(traffic), zombies: None, streams, ..self }
+        Self { map_traffic: Some(traffic), streams, ..self }
     }
 }
 
@@ -127,7 +127,7 @@ pub trait TakesHints {
 
     /// Returns `true` if `page`, which the drive has, is hinted: the host has data there and will write
     /// it soon.
-    fn is_hinted(&self, page: u32) -> bool;
+    fn is_hinted(&mut self, page: u32) -> bool;
 
     /// The power fails: the host's cache is gone, and with it all hints.
     fn power_loss(&mut self);

@@ -1,6 +1,6 @@
 //! The layout of a layer: shape, policies and first contents.
 
-use flashgc_base::naming::option;
+use flashgc_base::naming::{choice, option};
 use flashgc_base::rng::Stream;
 
 use crate::allocation::Allocation;
@@ -44,6 +44,11 @@ pub struct Layout {
     /// Seed of the run. The victim policy, the block allocation, the endurance and the fill draw
     /// from streams of their own.
     pub seed: u64,
+}
+
+/// Returns a share of four decimals in percent, as it is typed: `16.5%`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{}%", (share * 1e4).round() / 1e2)
 }
 
 impl Layout {
@@ -102,10 +107,11 @@ impl Layout {
         }
         // Rounded up, so that the value in the hint is enough.
         let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
+        let more = format!("more {}", option("blocks"));
         let hint = match frontier {
-            Frontier::Pool { .. } if least >= 1.0 => "a smaller low, or more blocks".to_string(),
-            _ if least >= 1.0 => "more blocks".to_string(),
-            _ => format!("a spare factor of at least {least:.4}, or more blocks"),
+            Frontier::Pool { .. } if least >= 1.0 => format!("a smaller low, or {more}"),
+            _ if least >= 1.0 => more,
+            _ => format!("{}, or {more}", choice("spare", percent(least))),
         };
         Err(GeometryError(format!(
             "{spare_pages} spare pages (spare factor {:.4}) are too few for the {frontier} \
@@ -133,6 +139,16 @@ impl Layout {
                     .saturating_add(for_slc)
             }
             Frontier::Mixed { low } => low.saturating_add(1 + levelled),
+        }
+    }
+
+    /// Blocks of a plane that stay erased between two collections. Open blocks are not among them: they hold
+    /// pages as others do, and closed ones are collected in their place.
+    pub fn blocks_kept_erased(&self) -> u32 {
+        match self.frontier {
+            Frontier::Single | Frontier::Double | Frontier::Compact => 0,
+            Frontier::Pool { low } => low.saturating_add(self.placement.kept_for_copies()),
+            Frontier::Mixed { low } => low,
         }
     }
 
@@ -184,7 +200,8 @@ impl PlaneLayout<'_> {
             let nearest = (blocks / planes.max(1)).max(2).saturating_mul(planes.max(1));
             return Err(GeometryError(format!(
                 "found {blocks} blocks for {planes} planes, expected a multiple of {planes} and at \
-                 least two blocks a plane; hint: try {nearest} blocks"
+                 least two blocks a plane; hint: {}",
+                choice("blocks", nearest)
             )));
         }
         Ok(blocks / planes)
@@ -217,8 +234,10 @@ impl PlaneLayout<'_> {
         }
         Err(GeometryError(format!(
             "plane {plane} has {blocks} blocks of {b} pages for {promised} logical pages, expected \
-             {kept} more blocks than these pages fill, for open blocks and the pool; hint: more \
-             spare space, more blocks, or a lower {}",
+             {kept} more blocks than these pages fill, for open blocks and the pool; hint: a larger \
+             {}, more {}, or a lower {}",
+            option("spare"),
+            option("blocks"),
             option("gc_low")
         )))
     }

@@ -26,10 +26,10 @@ use std::fmt;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
-use crate::table::{bytes_of, tree_levels};
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The entry of one way to level wear in listings and help texts.
 pub struct LevellingInfo {

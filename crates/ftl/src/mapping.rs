@@ -20,10 +20,9 @@ pub struct MappingInfo {
     pub name: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
-    /// `true` if victim policy and write frontier can be chosen: a log-block mapping has its own.
+    /// `true` if victim policy and write frontier can be chosen, which may heed hints: a log-block mapping
+    /// has its own.
     pub has_victims: bool,
-    /// `true` if it keeps zombies, where its policies ask.
-    pub heeds_hints: bool,
     /// `true` if a drive with a clock can have it.
     pub has_clock: bool,
     /// Checks that collections have a use for a scheme.
@@ -59,7 +58,6 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "page",
         params: &[],
         has_victims: true,
-        heeds_hints: true,
         has_clock: true,
         source: PAGE,
         check: |_, _| Ok(()),
@@ -70,7 +68,6 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "fast",
         params: log_map::FAST_PARAMS,
         has_victims: false,
-        heeds_hints: false,
         has_clock: false,
         source: include_str!("log_map/fast.rs"),
         check: log_map::check,
@@ -81,7 +78,6 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "bast",
         params: log_map::BAST_PARAMS,
         has_victims: false,
-        heeds_hints: false,
         has_clock: false,
         source: include_str!("log_map/bast.rs"),
         check: log_map::check,
@@ -92,7 +88,6 @@ static MAPPINGS: &[MappingInfo] = &[
         name: "dftl",
         params: dftl::PARAMS,
         has_victims: true,
-        heeds_hints: false,
         has_clock: true,
         source: include_str!("dftl/mod.rs"),
         check: dftl::check,

@@ -51,13 +51,14 @@ impl PageBuffer {
         )))
     }
 
-    /// Checks that a drive with this frontier and placement can have the buffer.
+    /// Checks that a drive with this frontier and placement can have the buffer. Where a unit is a flash page,
+    /// none is padded.
     pub(crate) fn check(
         &self,
         frontier: Frontier,
         placement: &PlacementSpec,
     ) -> Result<(), SpecError> {
-        if self.is_protected {
+        if self.is_protected || !self.gathers() {
             return Ok(());
         }
         if !placement.is_none() {

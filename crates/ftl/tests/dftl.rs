@@ -1,6 +1,10 @@
 //! DFTL: its map on flash is always right, it costs what was worked out by hand, and with all of
 //! the map in memory it is a page map.
 
+use crate::dftl_reference::NaiveDftl;
+use crate::hinting::Hinting;
+use crate::reference::picks::naive_pick;
+use crate::reference::{Frontier as Naive, Reference};
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Mapping, Translation, VictimSpec};
 use proptest::prelude::*;
@@ -50,6 +54,33 @@ fn map_traffic_is_what_was_worked_out_by_hand() {
     let counters = layer.counters();
     assert_eq!((counters.host_pages, counters.copied_pages, counters.trimmed_pages), (10, 3, 1));
     layer.audit().unwrap();
+}
+
+#[test]
+fn a_hint_uses_the_entry_of_its_page_and_changes_none() {
+    // Four entries a translation page, two cached. The map of both pages is on flash.
+    let geometry = Geometry::new(20, 8, 96).unwrap();
+    let on = layout(geometry, Frontier::Double, Fill::Sequential);
+    let mut layer = dftl("dftl:entries=2,per_page=4", "z-greedy", on.clone()).unwrap();
+    layer.hints().hint(&[0, 4]).unwrap();
+    assert_eq!(traffic(&*layer), [0, 2, 2, 0]);
+    layer.hints().cancel(&[4]).unwrap();
+    layer.hints().hint(&[0]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 2, 2, 0]);
+    assert_eq!(layer.counts().zombies.unwrap().known, 1);
+    // Both leave unchanged, so nothing is programmed. P0 is looked up again to be written.
+    layer.hints().hint(&[8, 12]).unwrap();
+    layer.write(&[0]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 5, 5, 0]);
+    let zombies = layer.counts().zombies.unwrap();
+    assert_eq!((zombies.marked, zombies.overwritten, zombies.revived, zombies.known), (4, 1, 1, 2));
+    layer.audit().unwrap();
+    // The error of a page that only the drive below has is that of any page behind the end.
+    assert!(layer.hints().hint(&[96]).is_err() && layer.hints().cancel(&[96]).is_err());
+    // Greedy has no use for hints: nothing is looked up.
+    let mut greedy = dftl("dftl:entries=2,per_page=4", "greedy", on).unwrap();
+    greedy.hints().hint(&[0, 4]).unwrap();
+    assert_eq!((traffic(&*greedy), greedy.counts().zombies), ([0; 4], None));
 }
 
 #[test]
@@ -148,5 +179,74 @@ proptest! {
         prop_assert_eq!(once.counters(), split.counters());
         prop_assert_eq!(once.decisions(), split.decisions());
         prop_assert_eq!(once.counts().map_traffic, split.counts().map_traffic);
+    }
+
+    #[test]
+    fn hints_do_what_the_naive_reference_does_with_them(
+        policy in prop::sample::select(vec!["z-greedy", "z-greedy:ties=oldest", "z-cost-benefit", "greedy"]),
+        pool in any::<bool>(),
+        entries in 1usize..40,
+        per_page in 2u32..20,
+        logical_pages in 20u32..96,
+        seed in any::<u64>(),
+        commands in prop::collection::vec((0.0..1.0f64, 0u8..20), 1..400),
+    ) {
+        let (frontier, naive) = [(Frontier::Double, Naive::Double), (Frontier::Pool { low: 2 }, Naive::Pool(2))]
+            [usize::from(pool)];
+        let map_pages = logical_pages.div_ceil(per_page);
+        // Room for a map of pages as large as its entries, and for the blocks of the frontier.
+        let blocks = (logical_pages + map_pages).div_ceil(8) + 7;
+        let geometry = Geometry::new(blocks, 8, logical_pages.into()).unwrap();
+        let spec = format!("dftl:entries={entries},per_page={per_page}");
+        let on = Layout { seed, ..layout(geometry, frontier, Fill::Sequential) };
+        let mut layer = dftl(&spec, policy, on).unwrap();
+        let both = logical_pages + map_pages;
+        let flash = Reference::sequential(blocks as usize, 8, both, naive, seed);
+        let filled = flash.programs;
+        let mut naive = NaiveDftl::new(flash, logical_pages, per_page, entries);
+        let mut pick = naive_pick(policy);
+        let heeds = policy != "greedy";
+        for &(share, what) in &commands {
+            let page = (share * share * f64::from(logical_pages)) as u32;
+            match what {
+                0 => {
+                    layer.trim(&[page]).unwrap();
+                    naive.trim(page, &mut pick);
+                }
+                1..4 => {
+                    layer.reads().unwrap().read(&[page]).unwrap();
+                    naive.read(page, &mut pick);
+                }
+                4..9 => {
+                    layer.hints().hint(&[page]).unwrap();
+                    if heeds {
+                        naive.hint(page, false, &mut pick);
+                    }
+                }
+                9 => {
+                    layer.hints().cancel(&[page]).unwrap();
+                    if heeds {
+                        naive.hint(page, true, &mut pick);
+                    }
+                }
+                _ => {
+                    layer.write(&[page]).unwrap();
+                    naive.write(page, &mut pick);
+                }
+            }
+            for page in 0..logical_pages {
+                let place = naive.found(page);
+                prop_assert_eq!(place, naive.flash.map.get(&page).copied(), "page {}", page);
+                let place = place.map(|(block, at)| (block as u32, at as u32));
+                prop_assert_eq!(layer.locate(page), place, "page {}", page);
+            }
+        }
+        prop_assert_eq!(traffic(&*layer), naive.traffic);
+        prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);
+        for (block, zombies) in (0..).zip(naive.flash.zombie_counts()) {
+            prop_assert_eq!(usize::from(layer.blocks().zombies(block)), zombies);
+        }
+        prop_assert_eq!(layer.counts().zombies.is_some(), heeds);
+        layer.audit().map_err(TestCaseError::fail)?;
     }
 }

@@ -404,14 +404,14 @@ fn what_cannot_be_mapped_so_is_refused_with_a_hint() {
     };
     assert_eq!(
         error("fast:log_blocks=20", Fill::Sequential),
-        "fast: 20 log blocks and 1 for merges need 21 spare blocks, found 12 beyond the 52 blocks \
-         of data; hint: a spare factor of at least 0.2877, or fewer log blocks"
+        "mapping fast: 20 log blocks and 1 for merges need 21 spare blocks, found 12 beyond the 52 blocks \
+         of data; hint: spare=\"32.82%\", or a smaller log_blocks"
     );
-    // 1 - 52/73 = 0.28767, rounded up.
+    // 21/64 = 0.328125, rounded up.
     assert_eq!(
         error("fast:log_blocks=1", Fill::Sequential),
-        "fast: log_blocks=1, expected at least 2: one for random and one for sequential writes; \
-         hint: more log blocks, or sequential=0"
+        "mapping fast: log_blocks=1, expected at least 2: one for random and one for sequential writes; \
+         hint: log_blocks=2, or sequential=0"
     );
     assert!(error("bast", Fill::Random).contains("fill random does not go with"));
     let tight = Geometry::new(53, 32, 52 * 32).unwrap();

@@ -259,6 +259,6 @@ fn victims_are_not_left_to_a_placement_that_picks_none() {
     let victim = Victim::Placement("joint".to_string());
     for layout in [layout(false), Layout { placement: PlacementSpec::default(), ..layout(true) }] {
         let error = victim.build(layout).err().unwrap().to_string();
-        assert!(error.contains("leaves the victims to placement, which picks none"), "{error}");
+        assert!(error.contains("leaves the victims to placement, which has no method"), "{error}");
     }
 }

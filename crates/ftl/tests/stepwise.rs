@@ -394,7 +394,7 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
         };
         VictimSpec::parse("greedy").unwrap().build_stepwise(layout).err().unwrap().to_string()
     };
-    assert!(error(3, 1).contains("try 99 blocks"), "{}", error(3, 1));
+    assert!(error(3, 1).contains("blocks=99"), "{}", error(3, 1));
     assert!(error(200, 1).contains("for 200 planes, expected a multiple of 200"));
     // 25 blocks a plane, 1280 pages on 4 planes: 320 each are 20 blocks, 4 kept and two frontiers.
     assert!(error(4, 4).contains("expected 6 more blocks"), "{}", error(4, 4));

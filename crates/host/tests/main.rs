@@ -4,3 +4,4 @@ mod naive;
 mod page_caches;
 mod snapshots;
 mod write_back;
+mod write_back_streams;

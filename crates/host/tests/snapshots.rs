@@ -10,6 +10,8 @@ use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload as _};
 
 const PAGES: u32 = 1000;
+const APPLICATION: &str =
+    "0.5*zipf:theta=0.9,read=0.3,trim=0.01,stream=3 + 0.5*zipf:theta=0.5,read=0.3";
 
 fn saved(state: &(impl State + ?Sized)) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -33,7 +35,8 @@ fn hosts() -> Vec<HostSpec> {
         let ways = hint_ways().iter().map(|info| info.name.to_string());
         for hints in ways.chain(["piggyback:lost=0.1,wrong=0.1,late=9".to_string()]) {
             all.extend(["", ",expiry=page"].iter().filter_map(|more| {
-                HostSpec::parse(&format!("{cache}:size=800KiB,rate=40{more}"), &hints).ok()
+                let spec = HostSpec::parse(&format!("{cache}:size=800KiB,rate=40{more}"), &hints);
+                Some(spec.ok()?.with_streams(hints == "none" || hints == "oracle", None))
             }));
         }
     }
@@ -43,7 +46,7 @@ fn hosts() -> Vec<HostSpec> {
 
 #[test]
 fn a_host_goes_on_alike() {
-    let application = GeneratorSpec::parse("zipf:theta=0.9,read=0.3,trim=0.01").unwrap();
+    let application = GeneratorSpec::parse(APPLICATION).unwrap();
     for spec in hosts() {
         for seed in 0..3 {
             let make = || -> Host {
@@ -64,8 +67,8 @@ fn a_host_goes_on_alike() {
                 one.fill(&mut batch, limit).unwrap();
                 other.fill(&mut again, limit).unwrap();
                 assert_eq!(
-                    (&batch.pages, &batch.ops, &batch.hints),
-                    (&again.pages, &again.ops, &again.hints),
+                    (&batch.pages, &batch.ops, &batch.hints, &batch.streams),
+                    (&again.pages, &again.ops, &again.hints, &again.streams),
                     "{spec:?}"
                 );
             }
@@ -87,7 +90,7 @@ fn a_host_on_the_clock_of_a_drive_goes_on_alike() {
                 let mut left = Vec::new();
                 for host in hosts.iter_mut() {
                     host.advance(moment * 20_000_000);
-                    host.request(op, page);
+                    host.request(op, page, (page % 7) as u8);
                     let flushed = moment % 3 == 0 && host.flush_next();
                     let leaving: Vec<_> = std::iter::from_fn(|| host.next_leaving()).collect();
                     left.push((flushed, leaving, host.counts(), host.next_look()));

@@ -2,6 +2,7 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
+use flashgc_base::stream::NO_STREAM;
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
@@ -105,8 +106,8 @@ fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age()
     // daemon looks next at 25 s, and the device is old at its look at 40 s.
     let spec = HostSpec::parse("page-cache:size=400KiB,rate=0.1,speed=1000", "perfect").unwrap();
     let mut host = spec.open_clocked(4096, PAGES, 5).unwrap();
-    host.request_before(Op::Write, 9);
-    host.request_before(Op::Write, 5);
+    host.request_before(Op::Write, 9, NO_STREAM);
+    host.request_before(Op::Write, 5, NO_STREAM);
     host.start();
     assert_eq!(host.next_look(), Some(5_000_000_000));
     for look in [5, 10, 15] {
@@ -117,7 +118,7 @@ fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age()
     host.advance(20_000_000_000);
     assert!(host.flush_next() && host.flush_next() && !host.flush_next());
     let left: Vec<Leaving> = std::iter::from_fn(|| host.next_leaving()).collect();
-    let write = |page| Leaving::Command(page, Op::Write);
+    let write = |page| Leaving::Command(page, Op::Write, NO_STREAM);
     assert_eq!(left, [Leaving::Hint(9), Leaving::Hint(5), write(5), write(9)]);
 }
 

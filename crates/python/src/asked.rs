@@ -102,10 +102,10 @@ pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
     Ok(asked::check_names(&values.0, &places.0).map_err(Refused)?)
 }
 
-/// Checks the texts among values by path, as far as that can be done without a drive.
+/// Checks values by path that are given apart from an experiment, as those that narrow a search.
 #[pyfunction]
-pub(crate) fn check_texts(given: Given, places: At) -> PyResult<()> {
-    Ok(asked_for(given, places).check_texts(&HashMap::new()).map_err(Refused)?)
+pub(crate) fn check_apart(given: Given, places: At) -> PyResult<()> {
+    Ok(asked_for(given, places).check_apart().map_err(Refused)?)
 }
 
 /// Refuses options that a stored drive does not have.

@@ -54,8 +54,7 @@ pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
 pub(crate) fn ftl(error: &FtlError, names: &dyn Names) -> PyErr {
     let text = error.said(names);
     match error.kind() {
-        FtlErrorKind::Geometry(_) => ConfigError::new_err(format!("drive: {text}")),
-        FtlErrorKind::Spec(_) => ConfigError::new_err(text),
+        FtlErrorKind::Geometry(_) | FtlErrorKind::Spec(_) => ConfigError::new_err(text),
         FtlErrorKind::BadPick { .. } | FtlErrorKind::Placement(_) => PolicyError::new_err(text),
         FtlErrorKind::Memory { .. }
         | FtlErrorKind::NoSpace(_)
@@ -68,8 +67,8 @@ pub(crate) fn ftl(error: &FtlError, names: &dyn Names) -> PyErr {
 pub(crate) fn drive(error: &EngineError, names: &dyn Names) -> PyErr {
     match error.kind() {
         DriveErrorKind::Ftl(error) => ftl(error, names),
-        DriveErrorKind::Workload(error) => trace(error),
-        DriveErrorKind::Checkpoint(text) => config(text),
+        kind @ DriveErrorKind::Workload(_) => trace(kind.said(names)),
+        kind @ DriveErrorKind::Checkpoint(_) => config(kind.said(names)),
     }
 }
 

@@ -35,7 +35,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::asked::{
-        check_clock, check_names, check_stored, check_texts, configurations, experiment,
+        check_apart, check_clock, check_names, check_stored, configurations, experiment,
         option_number, parse_count, parse_page_size, parse_share, parse_size, tenant_texts,
         tenant_workload,
     };
@@ -70,11 +70,15 @@ mod _core {
         model_transient,
     };
     #[pymodule_export]
+    use super::places::{name_choice, name_option, name_subject};
+    #[pymodule_export]
     use super::simulate::{checkpoint_config, ranking, simulate};
     #[pymodule_export]
     use super::sources::{check, is_trace_of};
     #[pymodule_export]
-    use super::statistics::{measured_passes, replay_until_settled, steady_intervals};
+    const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
+    #[pymodule_export]
+    use super::statistics::{judged, measured_passes, replay_until_settled, steady_intervals};
     #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]
@@ -89,7 +93,7 @@ mod _core {
     #[pymodule_export]
     use super::{choose_mutant, mutants};
     #[pymodule_export]
-    use super::{options, registry, suggest, version};
+    use super::{finding_rules, options, registry, suggest, version};
 }
 
 /// The version that results carry.
@@ -108,6 +112,12 @@ fn registry() -> String {
 #[pyfunction]
 fn options() -> String {
     listing::options().to_string()
+}
+
+/// The rules of findings about a result, as JSON.
+#[pyfunction]
+fn finding_rules() -> PyResult<String> {
+    json::to_json(&flashgc_experiment::findings::RULES)
 }
 
 /// The hint for a word that is not among `known`.

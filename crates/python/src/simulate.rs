@@ -9,9 +9,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use flashgc_base::naming::{Keywords, Names};
+use flashgc_experiment::asked;
 use flashgc_experiment::checkpoint::{self, Keeper, Places};
 use flashgc_experiment::compare::{Rank, compare as rank};
 use flashgc_experiment::config::{Outside, Resolved};
+use flashgc_experiment::findings::{self, Finding};
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::simulate_each;
@@ -70,15 +72,16 @@ pub(crate) fn simulate(
         let written: Written<'_> = policy.extract()?;
         external.policies.push((index.extract()?, loaded(written, &external.raised)?));
     }
-    let mut watch = Watch::new(control, poll);
+    let mut watch = Watch::new(control, poll).named(names.clone());
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
     let ResolvedAll { resolved, notes, asked, left_out } =
         resolve_all(py, &configs, &external, &mut watch, leave_out, or_none, &names)?;
-    let keeper = keep.map(|keep| keeper(keep, &configs, &resolved)).transpose()?;
+    let keeper = keep.map(|keep| keeper(keep, &configs, &resolved, &names)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
     let (notes_of, results) = (&notes, Mutex::default());
-    let complete = Complete { notes: notes_of, asked: &asked, callback: on_result, results };
+    let complete =
+        Complete { notes: notes_of, names: &names, asked: &asked, callback: on_result, results };
     let keep = |index: usize, result: &RunResult| complete.keep(index, result);
     let results = if external.policies.is_empty() {
         py.detach(|| {
@@ -118,7 +121,8 @@ pub(crate) fn simulate(
         write_timeline(resolved, result)?;
     }
     for (result, notes) in results.iter_mut().zip(notes) {
-        result.warnings.extend(notes);
+        result.findings.extend(notes);
+        result.name_options(&names);
     }
     to_json(&Simulated { ranking: rank(&results), results, left_out })
 }
@@ -137,13 +141,14 @@ fn keeper(
     (write, every, resume): Keep,
     configs: &[RunConfig],
     resolved: &[Resolved],
+    names: &dyn Names,
 ) -> PyResult<Keeper> {
     let every = every.map(Duration::try_from_secs_f64).transpose().map_err(errors::config)?;
     let ([config], [resolved]) = (configs, resolved) else {
         return Err(errors::config("a checkpoint holds one configuration; hint: flashgc run"));
     };
     let places = Places { write, every, resume };
-    Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error, &Keywords))
+    Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error, names))
 }
 
 /// Returns the configuration in the checkpoint at `path`, as JSON.
@@ -167,7 +172,9 @@ fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
 /// Results that are complete and wait for the calling thread, the only one that calls Python.
 struct Complete<'a> {
     /// Notes on the workload of each configuration.
-    notes: &'a [Vec<String>],
+    notes: &'a [Vec<Finding>],
+    /// The way in which the user writes options.
+    names: &'a asked::Places,
     /// The index of each configuration in the call.
     asked: &'a [usize],
     callback: Option<Py<PyAny>>,
@@ -178,7 +185,8 @@ impl Complete<'_> {
     fn keep(&self, index: usize, result: &RunResult) {
         if self.callback.is_some() {
             let mut result = result.clone();
-            result.warnings.extend(self.notes[index].iter().cloned());
+            result.findings.extend(self.notes[index].iter().cloned());
+            result.name_options(self.names);
             lock(&self.results).push((self.asked[index], result));
         }
     }
@@ -220,15 +228,11 @@ struct LeftOut {
 #[derive(Default)]
 struct ResolvedAll {
     resolved: Vec<Resolved>,
-    notes: Vec<Vec<String>>,
+    notes: Vec<Vec<Finding>>,
     /// The index of each resolved configuration in the call.
     asked: Vec<usize>,
     left_out: Vec<LeftOut>,
 }
-
-/// The note where hints change nothing.
-const UNHEEDED: &str = "the hints have no effect: neither the victim policy nor the placement uses \
-                        them; hint: --gc-preset zgc-gd or zgc-cb";
 
 /// Works the configurations out. One that cannot be is left out if `leave_out` says so and others can
 /// be, or need not be (`or_none`), and else an error; an error has options as `names` has them.
@@ -253,7 +257,7 @@ fn resolve_all(
         match Resolved::new(config, opened.source, outside) {
             Ok(resolved) => {
                 all.resolved.push(resolved);
-                all.notes.push(opened.notes);
+                all.notes.push(opened.notes.iter().map(|text| findings::as_read(text)).collect());
                 all.asked.push(index);
             }
             Err(error) if leave_out => {
@@ -270,7 +274,7 @@ fn resolve_all(
     if all.resolved.iter().all(|resolved| !resolved.hints().1) {
         for (resolved, notes) in all.resolved.iter().zip(&mut all.notes) {
             if resolved.hints().0 {
-                notes.push(UNHEEDED.to_string());
+                notes.push(findings::hints_without_effect());
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
@@ -33,13 +34,23 @@ pub(crate) struct Opened {
     dirty: bool,
 }
 
-/// The note where nothing stands for the memory that references are made to.
-const NO_MEMORY: &str = "the trace holds a program's memory references, and without a VM page \
-                         cache every one that writes is a host write; hint: --vm-page-cache 4MiB";
+/// Returns the note where nothing stands for the memory that references are made to.
+fn no_memory() -> String {
+    format!(
+        "the trace holds a program's memory references, and without a VM page cache every one that \
+         writes is a host write; hint: {}",
+        choice("vm_page_cache", "4MiB")
+    )
+}
 
-/// The note where the cache of a host tells of what is dirty.
-const OWN_HINTS: &str = "the dirty events of the trace are left out, because --host-cache makes \
-                         its own; hint: leave out --host-cache to use the trace's";
+/// Returns the note where the cache of a host tells of what is dirty.
+fn own_hints() -> String {
+    let cache = option("host_cache");
+    format!(
+        "the dirty events of the trace are left out, because {cache} makes its own; hint: leave out \
+         {cache} to use the trace's"
+    )
+}
 
 /// The file that is read in the place of the trace that configurations name.
 pub(crate) struct Instead {
@@ -63,7 +74,7 @@ pub(crate) fn open(
                 && tenants_of(other) == tenants_of(config)
                 && other.trace == config.trace
                 && other.unit() == config.unit()
-                && other.units_per_block() == config.units_per_block()
+                && other.has_blocks_of(config)
                 && disorder(other) == disorder(config)
                 && keeps_flushes(other) == keeps_flushes(config)
         };
@@ -75,10 +86,10 @@ pub(crate) fn open(
     }
     let beside = |(config, mut one): (&RunConfig, Opened)| {
         if one.references && config.swap.is_none() {
-            one.notes.push(NO_MEMORY.to_string());
+            one.notes.push(no_memory());
         }
         if one.dirty && config.host.is_some() {
-            one.notes.push(OWN_HINTS.to_string());
+            one.notes.push(own_hints());
         }
         one
     };
@@ -106,7 +117,7 @@ fn open_one(
     }
     if let Some(timed) = &config.timed {
         let Read { requests, notes, references, dirty } =
-            open_timed(py, config, timed, watch, instead)?;
+            open_timed(py, config, timed, watch, instead, false)?;
         let source = Arc::new(TimedSource::new(config.workload.clone(), requests));
         return Ok(Opened { source, notes, references, dirty });
     }
@@ -120,7 +131,8 @@ fn open_one(
         paging: paging_of(config)?,
         ..SourceOptions::default()
     };
-    let pages_per_block = config.units_per_block();
+    let block = config.clone();
+    let pages_per_block = move |units| block.with_block(Some(units)).units_per_block();
     let (path, name) = (file_of(config, instead), config.workload.clone());
     let loaded = py.detach(|| {
         let file = path.clone();
@@ -145,7 +157,7 @@ fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> Py
         let arrivals = arrivals.map(|arrivals| arrivals.to_string());
         let own = TimedConfig { arrivals, tenants: Vec::new(), ..timed.clone() };
         let alone = RunConfig { workload: workload.clone(), ..config.clone() };
-        let read = open_timed(py, &alone, &own, watch, None)?;
+        let read = open_timed(py, &alone, &own, watch, None, true)?;
         notes.extend(read.notes.into_iter().map(|note| format!("tenant {name}: {note}")));
         (references, dirty) = (references || read.references, dirty || read.dirty);
         each.push((name, TimedSource::new(workload, read.requests)));
@@ -168,6 +180,7 @@ fn open_timed(
     timed: &TimedConfig,
     watch: &mut Watch<'_>,
     instead: Option<&Instead>,
+    of_tenant: bool,
 ) -> PyResult<Read> {
     if instead.is_none() && !is_trace(&config.workload) {
         let requests = Requests::parse(&config.workload).map_err(errors::config)?;
@@ -185,13 +198,15 @@ fn open_timed(
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let (mut notes, references) = (trace.notes(), trace.stat().has_references());
     if timed.arrivals.is_none() {
-        notes.extend(trace.note_of_times());
+        notes.extend(trace.note_of_times(of_tenant));
     }
     let dirty = trace.stat().dirty > 0;
     let pages = trace.stat().pages;
-    let beyond = pages.saturating_sub(trace.logical_pages(config.units_per_block()).into());
+    let block = config.with_block(Some(pages)).units_per_block();
+    let beyond = pages.saturating_sub(trace.logical_pages(block).into());
     if beyond > 0 {
-        notes.push(format!("paging floor leaves out {beyond} of {pages} pages of the trace"));
+        let floor = choice("paging", "floor");
+        notes.push(format!("{floor} leaves out {beyond} of {pages} pages of the trace"));
     }
     Ok(Read { requests: Requests::Trace(Box::new(trace)), notes, references, dirty })
 }
@@ -222,13 +237,14 @@ fn read_of(
 /// Returns the options with which a trace is read. The table of relations is read here.
 pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
     for (key, text) in [
+        ("format", &trace.format),
         ("on_bad_line", &trace.on_bad_line),
         ("devices", &trace.devices),
         ("blkparse_action", &trace.blkparse_action),
     ] {
         if let Some(text) = text {
-            let hinted = |error| errors::config(format!("{key}: {error}"));
-            check_option(key, text).map_err(hinted)?;
+            let checked = options::find(key).map_or(Ok(()), |option| option.check(text));
+            checked.map_err(|error| watch.refused(key, error))?;
         }
     }
     let devices = trace.devices.as_deref().map(parse_devices).transpose();
@@ -245,11 +261,6 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
         relations: relations.map(Arc::new),
         ..ReadOptions::default()
     })
-}
-
-/// Checks a value of the option `key`.
-fn check_option(key: &str, text: &str) -> Result<(), SpecError> {
-    options::find(key).map_or(Ok(()), |option| option.check(text))
 }
 
 /// Returns the options with which the requests of a trace become pages of a drive.
@@ -293,14 +304,20 @@ pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
 }
 
 impl Watch<'_> {
+    /// The exception for a value that the option `key` does not take.
+    pub(crate) fn refused(&self, key: &str, error: SpecError) -> PyErr {
+        let message = format!("{}: {}", subject(key), error.message);
+        errors::config(SpecError::new(message, error.hint).said(&self.names))
+    }
+
     /// The exception for a trace that could not be read: what stopped it, if somebody did.
     pub(crate) fn failure(&mut self, error: &TraceError) -> PyErr {
         match (self.failed.take(), error.fault) {
             (Some(failed), _) => failed,
             (None, Fault::Cancelled) => PyKeyboardInterrupt::new_err(()),
-            (None, Fault::Option) => errors::config(error),
+            (None, Fault::Option) => errors::config(error.said(&self.names)),
             (None, Fault::Unwritten) => PyOSError::new_err(error.to_string()),
-            (None, _) => errors::trace(error),
+            (None, _) => errors::trace(error.said(&self.names)),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! The tests of a steady state, for scripts that measure how often they err.
 
 use flashgc_drive::passes::{MOST, Rule, Verdict, level, verdict};
-use flashgc_drive::stats::{Interval, is_drifting};
+use flashgc_drive::stats::{Interval, drift, is_settled};
+use flashgc_experiment::served::Served;
+use flashgc_ftl::Geometry;
 use pyo3::prelude::*;
+
+use crate::places::At;
+use crate::{errors, json};
 
 /// Passes, mean, half its 95% interval, and whether it is steady.
 type Outcome = (usize, f64, Option<f64>, bool);
@@ -29,10 +34,32 @@ pub(crate) fn measured_passes(values: Vec<f64>) -> (f64, Option<f64>, bool) {
     (mean, level(&values).map(|level| level.half), verdict(&values) == Verdict::Steady)
 }
 
+/// The judgement on a stored drive in use, as JSON: `geometry` is its blocks, pages of a block and logical
+/// pages, `parts` the pages that the host wrote and those programmed, of which there are `programs` in all.
+/// Options in it have the names of those at `places`.
+///
+/// # Errors
+/// `ConfigError` for a shape that no drive has.
+#[pyfunction]
+pub(crate) fn judged(
+    geometry: (u32, u32, u64),
+    kept_erased: u32,
+    parts: Vec<(u64, u64)>,
+    programs: u64,
+    erases: u64,
+    places: At,
+) -> PyResult<String> {
+    let (blocks, pages_per_block, logical) = geometry;
+    let geometry = Geometry::new(blocks, pages_per_block, logical).map_err(errors::config)?;
+    let mut judged = Served { geometry, kept_erased, parts, programs, erases }.judged();
+    judged.findings.iter_mut().for_each(|one| one.name_options(&places.0));
+    json::to_json(&judged)
+}
+
 /// Returns `True` if a run of a generator whose measured intervals have the amplifications `values`
 /// is steady.
 #[pyfunction]
 pub(crate) fn steady_intervals(values: Vec<f64>) -> bool {
     let interval = |value: f64| Interval::of_pages(1_000_000, (value * 1e6).round() as u64);
-    is_drifting(&[values.into_iter().map(interval).collect()]) == Some(false)
+    drift(&[values.into_iter().map(interval).collect()]).is_some_and(is_settled)
 }

@@ -3,19 +3,22 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use flashgc_base::naming;
+use flashgc_base::spec::SpecError;
 use flashgc_experiment::options::TraceConfig;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
     self, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat, PagesOptions,
-    Paging, PagingOptions, Progress, ReadOptions, Request, StatBuilder, TraceError, TraceReader,
-    TraceWriter, format,
+    Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder, TraceError,
+    TraceReader, TraceWriter, format,
 };
 use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors;
 use crate::json::to_json;
+use crate::places::At;
 use crate::sources::{self, read_options};
 use crate::watch::{Control, Watch};
 
@@ -43,7 +46,8 @@ pub(crate) fn trace_config(reading: &str) -> PyResult<TraceConfig> {
 
 /// Reads a trace to its end and returns its statistics as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, control, reading, page_size=None, paging=None, poll=None))]
+#[pyo3(signature = (path, control, reading, page_size=None, paging=None, poll=None, places=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_stat(
     py: Python<'_>,
     path: PathBuf,
@@ -52,16 +56,17 @@ pub(crate) fn trace_stat(
     page_size: Option<u64>,
     paging: Option<&str>,
     poll: Option<Py<PyAny>>,
+    places: Option<At>,
 ) -> PyResult<String> {
-    let mut watch = Watch::new(control, poll);
+    let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
     let trace = trace_config(reading)?;
     let options = read_options(&trace, &mut watch)?;
     let usual = PagingOptions::default().page_size;
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
         // Statistics are of all pages: what a drive has room for is the drive's.
-        pages.paging = Paging::parse_for_all_pages(name)
-            .map_err(|error| errors::config(format!("paging: {error}")))?;
+        pages.paging =
+            Paging::parse_for_all_pages(name).map_err(|error| watch.refused("paging", error))?;
     }
     let file = path.clone();
     let read = move |go_on: &mut dyn FnMut(&Progress) -> bool| {
@@ -73,9 +78,7 @@ pub(crate) fn trace_stat(
         let mut builder = StatBuilder::of(&reader, pages)?;
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
-            builder
-                .add(&block, |_, _| {})
-                .map_err(|message| TraceError::new(&file, Fault::Option, message.to_string()))?;
+            builder.add(&block, |_, _| {}).map_err(|full| trace::map_full(&reader, full))?;
             if !go_on(&progress) {
                 return Err(TraceError::new(&file, Fault::Cancelled, "stopped"));
             }
@@ -89,7 +92,7 @@ pub(crate) fn trace_stat(
 /// Copies a trace into one of our own formats; returns what was converted as JSON.
 #[pyfunction]
 #[pyo3(signature = (input, output, control, reading, native_devices=false, page_size=None,
-                    filter=None, as_dirty=false, poll=None))]
+                    filter=None, as_dirty=false, leave_out=None, poll=None, places=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_convert(
     py: Python<'_>,
@@ -101,15 +104,31 @@ pub(crate) fn trace_convert(
     page_size: Option<u32>,
     filter: Option<u32>,
     as_dirty: bool,
+    leave_out: Option<&str>,
     poll: Option<Py<PyAny>>,
+    places: Option<At>,
 ) -> PyResult<String> {
-    let mut watch = Watch::new(control, poll);
+    let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
     let read = read_options(&trace_config(reading)?, &mut watch)?;
-    let mut options = ConvertOptions { read, ..ConvertOptions::default() };
-    options.read.device_numbers =
-        if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
-    options.pages = pages_options(page_size, filter);
-    options.as_dirty = as_dirty;
+    if !OutputFormat::of(&output).is_ok_and(|format| format == OutputFormat::Pages) {
+        for (key, value) in [("page_size", page_size), ("filter", filter)] {
+            if let Some(value) = value {
+                let message = format!("found {value}, but only .pages takes it");
+                return Err(watch.refused(key, SpecError::new(message, "leave it out")));
+            }
+        }
+    }
+    let leave_out = leave_out.map(Property::parse).transpose();
+    let leave_out = leave_out.map_err(|error| watch.refused("leave_out", error))?;
+    let device_numbers = if native_devices { DeviceNumbers::Native } else { DeviceNumbers::Ranked };
+    let options = ConvertOptions {
+        read: ReadOptions { device_numbers, keep_flushes: true, ..read },
+        output: None,
+        page_size,
+        filter,
+        as_dirty,
+        leave_out: leave_out.unwrap_or_default(),
+    };
     let (from, to) = (input.clone(), output.clone());
     let converted = py.detach(|| {
         let made =
@@ -120,11 +139,13 @@ pub(crate) fn trace_convert(
         made
     });
     let converted = converted.map_err(|error| watch.failure(&error))?;
+    let notes: Vec<String> =
+        converted.notes.iter().map(|note| naming::said(note, &watch.names)).collect();
     Ok(json!({
         "requests": converted.requests,
         "skipped": converted.skipped,
         "format": converted.format,
-        "notes": converted.notes,
+        "notes": notes,
     })
     .to_string())
 }
@@ -177,7 +198,7 @@ pub(crate) fn trace_record(
 ) -> PyResult<String> {
     let stream = reading_end(pipe)?;
     let options = ReadOptions {
-        format: Some(format::find("lackey").map_err(errors::trace)?),
+        format: Some(format::find("lackey").map_err(errors::config)?),
         // A program that is killed leaves a line that is cut off.
         on_bad_line: OnBadLine::Skip,
         ..ReadOptions::default()
@@ -220,7 +241,7 @@ pub(crate) fn trace_record(
 /// logical pages, one every `interval_ns`. The file's name chooses the format.
 #[pyfunction]
 #[pyo3(signature = (workload, output, control, pages, requests, page_size=4096, interval_ns=1000,
-                    seed=1, poll=None))]
+                    seed=1, poll=None, places=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_synth(
     py: Python<'_>,
@@ -233,12 +254,14 @@ pub(crate) fn trace_synth(
     interval_ns: u64,
     seed: u64,
     poll: Option<Py<PyAny>>,
+    places: Option<At>,
 ) -> PyResult<()> {
-    let spec = GeneratorSpec::parse(workload).map_err(errors::config)?;
-    spec.check_page_size(page_size).map_err(errors::config)?;
-    let mut source = spec.open(pages, seed).map_err(errors::config)?;
+    let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
+    let refused = |error: SpecError| errors::config(error.said(&watch.names));
+    let spec = GeneratorSpec::parse(workload).map_err(refused)?;
+    spec.check_page_size(page_size).map_err(refused)?;
+    let mut source = spec.open(pages, seed).map_err(refused)?;
     let format = OutputFormat::of(&output).map_err(errors::config)?;
-    let mut watch = Watch::new(control, poll);
     let written = py.detach(|| -> Result<(), TraceError> {
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
         // References to memory, if such are made: every one of them.

@@ -6,6 +6,7 @@ use flashgc_workload::trace::{self, By, ReadOptions, SplitOptions, Splitter};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
+use crate::places::At;
 use crate::sources::read_options;
 use crate::traces::trace_config;
 use crate::watch::{Control, Watch};
@@ -55,7 +56,8 @@ impl Volumes {
 /// Splits the traces at `paths`, one after the other, into volumes: by the number of their device, or
 /// with `by_file` a volume a file. The spool lies in `folder`.
 #[pyfunction]
-#[pyo3(signature = (paths, folder, control, reading, by_file=false, poll=None))]
+#[pyo3(signature = (paths, folder, control, reading, by_file=false, poll=None, places=None))]
+#[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
 pub(crate) fn trace_split(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -64,8 +66,9 @@ pub(crate) fn trace_split(
     reading: &str,
     by_file: bool,
     poll: Option<Py<PyAny>>,
+    places: Option<At>,
 ) -> PyResult<Volumes> {
-    let mut watch = Watch::new(control, poll);
+    let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
     let read = read_options(&trace_config(reading)?, &mut watch)?;
     let options = SplitOptions {
         read: ReadOptions { keep_flushes: true, ..read },

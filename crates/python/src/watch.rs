@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flashgc_experiment::asked::Places;
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
@@ -100,11 +101,19 @@ pub(crate) struct Watch<'a> {
     last: Instant,
     /// The exception of a signal handler or of the callback; it stops the work.
     pub(crate) failed: Option<PyErr>,
+    /// The places of the options that were given, for errors.
+    pub(crate) names: Places,
 }
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(control: &'a Control, callback: Option<Py<PyAny>>) -> Self {
-        Self { control, callback, last: Instant::now(), failed: None }
+        let names = Places::default();
+        Self { control, callback, last: Instant::now(), failed: None, names }
+    }
+
+    /// Returns the eye with the places of the options that were given.
+    pub(crate) fn named(self, names: Places) -> Self {
+        Self { names, ..self }
     }
 
     /// Lets Python handle signals and report progress, if it is time; an exception cancels.

@@ -267,7 +267,7 @@ impl Timers {
         if self.heap.iter().all(|entry| entry.0.timer() < self.times.len()) {
             return Ok(());
         }
-        Err(Fault::new("an event is of a part that there is not"))
+        Err(Fault::new("an event belongs to a part that does not exist"))
     }
 
     /// Returns `count` timers without a time.

@@ -163,7 +163,6 @@ impl<O: Observer> TimedDrive<O> {
             ));
         }
         let pages = cache.pages();
-        self.shared.heeds_hints = false;
         let mapping = Mapping::new(cache, &mut *self.shared.map);
         self.front.put_before(mapping, pages);
         Ok(self)
@@ -390,7 +389,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Returns the counts that only some drives keep. A map on flash heeds no hints.
+    /// Returns the counts that only some drives keep.
     pub fn counts(&mut self) -> LayerCounts {
         let map = &mut *self.shared.map;
         match self.front.mapping_mut().map(|mapping| mapping.traffic(map)) {
@@ -447,6 +446,7 @@ impl<O: Observer> TimedDrive<O> {
         totals.collections = *self.scheduler.collections();
         totals.slc = self.shared.slc;
         (totals.suspended_programs, totals.suspended_erases) = self.scheduler.suspended();
+        totals.joined_programs = self.scheduler.joined_programs();
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);
         totals

@@ -41,7 +41,7 @@ pub use front::Lines;
 pub use live::{Done, Live};
 pub use measure::{
     ByTenant, Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,
-    MOST_COLLECTIONS, MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Silent,
-    SlcCounts, Source, Span, Stint, TenantResult, Throughput, TimedResult, Totals, TraceFile,
-    Utilisation, Work, Worst, WorstResult, WorstSoFar, slowest,
+    MOST_COLLECTIONS, MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Refused,
+    Silent, SlcCounts, Source, Span, Stint, Suspension, TenantResult, Throughput, TimedResult,
+    Totals, TraceFile, Utilisation, Work, Worst, WorstResult, WorstSoFar, slowest,
 };

@@ -10,7 +10,7 @@ pub const MOST_KINDS: usize = 4;
 
 /// The nanoseconds of a read or a program, for each kind of page.
 ///
-/// Flash page `i` of a block is of kind `i mod n`, where `n` is the number of times. Real flash mixes
+/// Flash page `i` of a block has kind `i mod n`, where `n` is the number of times. Real flash mixes
 /// the kinds in an order of its own, and has as many of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {

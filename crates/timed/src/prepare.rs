@@ -10,6 +10,7 @@ use flashgc_workload::{Batch, Op};
 
 use super::drive::TimedDrive;
 use super::measure::Observer;
+use super::ops::Kind;
 
 impl<O: Observer> TimedDrive<O> {
     /// Writes `pages` before the clock starts, with the collections they need. This brings a drive to
@@ -101,6 +102,16 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
+    /// Takes hints on `pages`, or takes them back.
+    fn hint_at_once(&mut self, pages: &[u32], is_taken_back: bool) -> Result<(), FtlError> {
+        let Some(mapping) = self.front.mapping_mut() else {
+            let kind = if is_taken_back { Kind::Clean } else { Kind::Hint };
+            return self.shared.take(kind, pages);
+        };
+        let (map, dies) = (&mut *self.shared.map, &self.scheduler);
+        pages.iter().try_for_each(|&page| mapping.hint_at_once(map, dies, page, is_taken_back))
+    }
+
     /// Programs what waits in the page buffers, unless their power is protected.
     fn flush_at_once(&mut self) {
         if !self.shared.map.buffer().is_protected {
@@ -129,10 +140,7 @@ impl<O: Observer> TimedDrive<O> {
                     written += self.execute_waiting(&mut waiting, most - written)?;
                     if written < most {
                         let hinted: Vec<u32> = self.front.shape().pages_of(request)?.collect();
-                        match op {
-                            Op::Clean => self.shared.take_back(&hinted)?,
-                            _ => self.shared.hint(&hinted)?,
-                        }
+                        self.hint_at_once(&hinted, op == Op::Clean)?;
                     }
                 }
                 Op::Flush if !behind => {
@@ -144,7 +152,7 @@ impl<O: Observer> TimedDrive<O> {
                 Op::Dirty | Op::Clean | Op::Flush => {}
                 op if behind => {
                     for page in self.front.shape().pages_of(request)? {
-                        self.host().request_before(op, page);
+                        self.host().request_before(op, page, request.stream);
                         written += self.follow_cache(most - written)?;
                     }
                 }
@@ -177,17 +185,18 @@ impl<O: Observer> TimedDrive<O> {
             && let Some(leaving) = self.host().next_leaving()
         {
             match leaving {
-                Leaving::Hint(page) => self.shared.hint(&[page])?,
-                Leaving::Command(page, Op::Write) => {
-                    if self.precondition(&[page])? == 0 {
+                Leaving::Hint(page) => self.hint_at_once(&[page], false)?,
+                Leaving::Command(page, Op::Write, stream) => {
+                    if self.execute(&[page], &[], &[stream], 1)? == 0 {
                         return Ok(written);
                     }
                     written += 1;
                 }
-                Leaving::Command(page, Op::Trim) => {
+                Leaving::Command(page, Op::Trim, _) => {
                     self.trim_at_once(page)?;
                 }
-                Leaving::Command(..) | Leaving::HintCommand => {}
+                Leaving::Command(page, ..) => self.read_at_once(page)?,
+                Leaving::HintCommand | Leaving::Served(_) => {}
             }
         }
         Ok(written)

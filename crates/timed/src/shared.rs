@@ -26,9 +26,6 @@ pub struct Shared<O> {
     /// The hinted pages that the drive has not written since, each with the number of operations sent to
     /// dies by then.
     told: HashMap<u32, u64>,
-    /// `true` if the drive heeds hints.
-    #[snapshot(skip)]
-    pub heeds_hints: bool,
     /// The counts of the host's writes that have their physical pages, without the reads.
     pub asked: Asked,
     /// The number of pages of the map that a flash page holds.
@@ -54,7 +51,6 @@ impl<O: Observer> Shared<O> {
             ops: Ops::default(),
             observer,
             told: HashMap::new(),
-            heeds_hints: true,
             asked: Asked::default(),
             units_per_page,
             slc: None,
@@ -91,7 +87,7 @@ impl<O: Observer> Shared<O> {
     /// # Errors
     /// A page that the drive does not have.
     pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        let Some(hints) = self.map.hints() else { return Ok(()) };
         hints.hint(pages)?;
         let since = self.ops.sent();
         self.told.extend(pages.iter().map(|&page| (page, since)));
@@ -104,7 +100,7 @@ impl<O: Observer> Shared<O> {
     /// # Errors
     /// A page that the drive does not have.
     pub fn take_back(&mut self, pages: &[u32]) -> Result<(), FtlError> {
-        let Some(hints) = self.map.hints().filter(|_| self.heeds_hints) else { return Ok(()) };
+        let Some(hints) = self.map.hints() else { return Ok(()) };
         hints.cancel(pages)?;
         pages.iter().for_each(|&page| self.comes_true(page));
         Ok(())
@@ -117,8 +113,33 @@ impl<O: Observer> Shared<O> {
     /// A page that the drive does not have.
     pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         match self.map.hints() {
-            Some(hints) if self.heeds_hints => hints.hint(pages),
-            _ => Ok(()),
+            Some(hints) => hints.hint(pages),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a hint of this kind on `pages`.
+    ///
+    /// # Errors
+    /// A page that the drive does not have.
+    pub fn take(&mut self, kind: Kind, pages: &[u32]) -> Result<(), FtlError> {
+        match kind {
+            Kind::Tell => self.tell(pages),
+            Kind::Clean => self.take_back(pages),
+            _ => self.hint(pages),
+        }
+    }
+
+    /// Notes that a hint on `page` has come, and waits until the map says where the page lies.
+    pub fn expect(&mut self, page: u32) {
+        self.told.insert(page, self.ops.sent());
+    }
+
+    /// Takes a hint that has waited for its map entry, unless the write that it announced was faster.
+    pub fn take_late(&mut self, kind: Kind, page: u32) {
+        if kind != Kind::Tell || self.told.contains_key(&page) {
+            let taken = self.take(kind, &[page]);
+            debug_assert!(taken.is_ok(), "a page with a map entry is one of the drive");
         }
     }
 

@@ -242,7 +242,7 @@ fn what_follows_a_write_waits_for_its_data() {
     let settings = open(with(link(LINK.0, None), paper_hardware()));
     let write = TimedRequest { bytes: 4 * PAGE, ..request(0, Op::Write, 0) };
     let drive = run(&settings, vec![write, request(0, Op::Trim, 0)]);
-    // The TRIM comes to the drive at 4 us and then waits for the writes at its die.
+    // The TRIM reaches the drive at 4 us and then waits for the writes at its die.
     assert_eq!(drive.layer().locate(0), None);
     assert_eq!(drive.observer().completed_us(), [4 + 4 * 200; 2]);
 }
@@ -320,7 +320,7 @@ fn with_serial_overwrites_a_write_waits_until_the_one_before_it_is_done() {
         requests.iter().map(|done| done.completed_ns / US).collect::<Vec<_>>()
     };
     let write = |page| (Op::Write, page);
-    // Without a cache a write is done when it is programmed. The second write of page 3 comes to the
+    // Without a cache a write is done when it is programmed. The second write of page 3 reaches the
     // die at 200, behind page 4. So does the read behind it; the read of page 4 waits only for the
     // die.
     let alone = [write(3), write(3), (Op::Read, 3), write(4)];

@@ -105,6 +105,65 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     }
 }
 
+/// Each hint and each request finds a drive that is at rest.
+#[test]
+fn a_hint_looks_its_page_up_as_the_counting_drive_does() {
+    let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
+    let mut commands = Vec::new();
+    for (number, &(op, page)) in mixed(6000, geometry.logical_pages()).iter().enumerate() {
+        match number % 4 {
+            0 => commands.push((Op::Dirty, page)),
+            1 if number % 16 == 1 => commands.push((Op::Clean, page)),
+            1 => commands.extend([(Op::Dirty, page), (Op::Write, page)]),
+            _ => commands.push((op, page)),
+        }
+    }
+    let timed = (0..).zip(&commands);
+    let requests: Vec<_> =
+        timed.map(|(number, &(op, page))| request(number * THOUGHT, op, page)).collect();
+    let plain = Settings { host: Loop::Open, ..settings(paper_hardware()) };
+    for (mapping, policy, fill) in [
+        ("dftl:entries=1,per_page=64", "z-greedy", Fill::Random),
+        ("dftl:entries=40,per_page=64", "z-greedy", Fill::Random),
+        ("dftl:entries=300,per_page=64", "z-cost-benefit", Fill::Sequential),
+        ("dftl:entries=40,per_page=64", "greedy", Fill::Random),
+        ("dftl:entries=100000,per_page=64", "z-greedy", Fill::Random),
+    ] {
+        let of = (geometry, policy, fill);
+        let mut timed = drive(&plain, mapping, of, requests.clone(), |_| Recorder::default());
+        let mut before = drive(&plain, mapping, of, Vec::new(), |_| Recorder::default());
+        let mut counting = counting(mapping, geometry, policy, fill);
+        for &(op, page) in &commands {
+            match op {
+                Op::Write => counting.write(&[page]).expect(mapping),
+                Op::Trim | Op::Flush => counting.trim(&[page]).unwrap(),
+                Op::Read => counting.reads().unwrap().read(&[page]).unwrap(),
+                Op::Dirty => counting.hints().map_or(Ok(()), |it| it.hint(&[page])).unwrap(),
+                Op::Clean => counting.hints().map_or(Ok(()), |it| it.cancel(&[page])).unwrap(),
+            }
+        }
+        assert_eq!(timed.run(Until::END).unwrap(), Stop::Ended);
+        timed.audit().unwrap();
+        // The same before the clock starts.
+        before.prepare(&requests, u64::MAX).unwrap();
+        before.audit().unwrap();
+        for mut drive in [timed, before] {
+            let of = format!("{mapping} {policy}");
+            assert_eq!(drive.counts().map_traffic, counting.counts().map_traffic, "{of}");
+            assert_eq!(drive.counts().zombies, counting.counts().zombies, "{of}");
+            assert_eq!(drive.counters(), counting.counters(), "{of}");
+            assert_eq!(drive.layer().decisions(), counting.decisions(), "{of}");
+        }
+        assert!(counting.counters().collections > 100);
+        if let Some(zombies) = counting.counts().zombies {
+            assert!(
+                zombies.marked > 1000 && zombies.copied > 0 && zombies.revived > 0,
+                "{zombies:?}"
+            );
+        }
+    }
+}
+
 /// The first fifth of the host's pages is stream 0, the rest stream 1. Translation pages have no stream.
 #[test]
 fn streams_go_through_a_map_on_flash_on_both_drives() {

@@ -54,6 +54,12 @@ fn operations_on_several_planes_of_a_die_go_together() {
     // There are three that wait: those on different planes go together, the third goes alone.
     let three = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
+    let joined = |settings: &Settings, requests: &[(Op, u32)]| {
+        let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
+        drive(settings, requests).totals().joined_programs
+    };
+    let counts = [&writes[..], &reads, &same, &three].map(|requests| joined(&together, requests));
+    assert_eq!((counts, joined(&plain, &writes)), ([2, 0, 0, 2], 0));
 }
 
 #[test]
@@ -137,6 +143,9 @@ fn writes_are_done_when_they_are_in_the_cache() {
     // Two places: the third write waits for the first program, the fourth for the second.
     let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&cached, &writes), [0, 0, 210, 420]);
+    let requests = writes.iter().map(|&(op, page)| request(0, op, page)).collect();
+    let mut all = drive(&cached, requests);
+    assert_eq!((all.totals().cache_waits, all.totals().cached_pages), (2, 0));
     // Page 1 waits for its program when it is written again: it is programmed once. Its read is
     // served by the cache; that of page 5 goes to the die, after the programs that came before.
     let again = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 1), (Op::Read, 1), (Op::Read, 5)];

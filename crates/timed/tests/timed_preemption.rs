@@ -389,11 +389,30 @@ fn an_operation_is_suspended_so_many_times_and_then_ends() {
     let times = drive.observer().completed_us();
     assert_eq!(first_erase(&drive).1, 3880 + 110);
     assert_eq!(times[9..12], [2455, 2555, 3990 + 35]);
+    // The third read is the first that waits for the end, from 2600 on; the others after it are not told.
+    assert_eq!(drive.observer().refused, [(true, (3990 - 2600) * US)]);
     // Reads that come during the service of one are another suspend, without its time: the erase
     // is let go at 2420, reads at 2400 and 2430 end at 2455 and 2490, and that is all.
     let reads = vec![at(2400, Op::Read, 10), at(2430, Op::Read, 10), at(2480, Op::Read, 10)];
     let drive = self::drive(&settings, reads);
     assert_eq!(drive.observer().completed_us()[9..], [2455, 2490, 2380 + 1500 + 90 + 35]);
+    // The third waits when the erase goes on at 2490.
+    assert_eq!(drive.observer().refused, [(true, (3970 - 2490) * US)]);
+    // A third suspension lets it through. One with too little time left is not the limit's doing.
+    let three = vec![at(2400, Op::Read, 10), at(2500, Op::Read, 10), at(2600, Op::Read, 10)];
+    let refused = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        self::drive(&settings, three.clone()).observer().refused.clone()
+    };
+    assert_eq!(refused(&|_| {}), [(true, (3990 - 2600) * US)]);
+    assert_eq!(refused(&|it| it.suspend.most = 3), []);
+    assert_eq!(refused(&|it| it.suspend.least_erase_ns = 1400 * US), []);
+    // The program of the ninth write from 1690 is suspended for a read at 1700, once: it ends at 1890 + 55.
+    settings.suspend.most = 1;
+    let twice = vec![at(1700, Op::Read, 10), at(1760, Op::Read, 10)];
+    let drive = self::drive(&settings, twice);
+    assert_eq!(drive.observer().refused[0], (false, (1890 + 55 - 1760) * US));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use flashgc_base::naming::{self, Keywords, Names};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
@@ -77,6 +78,10 @@ pub struct Batch {
     /// The stream of each command, [`NO_STREAM`] if it has none, or empty if no command has one. It
     /// names the origin of the command; a drive places writes by it.
     pub streams: Vec<StreamId>,
+    /// The requests of one page that an application has made of the cache whose commands these are: each
+    /// entry is the number of a command, and how many requests ended between the command before it and
+    /// this one. Only caches fill it.
+    pub served: Vec<(u32, u64)>,
     /// The commands that belong to the same request of the host as the command before them, in order. The
     /// first command of a batch may be one. Filled only where `wants_joints` says so.
     pub joints: Vec<u32>,
@@ -97,6 +102,7 @@ impl Batch {
         self.short.clear();
         self.flushes.clear();
         self.streams.clear();
+        self.served.clear();
         self.joints.clear();
     }
 
@@ -138,7 +144,15 @@ pub trait Workload: State + Send {
 }
 
 /// The reason why a workload could not go on, for example a trace file that turns out to be damaged. The
-/// text is one line, with the place and what to try.
+/// text is one line, with the place and what to try. It may have options as [`naming`] marks them; the error
+/// prints itself with those of a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", self.said(&Keywords))]
 pub struct WorkloadError(pub String);
+
+impl WorkloadError {
+    /// Returns the error in one line, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        naming::said(&self.0, names)
+    }
+}

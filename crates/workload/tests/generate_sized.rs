@@ -123,23 +123,24 @@ fn sizes_that_do_not_fit_are_refused_in_one_line() {
         assert!(!error.contains('\n'));
         error
     };
-    let neither = "expected a divisor or a multiple of the page of 4096 bytes; hint: 4096 bytes is a \
-                   request of one page";
+    let neither = "expected a divisor or a multiple of the page of 4096 bytes; hint: \
+                   request_size=\"4096B\" is one page";
     for request in [6000, 0, 4095, 3 * 512] {
         let error = refused("uniform", 10, request);
-        assert_eq!(error, format!("request size {request} bytes: {neither}"));
+        assert_eq!(error, format!("request_size: found {request} bytes, {neither}"));
     }
     assert_eq!(
         refused("uniform", 1 << 31, 512),
         "8 requests a page on 2147483648 pages are too many to draw from, expected at most 2^32 - 1; \
-         hint: use larger requests, larger pages or a smaller drive"
+         hint: a larger request_size, or fewer blocks"
     );
     assert_eq!(
         refused("uniform", 3, 4 * PAGE),
-        "found requests of 4 pages on a drive of 3 pages; hint: use smaller requests or a larger drive"
+        "found requests of 4 pages on a drive of 3 pages; hint: a smaller request_size, or more \
+         blocks"
     );
     let places = "expected one page of 4096 bytes, because this workload names single pages; \
-                  hint: use requests of 4096 bytes";
+                  hint: request_size=\"4096B\"";
     for (text, name) in [
         (frequency.as_str(), "frequency"),
         ("tpcc:warehouses=1,page=4KiB", "tpcc"),

@@ -173,7 +173,7 @@ fn what_does_not_fit_is_said() {
     assert_eq!(
         suits("0.5*uniform + 0.5*tpcc", 4096).unwrap(),
         "tpcc: found pages of 16384 bytes, expected the drive's 4096 bytes; hint: tpcc:page=4KiB, \
-         or a page size of 16KiB"
+         or page_size=\"16KiB\""
     );
     let found = open("tpcc:read=10%", 100_000).unwrap();
     assert!(found.contains("no parameter 'read'"), "{found}");

@@ -13,6 +13,7 @@ mod requests_trace;
 mod snapshots;
 mod streams;
 mod trace_common;
+mod trace_conversions;
 mod trace_dirty;
 mod trace_errors;
 mod trace_flushes;

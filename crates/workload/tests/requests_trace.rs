@@ -142,7 +142,7 @@ fn times_that_go_back_are_refused_or_sorted() {
     assert!(
         error.ends_with(
             "the time goes back by 10000 ns at request 3, expected times that do not; hint: \
-             --disorder sort replays it in time's order"
+             disorder=\"sort\" replays it in time's order"
         ),
         "{error}"
     );
@@ -161,7 +161,7 @@ fn times_that_go_back_are_refused_or_sorted() {
 fn a_trace_without_times_needs_arrivals() {
     let trace = File::new("0,W,0,4096,0\n0,W,4096,4096,0\n").load(Disorder::Refuse).unwrap();
     let error = trace.open(2, Some(1), 1.0, None).err().unwrap().to_string();
-    assert!(error.contains("all requests of the trace have the same time; hint: give --arrivals"));
+    assert!(error.contains("all requests of the trace have the same time; hint: give arrivals"));
     let clock = Arrivals::parse("closed:threads=4").unwrap().open(1);
     assert_eq!(all(trace.open(2, Some(1), 1.0, Some(clock)).unwrap(), 9).len(), 2);
 }
@@ -171,12 +171,12 @@ fn times_that_are_numbers_of_lines_are_told() {
     let note = |times: &dyn Fn(u64) -> u64, count: u64| {
         let rows: String =
             (0..count).map(|line| format!("{},W,{},4096,0\n", times(line), line * 4096)).collect();
-        File::new(&rows).load(Disorder::Refuse).unwrap().note_of_times()
+        File::new(&rows).load(Disorder::Refuse).unwrap().note_of_times(false)
     };
     assert_eq!(
         note(&|line| 7 + 2 * line, 100).unwrap(),
         "the times of the trace are all 2us apart, as line numbers are, and response times rest on \
-         them; hint: --arrivals closed:threads=1, or another --arrivals"
+         them; hint: \u{1}arrivals\u{3}closed:threads=1\u{2}, or another \u{1}arrivals\u{2}"
     );
     // A few may be so by chance; one that is not says that they mean something.
     assert_eq!(note(&|line| line, 99), None);

@@ -13,7 +13,7 @@ use flashgc_workload::trace::{
     parse_devices,
 };
 
-const HINT: &str = "; hint: --on-bad-line skip counts and skips such lines";
+const HINT: &str = "; hint: on_bad_line=\"skip\" counts and skips such lines";
 
 fn msr_lines(count: usize) -> String {
     (0..count).map(|i| format!("{},web,0,Write,{},4096,1\n", 1000 + i, i * 4096)).collect()
@@ -136,11 +136,11 @@ fn a_page_beyond_the_map_is_named_with_its_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     fs::write(&path, text).unwrap();
-    let expected = "request 2: page 1125899906842624 is beyond the 2^43 pages of a device that can \
-                    be mapped; hint: check that its offset is in bytes and the format is right, or \
-                    use larger pages";
+    let beyond = "is beyond the 2^43 pages of a device that can be mapped";
+    let hint = "check that its offset is in bytes and the format is right, or a larger page_size";
     let error = TraceSource::load(&path, SourceOptions::default()).unwrap_err().to_string();
-    assert_eq!(error, format!("{}: {expected}", path.display()));
+    let expected = format!("request 2: page 1125899906842624 {beyond}");
+    assert_eq!(error, format!("{}: {expected}; hint: {hint}", path.display()));
     let requests = read(text.as_bytes()).unwrap();
     let mut builder = StatBuilder::new(PagingOptions::default());
     assert_eq!(builder.add(&requests, |_, _| {}).unwrap_err().to_string(), expected);
@@ -172,7 +172,7 @@ fn bytes_that_are_no_text_are_escaped() {
         format!(
             "memory: no known trace format fits; the file starts with '\\x00\\x01 \
              neither\\x07 text nor a trace we know of,...'; hint: name the format with \
-             --format: {names}"
+             format: {names}"
         )
     );
 }
@@ -180,7 +180,7 @@ fn bytes_that_are_no_text_are_escaped() {
 #[test]
 fn a_file_that_fits_two_formats_is_an_error_that_lists_them() {
     let several = "memory: several formats fit: disksim, flashsim; hint: choose one, for example \
-                   --format disksim; flashgc trace formats disksim describes it";
+                   format=\"disksim\"; flashgc trace formats disksim describes it";
     let lines = |separator: &str, decimals: usize, sizes: [u64; 2]| {
         sizes.map(|size| {
             let time = format!("{:.decimals$}", 26.214);
@@ -279,7 +279,7 @@ fn a_torn_last_record_is_named() {
     assert_eq!(
         read(torn).unwrap_err().to_string(),
         "memory: record 10 (byte 288): found 27 bytes, expected a vscsi1 record of 32 bytes: the \
-         file is cut off; hint: fetch the file again, or --on-bad-line skip leaves the rest out"
+         file is cut off; hint: fetch the file again, or on_bad_line=\"skip\" leaves the rest out"
     );
     let options = ReadOptions { on_bad_line: OnBadLine::Skip, ..ReadOptions::default() };
     let mut reader = reader(torn, &options).unwrap();
@@ -376,8 +376,8 @@ fn options_of_some_formats_are_refused_for_others() {
     let options = ReadOptions { blkparse_action: Some('Q'), ..ReadOptions::default() };
     assert_eq!(
         reader(msr_lines(3).as_bytes(), &options).unwrap_err().to_string(),
-        "memory: --blkparse-action only applies to blkparse, blktrace, ftrace, found msr; hint: leave \
-         --blkparse-action out"
+        "memory: blkparse_action only applies to blkparse, blktrace, ftrace, found msr; hint: leave \
+         blkparse_action out"
     );
     let line = "8,0 1 1 0.5 9 D W 16 + 8 [x]\n";
     let options = ReadOptions { blkparse_action: Some('X'), ..ReadOptions::default() };
@@ -389,7 +389,7 @@ fn options_of_some_formats_are_refused_for_others() {
     let options = ReadOptions { relations, ..ReadOptions::default() };
     assert_eq!(
         reader(line.as_bytes(), &options).unwrap_err().to_string(),
-        "memory: --relations only applies to pg-waldump, found blkparse; hint: leave --relations out"
+        "memory: relations only applies to pg-waldump, found blkparse; hint: leave relations out"
     );
 }
 
@@ -532,7 +532,7 @@ fn faults_of_binary_block_traces_name_the_record() {
         }
         (count, reader.skipped())
     };
-    let rest = "hint: fetch the file again, or --on-bad-line skip leaves the rest out";
+    let rest = "hint: fetch the file again, or on_bad_line=\"skip\" leaves the rest out";
     let (trace, srt) = (file("blktrace", "example"), file("srt", "no_header"));
     // The first record is a note of 48 + 8 bytes, the second a request queued.
     let mut other = trace.clone();
@@ -560,7 +560,7 @@ fn faults_of_binary_block_traces_name_the_record() {
     assert_eq!(
         read(&far).unwrap_err().to_string(),
         "memory: record 3 (byte 104): found 36028797018963968 at byte 16 of the record, expected an \
-         offset below 2^63 bytes; hint: --on-bad-line skip counts and skips such records"
+         offset below 2^63 bytes; hint: on_bad_line=\"skip\" counts and skips such records"
     );
     assert_eq!(skipped(&far).1, 1);
 

@@ -60,10 +60,7 @@ fn every_format_is_described_and_its_example_is_a_line_of_it() {
         }
     }
     let error = find("mrs").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "--format: unknown trace format 'mrs'; hint: did you mean 'msr'?"
-    );
+    assert_eq!(error.to_string(), "unknown trace format 'mrs'; hint: did you mean 'msr'?");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -194,8 +194,11 @@ fn conversion_keeps_what_is_left_out_and_what_it_stands_for() {
         .collect();
     std::fs::write(file("a.lackey"), text).unwrap();
     let to = |from: &Path, name: &str, page_size, filter| {
-        let pages = PagesOptions { page_size, filter };
-        let options = ConvertOptions { pages, ..ConvertOptions::default() };
+        let options = ConvertOptions {
+            page_size: Some(page_size),
+            filter: Some(filter),
+            ..ConvertOptions::default()
+        };
         convert(from, file(name), &options, |_| true)
     };
     to(&file("a.lackey"), "a.pages", 2048, 4).unwrap();
@@ -221,7 +224,7 @@ fn conversion_keeps_what_is_left_out_and_what_it_stands_for() {
     assert!(
         error.ends_with(
             "found a page size of 2048 bytes, expected at least the 4096 bytes of the recording; \
-             hint: use --page-size 4096B, or record again"
+             hint: page_size=\"4096B\", or record again"
         ),
         "{error}"
     );

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Replayer, Request, SourceOptions,
-    TraceSource, TraceWriter,
+    Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Request, SourceOptions, TraceSource,
+    TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
 }
 
 /// Returns all commands of a replay, drawn in batches of these sizes in turn.
-fn drain(mut replay: Replayer, limits: &[usize], most: usize) -> Vec<(Op, u32)> {
+fn drain(mut replay: impl Workload, limits: &[usize], most: usize) -> Vec<(Op, u32)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
         replay.fill(&mut batch, *limit).unwrap();
@@ -256,8 +256,19 @@ proptest! {
                 continue;
             }
             let replay = source.open(pages, Replay::Passes(2)).unwrap();
-            let expected = [once.clone(), once].concat();
+            let expected = [once.clone(), once.clone()].concat();
             prop_assert_eq!(drain(replay, &limits, usize::MAX), expected);
+            // Writes and discards alone, which are read ahead of the drive.
+            let changes: Vec<_> = once.into_iter().filter(|(op, _)| *op != Op::Read).collect();
+            if changes.is_empty() {
+                continue;
+            }
+            prop_assert_eq!(source.changes().is_some(), memory_limit > 0);
+            prop_assert!(source.changes().is_none_or(|read| read >= changes.len() as u64));
+            let found = drain(source.open_changes(pages).unwrap(), &limits, 2 * changes.len());
+            prop_assert!(found.len() >= 2 * changes.len());
+            let expected: Vec<_> = changes.iter().copied().cycle().take(found.len()).collect();
+            prop_assert_eq!(found, expected);
         }
     }
 

@@ -80,7 +80,7 @@ fn what_is_no_stream_is_refused_with_its_place() {
     ] {
         let text = format!("{HEADER}0,W,0,4096,0,1\n{line}\n");
         let found = read(text.as_bytes()).unwrap_err().to_string();
-        let hint = "--on-bad-line skip counts and skips such lines";
+        let hint = "on_bad_line=\"skip\" counts and skips such lines";
         assert_eq!(found, format!("memory:{place}: {message}; hint: {hint}"), "{line}");
         let options = ReadOptions { on_bad_line: OnBadLine::Skip, ..ReadOptions::default() };
         let mut reader = reader(text.as_bytes(), &options).unwrap();
@@ -249,7 +249,7 @@ fn conversions_keep_streams() {
     copy(&at("d.csv"), "e.flashgc").unwrap();
     assert_eq!(std::fs::read(at("e.flashgc")).unwrap()[8], 4);
     // One behind the other.
-    assert_eq!(join(&[&at("b.flashgc"), &path], &at("f.csv")).unwrap(), 14);
+    assert_eq!(join(&[&at("b.flashgc"), &path], &at("f.csv")).unwrap(), 16);
     let text = std::fs::read_to_string(at("f.csv")).unwrap();
     assert!(
         text.starts_with(HEADER)

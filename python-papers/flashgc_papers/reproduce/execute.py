@@ -121,15 +121,16 @@ def programs(config: Mapping[str, Any]) -> float:
     10000.0
     """
     amplification = 0.5 / float(config["spare"]) + 0.2
-    logical = int(config["blocks"] or 0) * config["pages_per_block"] * (1 - config["spare"])
+    block = int(config["pages_per_block"] or 0)
+    logical = int(config["blocks"] or 0) * block * (1 - config["spare"])
     (unit, amount), *_ = config["length"].items()
     if unit == "collections":
-        pages = float(amount * config["pages_per_block"])
+        pages = float(amount * block)
     elif unit == "until":
         # All that its blocks bear.
         erases = re.search(r"(?:mean=|scale=|limit=|^)(\d+)", str(config["endurance"]))
         each = float(erases[1]) if erases else 0.0
-        pages = each * int(config["blocks"] or 0) * config["pages_per_block"]
+        pages = each * int(config["blocks"] or 0) * block
     else:
         pages = _pages(str(amount), logical) * amplification
     pages += _pages(config["warmup"], logical) * amplification

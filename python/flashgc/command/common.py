@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
+QUIET = click.option(
+    "--quiet", "-q", is_flag=True, help="No progress and no notes; doubts about figures stay."
+)
 RETRY = click.option("--retry", is_flag=True, help="Run the cells again that failed before.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 from flashgc.command import output, several
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
 from flashgc.command.options import (
+    Asked,
     GroupedCommand,
     asked,
     experiment_options,
@@ -19,6 +21,7 @@ from flashgc.command.options import (
     plot_option,
     results_option,
 )
+from flashgc.options import several as listed
 
 
 @click.command(
@@ -55,8 +58,9 @@ def compare(
 
     Every combination runs 5 times, unless --runs says otherwise. Run i of each combination sees the
     same writes, so the differences are paired. A combination that cannot run is listed with the
-    reason. Without --victim or --gc-preset, the command compares every built-in policy, unless you
-    compare mappings or schemes. With --vm-page-cache, the combination with the least time on flash
+    reason. Without --victim or --gc-preset, the command compares every built-in policy, and the
+    usual placements with cost-benefit on a pool frontier, unless you compare mappings or schemes.
+    With --vm-page-cache, the combination with the least time on flash
     wins.
 
     An EXPERIMENT is a TOML file with the sections below; options override it. Several experiments
@@ -64,24 +68,35 @@ def compare(
     --out, .results) are compared without a new run.
     """
     from flashgc import plot
-    from flashgc.command.show.results import deliver, show_comparison, show_left_out, warn_of
+    from flashgc.command.show.findings import warn_of
+    from flashgc.command.show.results import deliver, show_comparison, show_left_out
     from flashgc.configuration import configurations
     from flashgc.execution import COMPARED_RUNS
     from flashgc.experiment import experiment as checked
+    from flashgc.ranking import together
     from flashgc.registry import policies
 
     if several.is_several(experiments):
         return _compare_files(experiments, typed, results, as_json, out, quiet, picture)
     given = asked(experiments[0] if experiments else None, typed)
     gc = given.values.setdefault("gc", {})
+    placed = None
     if isinstance(gc, dict) and "gc_preset" not in gc:
         varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
-        if not varied:
-            gc.setdefault("victim", [policy.name for policy in policies()])
+        if not varied and "victim" not in gc:
+            gc["victim"] = [policy.name for policy in policies()]
+            placed = _placements(given) if _may_place(given) else None
     what = checked(given.values, given.places)
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
     kind = output.kind(plot_kind, picture, configs, "survival")
     comparison, keeping = several.simulated(what, configs, given, results, quiet=quiet)
+    kept = [(keeping, len(comparison.results))]
+    if placed is not None and not comparison.interrupted:
+        more = checked(placed.values, placed.places)
+        others = configurations(more, placed.places, default_runs=COMPARED_RUNS)
+        added, keeping = several.simulated(more, others, placed, results, quiet=quiet)
+        kept.append((keeping, len(added.results)))
+        comparison = together([comparison, added])
     if not as_json:
         show_comparison(comparison)
         show_left_out(comparison)
@@ -94,8 +109,35 @@ def compare(
         measured=measured,
         quiet=quiet,
     )
-    output.say_kept(keeping, len(comparison.results), quiet=quiet)
+    for keeping, count in kept:
+        output.say_kept(keeping, count, quiet=quiet)
     return INTERRUPTED if comparison.interrupted else OK
+
+
+#: Presets of a victim policy with a placement that hosts need not help.
+PLACED = (
+    "gc-cb", "sepbit-cb", "multilog-cb", "fadac-cb", "warcip-cb", "intervals-cb", "gdt-cb",
+    "sfs-cb",
+)  # fmt: skip
+
+
+def _may_place(given: Asked) -> bool:
+    """True if placements are neither named nor without a drive that has them."""
+    gc = given.values.get("gc", {})
+    is_paged = gc.get("mapping") is None and "vm_page_cache" not in given.values.get("swap", {})
+    return "placement" not in gc and is_paged
+
+
+def _placements(given: Asked) -> Asked:
+    """The experiment with the usual placements; with a frontier that they need."""
+    gc = {key: value for key, value in given.values["gc"].items() if key != "victim"}
+    frontiers = gc.get("frontier", [])
+    pooled = [one for one in listed(frontiers) if str(one).startswith(("pool", "mixed"))]
+    is_timed = given.values.get("drive", {}).get("kind") == "timed"
+    if not is_timed:
+        gc["frontier"] = pooled or ["pool:low=2"]
+    values = {**given.values, "gc": {**gc, "gc_preset": list(PLACED)}}
+    return dataclasses.replace(given, values=values)
 
 
 def _compare_files(
@@ -109,8 +151,9 @@ def _compare_files(
 ) -> int:
     """Compares whole experiments and saved results."""
     from flashgc import plot
+    from flashgc.command.show.findings import warn_of
     from flashgc.command.show.ranking import show_ranked
-    from flashgc.command.show.results import deliver, show_left_out, warn_of
+    from flashgc.command.show.results import deliver, show_left_out
 
     comparison, found = several.compared(files, typed, results, quiet=quiet)
     if not as_json:

@@ -5,14 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
 from flashgc.terminal.render import warn
-
-if TYPE_CHECKING:
-    from flashgc.studies.fleet.outcome import Fleet
-    from flashgc.studies.sweep.outcome import Sweep
 
 
 @contextlib.contextmanager
@@ -35,10 +30,10 @@ def code_of(interrupted: bool, *, quiet: bool) -> int:
     return INTERRUPTED if interrupted else OK
 
 
-def code_of_cells(made: Sweep | Fleet, *, quiet: bool) -> int:
+def code_of_cells(interrupted: bool, failed: int, *, quiet: bool) -> int:
     """The exit code of cells, of which some may have failed."""
-    failed = len(made.of("failed"))
-    if failed and not made.interrupted:
-        warn(f"{failed} cells failed; hint: --retry runs them again", quiet=quiet)
+    if failed and not interrupted:
+        told = "1 cell failed" if failed == 1 else f"{failed} cells failed"
+        warn(f"{told}; hint: --retry runs {'it' if failed == 1 else 'them'} again", quiet=quiet)
         return FAILED
-    return code_of(made.interrupted, quiet=quiet)
+    return code_of(interrupted, quiet=quiet)

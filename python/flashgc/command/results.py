@@ -38,6 +38,7 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     """List results, the newest last."""
     from flashgc import tables
     from flashgc.store import Store
+    from flashgc.store.file import EMPTY
     from flashgc.store.query import conditions
     from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 
@@ -59,6 +60,8 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
         cells = [tables.short(row[name]) for name, _ in shown]
         made.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
     show(target, made)
+    if not rows and not where:
+        target.print(f"none; {EMPTY}")
     if len(last) < len(rows):
         target.print(f"the last {len(last)} of {len(rows)}; hint: --out table.csv has all")
     return OK
@@ -108,6 +111,33 @@ def merge(file: Path, others: tuple[Path, ...]) -> int:
         for other in others:
             with Store(other, "OTHERS", make=False) as source:
                 click.echo(f"{other}: {store.merge(source)} new")
+    return OK
+
+
+@results.command(
+    name="export",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc results export grid.results copy.results""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("copy", type=click.Path(path_type=Path))
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def export(file: Path, copy: Path, quiet: bool) -> int:
+    """Copy a FILE of results to COPY, also while a sweep writes it.
+
+    The copy has every result that is complete now. A file that is in use has its last results in a
+    second file beside it, so cp would miss them.
+    """
+    from flashgc.store import Store
+    from flashgc.store.export import export as write_copy
+    from flashgc.terminal.progress import Bar
+
+    with Store(file, "FILE", make=False) as store, Bar(quiet=quiet) as bar:
+        write_copy(store, copy, lambda share, pages: bar.show(share, "copying", pages, "pages"))
+    with Store(copy, "COPY", make=False) as made:
+        click.echo(f"{copy}: {made.count()} results")
     return OK
 
 

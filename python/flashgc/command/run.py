@@ -8,7 +8,7 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -49,6 +49,12 @@ Examples:
     type=click.Path(),
     help="Go on from the checkpoint in FILE with its configuration, and keep FILE up to date.",
 )
+@click.option(
+    "--expect",
+    metavar="DIGEST|FILE",
+    help="Exit with 1 if the digest is another; with the JSON FILE of a result, say what differs "
+    "first.",
+)
 @results_option
 @plot_option
 @plot_kind_option
@@ -57,6 +63,7 @@ def run(
     experiment: str | None,
     checkpoint: str | None,
     resume: str | None,
+    expect: str | None,
     results: str | None,
     as_json: bool,
     out: str | None,
@@ -70,13 +77,19 @@ def run(
     EXPERIMENT is a TOML file with the sections below; options override it.
     """
     from flashgc import checkpoints, plot
-    from flashgc.command.show.results import deliver, show_run, warn_of
+    from flashgc.command.show.findings import warn_of
+    from flashgc.command.show.results import deliver, show_run
     from flashgc.configuration import configurations
     from flashgc.execution import keeping_in, parse_jobs, resumed, simulate
     from flashgc.experiment import experiment as checked
     from flashgc.results import Result
     from flashgc.terminal.progress import Bar
 
+    expected = None
+    if expect is not None:
+        from flashgc.results.expected import Expected
+
+        expected = Expected(expect, "--expect")
     keep = checkpoints.checkpoint(checkpoint, resume, places=("--checkpoint", "--resume"))
     given = asked(experiment, typed)
     is_resumed = (
@@ -98,7 +111,9 @@ def run(
         keeping = keeping_in(results, "run", "--results", bar.expect)
         if keep is not None and is_resumed:
             jobs = parse_jobs(given.values.get("run", {}).get("jobs", 0), "--jobs")
-            raw = resumed(keep, jobs=jobs, progress=bar, keeping=keeping).results
+            raw = resumed(
+                keep, places=given.places, jobs=jobs, progress=bar, keeping=keeping
+            ).results
         else:
             raw = simulate(
                 what, given.python, places=given.places, progress=bar, keep=keep, keeping=keeping
@@ -115,4 +130,8 @@ def run(
         quiet=quiet,
     )
     output.say_kept(keeping, 1, quiet=quiet)
+    if expected is not None and not result.interrupted:
+        difference = expected.difference(raw[0])
+        if difference is not None:
+            return fail(difference, FAILED)
     return INTERRUPTED if result.interrupted else OK

@@ -96,7 +96,7 @@ def _property(option: Option) -> dict[str, Any]:
     if option.needs_unit:
         one = {"type": "string"}
     if option.kind in ("word", "yes-no"):
-        one = {"enum": names(option)}
+        one = {"enum": [*names(option), *((True, False) if option.kind == "yes-no" else ())]}
     many = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
     made: dict[str, Any] = {"description": help_of(option, flags=False)}
     made |= {"anyOf": [one, many]} if option.several else many if option.listing else one

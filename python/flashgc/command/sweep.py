@@ -76,14 +76,14 @@ def sweep(
     from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
+    from flashgc.command.show.findings import warn_each
     from flashgc.command.show.results import deliver
-    from flashgc.command.show.sweep import show_plan, show_swept, warnings
+    from flashgc.command.show.sweep import SENTENCES, show_plan, show_swept
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
     from flashgc.studies.sweep.sweep import sweep as run
     from flashgc.studies.sweep.sweep import sweep_plan
     from flashgc.terminal.progress import Bar
-    from flashgc.terminal.render import warn
 
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
@@ -95,12 +95,11 @@ def sweep(
 
         swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
     if not as_json:
-        show_swept(swept)
+        show_swept(swept, shard)
     deliver(swept.to_json(), as_json=as_json, out=None)
     if out is not None:
         tables.save(swept.rows(), out)
-    for line in warnings(swept):
-        warn(line, quiet=quiet)
-    if len(swept.of("cannot")) == len(swept):
+    warn_each((one for one in swept.findings if one.id not in SENTENCES), quiet=quiet)
+    if swept.cells and len(swept.of("cannot")) == len(swept):
         raise ConfigError(f"no cell can run: {swept.cells[0].reason}")
-    return code_of_cells(swept, quiet=quiet)
+    return code_of_cells(swept.interrupted, len(swept.of("failed")), quiet=quiet)

@@ -74,20 +74,16 @@ Examples:
 @QUIET
 def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
-    from flashgc._core import ConfigError, Control
+    from flashgc._core import Control
     from flashgc.command.show.results import deliver
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
-    from flashgc.traces import trace_stat
+    from flashgc.traces import counted
 
     control = Control()
+    paged = {key: options.pop(key) for key in ("page_size", "paging")}
     with Bar(0, quiet=quiet) as bar:
-        try:
-            made = trace_stat(path, progress=bar, control=control, **checked(options))
-        except ConfigError as error:
-            raise ConfigError(
-                f"--{error}" if str(error).startswith("paging: ") else error
-            ) from None
+        made = counted(path, options, FLAGS, progress=bar, control=control, **paged)
     if as_json:
         deliver(made.to_json(), as_json=True, out=None)
     else:
@@ -255,13 +251,25 @@ Examples:
     is_flag=True,
     help="Turn every write into a dirty event: the host has changed the page in its cache.",
 )
-@click.option("--page-size", metavar="SIZE", help="Size of a page in .pages. [default: 2KiB]")
+@click.option(
+    "--leave-out",
+    metavar="WHAT",
+    help="Copy the trace without what TARGET's format has no place for: drive-size (of the drive "
+    "that was recorded), references (the fact that these are references to memory), or both with "
+    "a comma.",
+    shell_complete=lambda *_: ["drive-size", "references"],
+)
+@click.option(
+    "--page-size",
+    metavar="SIZE",
+    help="Size of a page in .pages. [default: that of a .pages SOURCE, or else 2KiB]",
+)
 @click.option(
     "--filter",
     "filter_",
     metavar="PAGES",
     help="Leave out of .pages the references that make no difference to an LRU memory of at "
-    "least this many pages. [default: 64]",
+    "least this many pages. [default: that of a .pages SOURCE, or else 0]",
 )
 @JSON
 @QUIET
@@ -270,6 +278,7 @@ def convert(
     target: Path,
     native_devices: bool,
     as_dirty: bool,
+    leave_out: str | None,
     filter_: str | None,
     as_json: bool,
     quiet: bool,
@@ -283,20 +292,24 @@ def convert(
     from flashgc._core import Control
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
-    from flashgc.traces import trace_convert
+    from flashgc.traces import converted
     from flashgc.units import format_count, format_size, parse_count
 
     control = Control()
+    own = {key: f"--{key.replace('_', '-')}" for key in ("native_devices", "leave_out", "filter")}
     with Bar(0, quiet=quiet) as bar:
-        made = trace_convert(
+        made = converted(
             source,
             target,
+            options,
+            {**FLAGS, **own},
             native_devices=native_devices,
             as_dirty=as_dirty,
+            leave_out=leave_out,
+            page_size=options.pop("page_size"),
             filter=None if filter_ is None else parse_count(filter_, "--filter"),
             progress=bar,
             control=control,
-            **checked(options),
         )
     if as_json:
         click.echo(made.to_json())
@@ -345,31 +358,22 @@ def synth(
     TARGET's name chooses the format: .csv, .flashgc or, for references to memory,
     .pages; perhaps followed by .zst or .gz.
     """
-    from flashgc._core import ConfigError, Control, check
+    from flashgc._core import Control, check
     from flashgc.terminal.progress import Bar
-    from flashgc.traces import trace_synth
-    from flashgc.units import format_count, format_size, parse_count, parse_page_size
-
-    def whole(flag: str, text: str, low: int, high: int) -> int:
-        value = parse_count(text, flag)
-        if not low <= value <= high:
-            raise ConfigError(f"{flag}: found {value}, expected {low} to {high}")
-        return value
+    from flashgc.traces import made
+    from flashgc.units import format_count, format_size, parse_count
 
     check("source", workload)
+    numbers = {
+        "pages": parse_count(pages, "--pages"),
+        "requests": parse_count(requests, "--requests"),
+        "interval_ns": parse_count(interval, "--interval"),
+        "seed": parse_count(seed, "--seed"),
+    }
+    places = {**FLAGS, "interval_ns": "--interval"}
     control = Control()
     with Bar(0, quiet=quiet) as bar:
-        trace_synth(
-            workload,
-            target,
-            pages=whole("--pages", pages, 1, 2**32 - 1),
-            requests=whole("--requests", requests, 1, 2**63),
-            page_size=parse_page_size(page_size, "--page-size"),
-            interval_ns=whole("--interval", interval, 0, 2**63),
-            seed=whole("--seed", seed, 0, 2**64 - 1),
-            progress=bar,
-            control=control,
-        )
+        made(workload, target, numbers, places, page_size=page_size, progress=bar, control=control)
     size = format_size(target.stat().st_size)
     click.echo(f"{target}: {format_count(parse_count(requests))} requests, {size}")
     return INTERRUPTED if control.cancelled else OK
@@ -404,19 +408,6 @@ def formats(name: str | None, as_json: bool) -> None:
     for format_ in chosen:
         made.add_row(format_.name, format_.summary)
     show(out, made)
-
-
-def checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options given, checked, as keyword arguments of the API."""
-    from flashgc._core import check_texts, option_number
-
-    given = {key: value for key, value in options.items() if value is not None}
-    for option in map(PATHS.__getitem__, PAGED):
-        if option.key in given:
-            given[option.key] = option_number(option.key, given[option.key], FLAGS[option.path])
-    texts = {path: given[PATHS[path].key] for path in READ if PATHS[path].key in given}
-    check_texts(texts, FLAGS)
-    return given
 
 
 def _pagings() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -15,13 +16,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
+from flashgc import _core
 from flashgc._core import DriveError
+from flashgc._documents import read
 from flashgc.device import making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.scratch import scratch
 from flashgc.device.serving import Fronts
+from flashgc.results import Finding, Steadiness, findings
 
+#: Seconds between two samples at first.
+LOOK = 0.02
 #: Most samples of a run: when there are so many, every second one goes.
 SAMPLES = 512
 
@@ -76,12 +82,41 @@ class Executed:
     samples: list[Sample]
     #: The state of the drive when it was unmounted, with the names of the standards.
     stat: dict[str, Any]
+    #: True if write amplification was steady while the command wrote, by the tests of simulated
+    #: drives.
+    steady: bool
+    steadiness: Steadiness
+    #: The claims about the figures, each with its evidence.
+    findings: list[Finding]
     #: The lateness of a drive with a clock, and its measurements; ``None`` of another.
     realtime: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         return asdict(self)
+
+
+#: Parts of a run that are compared with each other, of about as many host writes each.
+PARTS = 20
+
+
+def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, int]]:
+    """The pages that the host wrote and those programmed, in as many ``parts`` or fewer.
+
+    Each ends at the first sample with its share of the host's writes.
+
+    >>> looks = [Sample(at, 10 * at, 5 * at, 0, 9) for at in range(0, 9, 2)]
+    >>> parts_of(looks)
+    [(20, 30), (20, 30), (20, 30), (20, 30)]
+    """
+    made, before = [], samples[0]
+    whole = samples[-1].host_pages
+    for sample in samples[1:]:
+        host = sample.host_pages - before.host_pages
+        if host and sample.host_pages * parts >= whole * (before.host_pages * parts // whole + 1):
+            made.append((host, host + sample.copied_pages - before.copied_pages))
+            before = sample
+    return made
 
 
 def execute(
@@ -208,6 +243,16 @@ def _measured(
     page = after["page_bytes"]
     host, copied = grown("host_pages_written"), grown("copied_pages")
     written_bytes = grown("host_bytes_written")
+    judged = json.loads(
+        _core.judged(
+            (after["blocks"], after["pages_per_block"], after["capacity_bytes"] // page),
+            after["blocks_kept_erased"],
+            parts_of(watch.samples),
+            host + copied,
+            grown("erases"),
+            {"drive.capacity": "--capacity"},
+        )
+    )
     return Executed(
         command=list(command),
         exit_code=code,
@@ -229,6 +274,9 @@ def _measured(
         latency_us=after["latency_us"],
         samples=watch.samples,
         stat=after,
+        steady=judged["steady"],
+        steadiness=read(Steadiness, judged["steadiness"]),
+        findings=findings.read(judged),
         realtime=after.get("realtime"),
     )
 
@@ -288,7 +336,7 @@ class _Watch:
         self._sample()
 
     def _look(self) -> None:
-        pause = 0.1
+        pause = LOOK
         while not self._over.wait(pause):
             with contextlib.suppress(DriveError, OSError):
                 self._sample()

@@ -16,7 +16,7 @@ from pathlib import Path
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
 from flashgc.device import privileges, trust
-from flashgc.device.serving import UNIX, Fronts, Ready, opened, told_of, until_told
+from flashgc.device.serving import UNIX, Fronts, Ready, Signals, opened, told_of, until_told
 
 
 def main() -> int:
@@ -66,10 +66,10 @@ def main() -> int:
         if with_parent:
             # After the change of user, which takes it back.
             privileges.end_with_parent()
-        with opened(file, front, at_hand) as drive:
+        with Signals() as signals, opened(file, front, at_hand) as drive:
             os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())
             os.close(ready)
-            until_told(drive)
+            until_told(drive, signals)
     except (FlashgcError, OSError) as error:
         told = error
         if isinstance(error, OSError) and error.filename is not None:
@@ -107,6 +107,9 @@ def _import_all(front: Fronts) -> None:
     import flashgc.policy_files  # noqa: F401
 
     if front.allow_python:
+        import ast  # noqa: F401
+        import hashlib  # noqa: F401
+
         import numpy  # noqa: F401
     if front.http is not None:
         from flashgc.device import still, web  # noqa: F401

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from flashgc import _core
 from flashgc._core import ConfigError
@@ -140,29 +140,44 @@ def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[Non
         yield
 
 
-def signalled(is_over: Callable[[], bool]) -> bool:
-    """Waits for Ctrl-C or the signal to terminate: true. False if it is over before one comes."""
-    told = threading.Event()
+class Signals:
+    """Ctrl-C and the signal to terminate, from its start until its end: they are kept, not lost.
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        told.set()
+    Only the main thread can make one. A handler may run while any lock is held, so it takes none:
+    it writes to a pipe.
+    """
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        while not told.wait(LOOK) and not is_over():
-            pass
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> Self:
+        self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        self._before = {number: signal.signal(number, self._take) for number in numbers}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
-    return told.is_set()
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _take(self, _number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._writer, b".")
+
+    def wait(self, is_over: Callable[[], bool]) -> bool:
+        """Waits for a signal, also one that came before: true. False if it is over without one."""
+        while not is_over():
+            if select.select([self._reader], [], [], LOOK)[0]:
+                os.read(self._reader, 1 << 16)
+                return True
+        return False
 
 
-def until_told(drive: Device) -> None:
+def until_told(drive: Device, signals: Signals) -> None:
     """Waits for a signal, or another process that asks for the end. Then it ends the front ends.
 
     While a mount is in use it stays, and the next signal asks again.
     """
-    signalled(lambda: drive.stopping)
+    signals.wait(lambda: drive.stopping)
     drive.stop_serving()
 
 

@@ -19,7 +19,7 @@ from flashgc._core import DriveError
 from flashgc.device import mounts, privileges, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
-from flashgc.device.serving import Fronts, signalled
+from flashgc.device.serving import Fronts, Signals
 
 
 class Supervised:
@@ -34,12 +34,12 @@ class Supervised:
         with Client(self._file) as client:
             return client.stat()
 
-    def until_told(self) -> bool:
+    def until_told(self, signals: Signals) -> bool:
         """Waits for a signal to end, or for the server's own end; whether a signal came.
 
         Raises :class:`flashgc.DriveError` while somebody uses the mount, which then stays.
         """
-        told = signalled(lambda: self._server.poll() is not None)
+        told = signals.wait(lambda: self._server.poll() is not None)
         if told and self._fuse is not None:
             error = mounts.try_unmount(self._fuse)
             if error not in (0, errno.EINVAL):

@@ -63,6 +63,8 @@ def _drive(stat: Stat) -> list[str]:
                 f"durability {stat['durability']}",
             ],
         ),
+        # Servers of earlier versions do not tell.
+        *(_fold("spare", spare_of(stat)) if "effective_spare" in stat else ()),
         *_fold("policies", policies),
         *_fold(
             "serving",
@@ -78,6 +80,12 @@ def _drive(stat: Stat) -> list[str]:
             "room", ["the file keeps that of erased blocks: its file system has no holes"]
         )
     return lines
+
+
+def spare_of(stat: Stat) -> list[str]:
+    """Return the spare factor, and what the blocks that stay erased leave of it for collections."""
+    whole, effective = (format_share(stat[key], 2) for key in ("spare_factor", "effective_spare"))
+    return [f"{whole} of the flash", f"{effective} for collections"]
 
 
 def _realtime(stat: Stat) -> list[str]:

@@ -20,16 +20,13 @@ if TYPE_CHECKING:
     from flashgc.plot.curves import Panel, against, panels
     from flashgc.plot.distributions import valid_pages
     from flashgc.plot.files import save, to_svg
-    from flashgc.plot.foreseen import gap
     from flashgc.plot.grids import grid
-    from flashgc.plot.identification import identified
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
     from flashgc.plot.operations import timeline
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
     from flashgc.plot.stalls import worst
-    from flashgc.plot.tuned import tune
     from flashgc.plot.wear import survival, wear_evolution, wear_histogram
 
 __all__ = [
@@ -38,9 +35,7 @@ __all__ = [
     "against",
     "compare",
     "distribution",
-    "gap",
     "grid",
-    "identified",
     "model_beside_simulation",
     "over_time",
     "panels",
@@ -52,7 +47,6 @@ __all__ = [
     "survival",
     "timeline",
     "to_svg",
-    "tune",
     "valid_pages",
     "wear_evolution",
     "wear_histogram",
@@ -63,16 +57,13 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Panel", "against", "panels"), "curves"),
     **dict.fromkeys(("save", "to_svg"), "files"),
-    "gap": "foreseen",
     "grid": "grids",
-    "identified": "identification",
     **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
     **dict.fromkeys(("rc_params", "style"), "look"),
     **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
     "Series": "series",
     "timeline": "operations",
     "worst": "stalls",
-    "tune": "tuned",
     **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
     "valid_pages": "distributions",
 }

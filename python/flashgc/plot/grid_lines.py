@@ -38,7 +38,7 @@ def said(view: View, mark: str, way: str) -> str:
     if view.by is not None and not isinstance(groups(view)[0], str):
         made.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")
     points = [point for point in _points(view) if point.y is not None]
-    counts = sorted({point.count for point in points})
+    counts = sorted({point.count for point in points if point.same == 1})
     if counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
         made.append(f"mean of {several} seeds")

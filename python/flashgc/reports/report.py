@@ -18,8 +18,9 @@ from flashgc.reports.columns import columns
 from flashgc.reports.page import page
 from flashgc.results.intervals import half_width
 from flashgc.store import Store
+from flashgc.store.file import EMPTY
 from flashgc.store.query import Condition, conditions
-from flashgc.store.tidy import axis_value, tidy
+from flashgc.store.tidy import tidy
 from flashgc.studies.sweep.outcome import Sweep
 
 #: Kinds of pictures of the page, and the places of each that have an option.
@@ -100,7 +101,7 @@ def write_page(
         said = " and ".join(where)
         raise ConfigError(f"{kept}: no result has {said}; hint: flashgc results list {kept}")
     if not rows:
-        raise ConfigError(f"{kept}: it has no results; hint: flashgc sweep grid.toml makes some")
+        raise ConfigError(f"{kept}: it has no results; {EMPTY}")
     if progress is not None:
         progress(1.0, "making the page", len(rows))
     made = columns(rows)
@@ -164,8 +165,7 @@ def _of_sweep(rows: Sequence[Mapping[str, Any]], swept: Sweep) -> list[dict[str,
         dict(kept[cell.key])
         if cell.key in kept
         else {
-            **dict(axis_value(name, value) for name, value in cell.at.items()),
-            "status": cell.status, "reason": cell.reason or None,
+            **cell.columns, "status": cell.status, "reason": cell.reason or None,
         }
         for cell in swept
     ]  # fmt: skip

@@ -42,12 +42,14 @@ class Point:
     #: The 95% interval of ``y``; ``None`` where it is not known.
     low: float | None = None
     high: float | None = None
-    #: The number of rows behind the mean.
+    #: The number of rows behind the mean; seeds that all give the same are one.
     count: int = 1
     #: Options that tell it from other points of its line, in a Pareto picture.
     at: Mapping[str, Any] | None = None
     #: Why there is no result.
     reason: str | None = None
+    #: The number of seeds that give the same, since nothing is drawn: as a comparison, it is exact.
+    same: int = 1
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,11 @@ def view(
 
     Of the options that vary, the first with numbers is ``x``, the first policy ``by``, and the next
     one ``panels``, a workload before others; ``y`` is the write amplification. Seeds are averaged,
-    with a 95% interval (Student's t); of one seed, and of seeds that all give the same, it is the
-    result's own. A heat map has ``x`` and ``by`` as its axes. A Pareto picture has two figures as
-    ``x`` and ``y``, and a point for each configuration. A distribution has a line for each ``by``
-    over the values of ``y``, and averages nothing.
+    with a 95% interval (Student's t). Seeds that all give the same count as one, as the runs of a
+    comparison do: nothing was drawn. The interval of one is the result's own, if any. A heat map
+    has ``x`` and ``by`` as its axes. A Pareto picture has two figures as ``x`` and ``y``, and a
+    point for each configuration. A distribution has a line for each ``by`` over the values of
+    ``y``, and averages nothing.
 
     Raises :class:`flashgc.ConfigError` for an unknown column, where there is nothing to draw, and
     where an average over an option that was not named would be drawn.
@@ -110,9 +113,9 @@ def view(
     ...     for seed, wa in [(1, 4.0), (2, 4.0)]
     ... ] + [{"spare": 0.2, "victim": "fifo", "seed": 1, "write_amplification": 3.0}]
     >>> view(rows).panes[0].lines[0].points[0]
-    Point(x=0.1, y=4.0, low=4.0, high=4.0, count=2, at=None, reason=None)
+    Point(x=0.1, y=4.0, low=None, high=None, count=1, at=None, reason=None, same=2)
     >>> view(rows).notes
-    ('also varies: seed (mean and 95% interval of 1 to 2)',)
+    ('also varies: seed (1 of 2 points is exact: all its seeds give the same, and count once)',)
     """
     if kind not in KINDS:
         raise ConfigError(f"--kind: unknown kind '{kind}'; hint: {_core.suggest(kind, [*KINDS])}")
@@ -301,25 +304,35 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
     if not known:
         return Point(x, None, count=0, reason=next((row.get("reason") for row in rows), None))
     values = [float(row[shown]) for row in known]
-    half = half_width(values)
-    if len(set(values)) == 1 and shown == AMPLIFICATION:
-        # One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
-        own = number(known[0].get(f"{AMPLIFICATION}_ci95"))
-        half = half if own is None else own
-    y = values[0] if len(values) == 1 else mean(values)
+    # Seeds that nothing was drawn from say nothing of what is by chance.
+    alike = len({(row[shown], row.get(AMPLIFICATION)) for row in known}) == 1
+    count, same = (1, len(values)) if alike else (len(values), 1)
+    half = half_width(values[:count])
+    if alike and shown == AMPLIFICATION:
+        half = number(known[0].get(f"{AMPLIFICATION}_ci95"))
+    y = values[0] if alike else mean(values)
     if half is None:
-        return Point(x, y, count=len(values))
-    return Point(x, y, y - half, y + half, len(values))
+        return Point(x, y, count=count, same=same)
+    return Point(x, y, y - half, y + half, count, same=same)
 
 
 def _notes(table: Table, at: View, shown: str, panes: Iterable[Pane]) -> tuple[str, ...]:
     """Return notes on what was averaged and what was left out."""
     made = []
     points = [point for pane in panes for line in pane.lines for point in line.points]
-    counts = sorted({point.count for point in points if point.y is not None})
+    drawn = [point for point in points if point.y is not None]
+    counts = sorted({point.count for point in drawn if point.same == 1})
     if at.kind != "distribution" and counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
         made.append(f"also varies: {SEED} (mean and 95% interval of {several})")
+    exact = sum(point.same > 1 for point in drawn)
+    if at.kind != "distribution" and exact:
+        its = "its" if exact == 1 else "their"
+        is_ = "is" if exact == 1 else "are"
+        some = f"{exact} of {len(drawn)} points {is_} " if exact < len(drawn) else ""
+        made.append(
+            f"also varies: {SEED} ({some}exact: all {its} seeds give the same, and count once)"
+        )
     if at.kind == "distribution":
         others = [name for name in table.varied if name not in (at.by, at.panels)]
         if others:

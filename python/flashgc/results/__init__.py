@@ -9,16 +9,26 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from flashgc.results.activity import Overload, OverTime, Served, Throughput, Utilisation
-    from flashgc.results.comparison import Comparison, LeftOut, Rank
+    from flashgc.results.activity import (
+        Overload,
+        OverTime,
+        Served,
+        Suspension,
+        Throughput,
+        Utilisation,
+    )
+    from flashgc.results.comparison import Comparison, LeftOut
     from flashgc.results.config import Config, TraceConfig
     from flashgc.results.counts import Collecting, Hints, Levelling, MapTraffic, Slc
+    from flashgc.results.findings import Finding
     from flashgc.results.flash import Busy, Merges
     from flashgc.results.host import HostConfig, HostTraffic, Zombies
     from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
     from flashgc.results.lifetime import Lifetime, Milestone
+    from flashgc.results.ranked import Rank
     from flashgc.results.result import Result
     from flashgc.results.samples import Samples
+    from flashgc.results.steadiness import Drift, Snia, Steadiness
     from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
     from flashgc.results.swap import Swap, SwapConfig
     from flashgc.results.tenants import Tenant
@@ -34,10 +44,12 @@ __all__ = [
     "Collecting",
     "Comparison",
     "Config",
+    "Drift",
     "Erases",
     "Fdp",
     "FdpEvents",
     "Figures",
+    "Finding",
     "Handle",
     "Hints",
     "HostConfig",
@@ -59,8 +71,11 @@ __all__ = [
     "Samples",
     "Served",
     "Slc",
+    "Snia",
+    "Steadiness",
     "Stream",
     "StreamStat",
+    "Suspension",
     "Swap",
     "SwapConfig",
     "Tenant",
@@ -82,16 +97,21 @@ __all__ = [
 
 #: The home of each name; imported when it is first used: most runs have few parts.
 _HOMES = {
-    **dict.fromkeys(("Overload", "OverTime", "Served", "Throughput", "Utilisation"), "activity"),
-    **dict.fromkeys(("Comparison", "LeftOut", "Rank"), "comparison"),
+    **dict.fromkeys(
+        ("Overload", "OverTime", "Served", "Suspension", "Throughput", "Utilisation"), "activity"
+    ),
+    **dict.fromkeys(("Comparison", "LeftOut"), "comparison"),
+    "Rank": "ranked",
     **dict.fromkeys(("Config", "TraceConfig"), "config"),
     **dict.fromkeys(("Collecting", "Hints", "Levelling", "MapTraffic", "Slc"), "counts"),
+    "Finding": "findings",
     **dict.fromkeys(("Busy", "Merges"), "flash"),
     **dict.fromkeys(("HostConfig", "HostTraffic", "Zombies"), "host"),
     **dict.fromkeys(("Figures", "Latencies", "Latency", "TimeShare", "TimeShares"), "latency"),
     **dict.fromkeys(("Lifetime", "Milestone"), "lifetime"),
     "Samples": "samples",
     "Result": "result",
+    **dict.fromkeys(("Drift", "Snia", "Steadiness"), "steadiness"),
     **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
     **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
     "Tenant": "tenants",

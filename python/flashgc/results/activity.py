@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from flashgc.units import format_time
+
 
 @dataclass(frozen=True)
 class Throughput:
@@ -31,6 +33,46 @@ class Utilisation:
     channels: tuple[float, ...]
     #: Each die.
     dies: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Suspension:
+    """The rule by which erases and programs are suspended, and those that it suspended no more."""
+
+    #: ``True`` if erases can be suspended.
+    erases: bool
+    #: ``True`` if programs can be suspended.
+    programs: bool
+    #: The most times that one operation is suspended.
+    most: int
+    #: The least time left of an erase that is suspended, in microseconds.
+    least_erase_us: float
+    #: The least time left of a program that is suspended, in microseconds.
+    least_program_us: float
+    #: Time until a suspended operation has let go of its die, in microseconds.
+    suspend_us: float
+    #: Time that a suspended operation loses when it goes on, in microseconds.
+    resume_us: float
+    #: Erases suspended the most times, for whose end an operation waited.
+    spent_erases: int
+    #: Programs suspended the most times, for whose end an operation waited.
+    spent_programs: int
+    #: The longest wait for the end of one of them, in microseconds.
+    longest_wait_us: float
+
+    @property
+    def rule(self) -> str:
+        """The rule in a line."""
+        sides = (("an erase", self.least_erase_us), ("a program", self.least_program_us))
+        named = [
+            name + (f" with {format_time(least)} or more left" if least else "")
+            for can, (name, least) in zip((self.erases, self.programs), sides, strict=True)
+            if can
+        ]
+        lost = f" and loses {format_time(self.resume_us)}" if self.resume_us else ""
+        takes = f"each time takes {format_time(self.suspend_us)}{lost}"
+        times = "once" if self.most == 1 else f"{self.most} times"
+        return f"{' or '.join(named)}, at most {times}; {takes}"
 
 
 @dataclass(frozen=True)

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from flashgc._core import DriveError
 from flashgc._documents import Document, Json, read
 from flashgc._summaries import Column, Shown, figure, short
+from flashgc.results import findings, ranked, varied
+from flashgc.results.findings import Finding
+from flashgc.results.ranked import Rank
 from flashgc.results.result import Result
-from flashgc.units import format_share, format_time
-
-
-@dataclass(frozen=True)
-class Rank:
-    """One result's place among those it was compared with."""
-
-    #: 1 for the least write amplification.
-    place: int
-    #: Write amplification over the least one's.
-    ratio: float
-    #: Write amplification minus the least one's.
-    difference: float
-    #: Half the 95% interval of the difference; ``None`` where it cannot be told.
-    difference_ci95: float | None
-    #: The basis of that interval: ``exact`` (the same finite writes and no random numbers),
-    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
-    #: intervals together), or ``none``.
-    basis: str
-    #: True if the difference from the least is inside its interval; never without one, or where it
-    #: is exact.
-    inside_noise: bool
-    #: The result itself.
-    result: Result
-    #: The name of the result where results of several files are ranked; else empty.
-    name: str = ""
+from flashgc.units import format_time
 
 
 @dataclass(frozen=True)
@@ -73,7 +51,9 @@ class Comparison(Document):
         measured = [(index, rank) for index, rank in placed if made[index].measured]
         others = [index for index, _ in placed if not made[index].measured]
         ranking = tuple(read(Rank, rank, result=made[index]) for index, rank in measured)
+        found = ranked.findings(ranking, _names(ranking))
         raw: dict[str, Json] = {
+            "findings": [one.to_dict() for one in found],
             "interrupted": any(result.interrupted for result in made),
             "ranking": [
                 {
@@ -119,6 +99,11 @@ class Comparison(Document):
         return bool(self._raw["interrupted"])
 
     @property
+    def findings(self) -> list[Finding]:
+        """The claims of the ranking, each with its evidence; those of results are in these."""
+        return findings.read(self._raw)
+
+    @property
     def results(self) -> tuple[Result, ...]:
         """The results in their order, those without a figure last."""
         return (*(rank.result for rank in self.ranking), *self.unmeasured)
@@ -131,12 +116,12 @@ class Comparison(Document):
             return Shown(f"{several}, nothing was measured", [], notes=self._notes())
         best = self.best
         line = f"{several} on {short(best.workload)}, best {brief(best.policy)}: {best.headline}"
-        varied = [one for one in _VARIED if len({one[1](each) for each in self.results}) > 1]
+        parts = varied.differing(self.results)
         timed = best.timing is not None
         columns = [
             Column("", is_figure=True),
             Column("policy"),
-            *(Column(heading) for heading, _ in varied),
+            *(Column(_HEADINGS.get(part, part)) for part in parts),
             *([Column("mean", is_figure=True), Column("99.9%", is_figure=True)] if timed else []),
             Column("write amplification", is_figure=True),
             Column("ratio", is_figure=True),
@@ -145,7 +130,7 @@ class Comparison(Document):
             [
                 str(rank.place),
                 brief(rank.result.policy),
-                *(shown(rank.result) for _, shown in varied),
+                *(varied.PARTS[part](rank.result) for part in parts),
                 *(_times(rank.result) if timed else []),
                 figure(rank.result.write_amplification, rank.result.write_amplification_ci95),
                 f"{rank.ratio:.3f}" + " (inside the noise)" * rank.inside_noise,
@@ -159,20 +144,18 @@ class Comparison(Document):
 
         notes = [f"nothing was measured: {brief(one.policy)}" for one in self.unmeasured]
         notes += [f"left out: {short(one.name)}: {one.reason}" for one in self.left_out]
+        notes += [one.sentence for one in self.findings]
         return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
 
 
-#: Parts in which the results of a comparison may differ beside the policy: heading, and value.
-_VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
-    ("frontier", lambda result: result.frontier),
-    ("scheme", lambda result: result.scheme or "none"),
-    ("allocation", lambda result: result.allocation),
-    ("levelling", lambda result: result.wear_levelling),
-    ("placement", lambda result: result.placement),
-    ("host", lambda result: result.hosting),
-    ("preemption", lambda result: result.preemption),
-    ("spare factor", lambda result: format_share(result.config.spare_factor)),
-)
+#: Parts in which results differ, where a column has room for more than its short heading.
+_HEADINGS = {"alloc.": "allocation", "spare": "spare factor"}
+
+
+def _names(ranking: Sequence[Rank]) -> list[str]:
+    """The names that were given; without them, by what results differ in."""
+    made = varied.names([rank.result for rank in ranking])
+    return [rank.name or name for rank, name in zip(ranking, made, strict=True)]
 
 
 def _times(result: Result) -> tuple[str, str]:

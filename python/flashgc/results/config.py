@@ -74,6 +74,11 @@ class Config:
     spare_factor: float
     #: (N b - U) / U, exactly.
     overprovision: float
+    #: True if nobody gave the size of the drive or the pages of its blocks: they were chosen for
+    #: the pages of a trace.
+    fitted: bool
+    #: The spare factor that collections have: without the blocks that stay erased.
+    effective_spare: float | None = None
     #: Bytes that were asked for, where the physical pages are fewer: they are whole blocks.
     capacity: int | None = None
     #: Bytes a mapping unit; ``None`` for a flash page.

@@ -11,6 +11,7 @@ from flashgc._documents import Scalar
 _ALWAYS = {
     "write_amplification": "write_amplification",
     "write_amplification_ci95": "write_amplification_ci95",
+    "page_amplification": "page_amplification",
     "host_bytes": "bytes.host",
     "programmed_bytes": "bytes.programmed",
     "host_pages": "host_pages",

@@ -72,23 +72,28 @@ class Result(Document, counts.Counters):
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
     #: tell (Windows).
     peak_memory_bytes: int | None
-    #: True if write amplification had stopped moving in the measured part; of a trace, whether it
-    #: is known to within 1%, too.
+    #: True if write amplification, and with a clock the time for a request, had stopped moving in
+    #: the measured part, and the drive did not live on blocks that were erased before; of a trace
+    #: without a clock, if it is known to within 1%, too.
     steady: bool
+    #: The tests behind it.
+    steadiness: results.Steadiness
     #: True if the runs were stopped before their end.
     interrupted: bool
-    #: Warnings for readers of the figure.
-    warnings: tuple[str, ...]
+    #: The claims that a reader should know before using the figure.
+    findings: tuple[results.Finding, ...]
     #: The course of the first run: drive writes done, and write amplification of the interval.
     series: tuple[tuple[float, float], ...]
     #: Drive writes of the first run before its measured part.
     measured_from: float
     #: Seed of the first run.
     seed: int
-    #: Equal digests, equal runs: of the configuration, every decision and every count. Names count:
-    #: a trace under another path or in another compression, and a policy in Python beside its
-    #: built-in twin, decide alike and have other digests.
+    #: Equal digests, equal runs: of every decision, every count, and with a clock every time. Names
+    #: do not count: a trace has the same under any path and in any compression, and a policy in
+    #: Python has that of its built-in twin.
     digest: str
+    #: The digest of the configuration, with its names.
+    config_digest: str
     #: The whole configuration, defaults and specs written out.
     config: results.Config
     #: Version of flashgc.
@@ -102,6 +107,11 @@ class Result(Document, counts.Counters):
     def from_dict(cls, raw: Mapping[str, Json]) -> Result:
         """The result that :meth:`to_dict` gave."""
         return read(cls, raw, _raw=raw)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The findings as lines of text."""
+        return tuple(one.text for one in self.findings)
 
     @property
     def copies_per_host_write(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flashgc._documents import Json, read
 from flashgc._summaries import Shown, Shows
-from flashgc.results.activity import Overload, OverTime, Throughput, Utilisation
+from flashgc.results.activity import Overload, OverTime, Suspension, Throughput, Utilisation
 from flashgc.results.counts import Collecting, Slc
 from flashgc.results.latency import Latencies, TimeShares
 from flashgc.results.tenants import Tenant
@@ -45,6 +45,8 @@ class Timing(Shows):
     tenants: tuple[Tenant, ...]
     #: Counts of the SLC region; ``None`` without one.
     slc: Slc | None = None
+    #: The rule of suspension and what it did not suspend; ``None`` if nothing can be suspended.
+    suspension: Suspension | None = None
     #: The slowest read, write and discard of all runs, where there are any, and what held them.
     worst: tuple[Worst, ...] = ()
 

@@ -26,55 +26,23 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.store.identity import Contents, engine_digest
 from flashgc.store.query import COLUMNS, Condition
+from flashgc.store.schema import FORM, TABLES
+from flashgc.store.waiting import in_wal
 
 #: The mark of our files in SQLite's head: "fgcr".
 _APPLICATION = 0x66676372
 #: The errors of the file that was named, rather than of the disk.
 _OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-#: The form of the tables.
-_FORM = 3
+#: The hint where a file has no results.
+EMPTY = (
+    "hint: flashgc sweep grid.toml makes some; a file in use is copied by flashgc results export"
+)
 #: Seconds to wait for another process that writes.
 _PATIENCE = 60
-
-_TABLES = """
-CREATE TABLE results (
-    id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
-    status TEXT NOT NULL,
-    made REAL NOT NULL,
-    seconds REAL NOT NULL,
-    version TEXT NOT NULL,
-    engine TEXT NOT NULL,
-    work TEXT NOT NULL,
-    workload TEXT,
-    victim TEXT,
-    placement TEXT,
-    frontier TEXT,
-    mapping TEXT,
-    drive TEXT,
-    spare REAL,
-    blocks INTEGER,
-    seed INTEGER,
-    write_amplification REAL,
-    half REAL,
-    digest TEXT,
-    reason TEXT,
-    place INTEGER NOT NULL
-);
-CREATE TABLE documents (
-    id INTEGER PRIMARY KEY REFERENCES results ON DELETE CASCADE,
-    config BLOB NOT NULL,
-    asked BLOB,
-    result BLOB
-);
-CREATE TABLE files (
-    name TEXT NOT NULL,
-    bytes INTEGER NOT NULL,
-    changed INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (name, bytes, changed)
-);
-"""
+#: Seconds to wait for others when the file is closed.
+_PATIENCE_AT_END = 1
+#: Pages of the file that are copied at a time.
+_STEP = 4096
 #: Bytes a page of the file: results with their documents fill these best.
 _PAGE = 8192
 
@@ -125,6 +93,7 @@ class Store:
                 hint = "hint: give another file"
                 raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
             raise self._refused(error) from None
+        self._has_written = False
         # A document that is packed is smaller than its ceiling.
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CEILING)
         self._place = path.absolute()
@@ -151,33 +120,56 @@ class Store:
         connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA page_size = {_PAGE}")  # Of a file that is new.
-        # Readers and a writer do not wait for each other. A kill loses nothing that was said to be
-        # kept; a loss of power may lose the last results, and nothing else.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # Readers and a writer do not wait for each other.
+        in_wal(connection, _PATIENCE)
         with _transaction(connection):
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             form = connection.execute("PRAGMA user_version").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if tables == 0:
-                for statement in _TABLES.split(";"):
+                for statement in TABLES.split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_FORM}")
+                connection.execute(f"PRAGMA user_version = {FORM}")
             elif application != _APPLICATION:
                 raise ConfigError(
                     f"{option}: {path} is a database of another program; hint: give another file"
                 )
-            elif form != _FORM:
+            elif form != FORM:
                 raise ConfigError(
-                    f"{option}: {path} has form {form}, and this version reads form {_FORM}; "
+                    f"{option}: {path} has form {form}, and this version reads form {FORM}; "
                     "hint: give another file"
                 )
         return connection
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file; what was written is in the file itself, unless others still write it.
+
+        So a copy of the file alone is whole.
+        """
+        if self._has_written:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE_AT_END}")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
+
+    def back_up(self, part: Path, look: Callable[[float, int], None]) -> None:
+        """Copies the file as it is now to ``part``; ``look`` sees the share and pages that are."""
+
+        def step(_: int, left: int, pages: int) -> None:
+            look(1.0 - left / max(pages, 1), pages - left)
+
+        try:
+            with contextlib.closing(sqlite3.connect(part)) as target:
+                # A transaction that reads keeps the pages as they are, whoever writes.
+                self._connection.execute("BEGIN")
+                self._connection.execute("SELECT count(*) FROM files").fetchone()
+                self._connection.backup(target, pages=_STEP, progress=step)
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def __enter__(self) -> Store:
         return self
@@ -234,21 +226,26 @@ class Store:
             )
         return found
 
-    def speeds(self, work_of: Callable[[Mapping[str, Any]], float]) -> dict[str, float]:
-        """Work a second of a core, by kind of drive, of the last 100 results.
+    def speeds(
+        self,
+        work_of: Callable[[Mapping[str, Any]], float],
+        kind_of: Callable[[Mapping[str, Any]], str],
+    ) -> dict[str, float]:
+        """Work a second of a core, by kind, of the last 100 results.
 
-        ``work_of`` tells how much work a configuration is.
+        ``work_of`` tells how much work a configuration is, ``kind_of`` which others are as fast.
         """
         rows = self._read(
-            "SELECT key, drive, seconds, config FROM results JOIN documents USING (id) "
+            "SELECT key, seconds, config FROM results JOIN documents USING (id) "
             "WHERE status = 'result' AND seconds > 0 ORDER BY id DESC LIMIT 100"
         )
         sums: dict[str, list[float]] = {}
-        for key, drive, seconds, config in rows:
-            entry = sums.setdefault(drive, [0.0, 0.0])
-            entry[0] += work_of(self._unpacked(key, config))
+        for key, seconds, packed in rows:
+            config = self._unpacked(key, packed)
+            entry = sums.setdefault(kind_of(config), [0.0, 0.0])
+            entry[0] += work_of(config)
             entry[1] += seconds
-        return {drive: work / seconds for drive, (work, seconds) in sums.items()}
+        return {kind: work / seconds for kind, (work, seconds) in sums.items()}
 
     def put(self, key: str, kept: Kept, work: str) -> None:
         """Keeps what came of a simulation, in the place of what was known; raises :class:`OSError`.
@@ -306,6 +303,10 @@ class Store:
         names = list(COLUMNS)
         found = self._read(f"SELECT {', '.join(names)} FROM results{where} ORDER BY id", values)
         return [dict(zip(names, row, strict=True)) for row in found]
+
+    def count(self) -> int:
+        """The number of results, errors among them."""
+        return int(self._read("SELECT count(*) FROM results")[0][0])
 
     def whole(self, beginning: str) -> str:
         """The key that begins so; raises :class:`flashgc.ConfigError` if it is not just one."""
@@ -388,6 +389,7 @@ class Store:
         if self._connection.in_transaction:
             yield
             return
+        self._has_written = True
         try:
             with _transaction(self._connection):
                 yield

@@ -15,17 +15,32 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from flashgc import _core
-from flashgc.policy_files import is_written
+from flashgc import _core, _neighbours
+from flashgc.policy_files import KEYS, is_written
 
 #: A file in the spec of a generator.
 _IN_SPEC = re.compile(r"\bpath=([^,\s]+)")
 
 #: Hexadecimal digits of a digest.
 DIGITS = 32
+
+
+@dataclass(frozen=True)
+class Read:
+    """A file that a configuration reads."""
+
+    digest: str
+    #: The policy in Python that imports it from beside its own file, or whose own file it is.
+    by: str = ""
+    is_own: bool = False
+
+
+#: Files by name.
+Files: TypeAlias = tuple[tuple[str, Read], ...]
 
 
 class Contents:
@@ -36,6 +51,9 @@ class Contents:
         self.known = dict(known or {})
         #: Digests that were not known before, by the same.
         self.new: dict[tuple[str, int, int], str] = {}
+        #: The files of each configuration when it had its key, by that key.
+        self.files: dict[str, Files] = {}
+        self._shared: dict[Files, Files] = {}
 
     def digest(self, name: str) -> str:
         """The digest of the content of the file ``name``; of one that cannot be read, its name."""
@@ -55,6 +73,11 @@ class Contents:
             return f"unread:{name}"
         return self.known[stamp]
 
+    def read(self, key: str, files: Mapping[str, Read]) -> None:
+        """Notes the files of the configuration with this key; many have the same."""
+        made = tuple(files.items())
+        self.files.setdefault(key, self._shared.setdefault(made, made))
+
 
 def _hash() -> Any:
     return hashlib.blake2b(digest_size=DIGITS // 2)
@@ -65,13 +88,22 @@ def key_of(config: Mapping[str, Any], contents: Contents, mutant: str = "") -> s
 
     ``mutant`` is the fault in the engine whose result it is; empty for right results.
     """
+    key, files = _key_and_files(config, contents, mutant)
+    contents.read(key, files)
+    return key
+
+
+def _key_and_files(
+    config: Mapping[str, Any], contents: Contents, mutant: str
+) -> tuple[str, dict[str, Read]]:
+    files: dict[str, Read] = {}
     identity = {
         "version": _core.version(),
         "engine": engine_digest(),
         "mutant": mutant,
-        "config": without_names(config, contents),
+        "config": _without_names(config, contents, files),
     }
-    return digest_of(identity)
+    return digest_of(identity), files
 
 
 def check_unchanged(
@@ -81,13 +113,21 @@ def check_unchanged(
 
     What was simulated in between may be of the one content or the other.
     """
-    if key_of(config, contents, mutant) != key:
-        raise OSError(
-            errno.ESTALE,
-            "a file that it reads has changed while it ran, so its result is not kept; hint: give "
-            "the same command again",
-            str(config["workload"]),
-        )
+    now, files = _key_and_files(config, contents, mutant)
+    if now == key:
+        return
+    before = dict(contents.files.get(key, ()))
+    names = [name for name in {**before, **files} if before.get(name) != files.get(name)]
+    name = names[0] if names else str(config["workload"])
+    one = before.get(name) or files.get(name)
+    what = f"is imported by {one.by}, and " if one and one.by else ""
+    change = "has changed" if os.path.exists(name) else "has vanished"
+    raise OSError(
+        errno.ESTALE,
+        f"{what}{change} while it ran, so its result is not kept; hint: give the same command "
+        "again",
+        name,
+    )
 
 
 def digest_of(value: Any) -> str:
@@ -106,33 +146,53 @@ def engine_digest() -> str:
     return hashlib.blake2b(Path(_core.__file__).read_bytes(), digest_size=DIGITS // 2).hexdigest()
 
 
-def without_names(config: Mapping[str, Any], contents: Contents) -> dict[str, Any]:
-    """The configuration with a digest in the place of each file's name."""
+def _without_names(
+    config: Mapping[str, Any], contents: Contents, files: dict[str, Read]
+) -> dict[str, Any]:
+    """The configuration with a digest in the place of each file's name; notes these ``files``."""
+
+    def digest(name: str) -> str:
+        files[name] = Read(contents.digest(name))
+        return files[name].digest
+
     made = dict(config)
     workload = str(config["workload"])
     if _core.is_trace(workload):
-        made["workload"] = f"trace {contents.digest(workload)}"
+        made["workload"] = f"trace {digest(workload)}"
     else:
-        made["workload"] = _IN_SPEC.sub(lambda match: f"path={contents.digest(match[1])}", workload)
+        made["workload"] = _IN_SPEC.sub(lambda match: f"path={digest(match[1])}", workload)
     tenants = (config.get("timed") or {}).get("tenants")
     if tenants:
-        files = [
+        names = [
             file
             for name in map(_core.tenant_workload, tenants)
             for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
         ]
-        digests = [contents.digest(file) for file in files]
-        made["timed"] = {**config["timed"], "tenants": [tenants, digests]}
+        made["timed"] = {**config["timed"], "tenants": [tenants, [digest(one) for one in names]]}
     if config.get("streams"):
-        made["streams"] = contents.digest(str(config["streams"]))
+        made["streams"] = digest(str(config["streams"]))
     relations = (config.get("trace") or {}).get("relations")
     if relations:
-        made["trace"] = {**config["trace"], "relations": contents.digest(str(relations))}
-    for key in ("victim", "placement"):
+        made["trace"] = {**config["trace"], "relations": digest(str(relations))}
+    for key in KEYS:
         if is_written(config.get(key)):
-            file, _, name = config[key].removeprefix("python:").rpartition(":")
-            # What it imports from beside it counts, too.
-            beside = sorted(Path(file).parent.glob("*.py"))
-            digests = [contents.digest(str(path)) for path in beside]
-            made[key] = f"python {contents.digest(file)} {name} beside {digest_of(digests)}"
+            made[key] = _code(config[key], files)
     return made
+
+
+def _code(text: str, files: dict[str, Read]) -> str:
+    """A policy in Python by its own file and by those beside it that it imports."""
+    file, _, name = text.removeprefix("python:").rpartition(":")
+    try:
+        own, beside = _neighbours.sources(file, lambda path: Path(path).read_bytes())
+    except OSError:
+        files[file] = Read(f"unread:{file}")
+        return f"python unread:{file} {name}"
+    files[file] = Read(_digest_of_bytes(own.source))
+    digests = {module: _digest_of_bytes(one.source) for module, one in sorted(beside.items())}
+    files.update((one.path, Read(digests[module], by=text)) for module, one in beside.items())
+    return f"python {files[file].digest} {name} with {digest_of(digests)}"
+
+
+def _digest_of_bytes(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=DIGITS // 2).hexdigest()

@@ -173,13 +173,16 @@ def _option(path: str, kept: Kept) -> tuple[str, Any]:
         return EXPERIMENT, asked.get(EXPERIMENT)
     option = PATHS[path]
     value = asked.get(path)
-    if value is None:
-        value = _value_not_given(option, kept)
-    return axis_value(option.key, value)
+    return not_given(path, kept) if value is None else axis_value(option.key, value)
+
+
+def not_given(path: str, kept: Kept) -> tuple[str, Any]:
+    """The column of an option that was not given: what the result tells, or the default."""
+    option = PATHS[path]
+    return axis_value(option.key, _value_not_given(option, kept))
 
 
 def _value_not_given(option: Option, kept: Kept) -> Any:
-    """The value of an option that was not given: what the result tells, or the default."""
     config = (kept.result or {}).get("config") or kept.config
     if option.usual is not None and kept.asked is not None:
         return option.usual

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _engine
-from flashgc._core import ConfigError, Control, FlashgcError, TraceError
+from flashgc._core import ConfigError, Control, FlashgcError, PolicyError, TraceError
 from flashgc._faults import describe
-from flashgc.policy_files import KEYS, Files, is_written
+from flashgc.policy_files import KEYS, Files, is_written, parted
 from flashgc.store import Kept
 
 
@@ -46,13 +46,23 @@ def simulate_cell(
         status = "cannot" if instead is not None and instead[1] else "failed"
         return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
-        return Kept("failed", config, None, _reason(error), time.monotonic() - begun)
+        return Kept("failed", config, None, _reason(error, config), time.monotonic() - begun)
     if result["interrupted"]:
         return None
     return Kept("result", config, result, "", time.monotonic() - begun)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, config: dict[str, Any]) -> str:
+    if isinstance(error, PolicyError):
+        return _named(str(error), config)
     if isinstance(error, MemoryError):
         return "not enough memory"
     return str(error) if isinstance(error, FlashgcError | OSError) else describe(error)
+
+
+def _named(text: str, config: dict[str, Any]) -> str:
+    """The text of an error of a policy in Python, which names the policy or its file."""
+    written = [config[key] for key in KEYS if is_written(config.get(key))]
+    if not written or any(parted(one, "")[0] in text for one in written):
+        return text
+    return f"{' and '.join(written)}: {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Cells(Study):
         """``work`` is the command; ``retry`` runs those again that failed in earlier work."""
         super().__init__(show, control)
         self.store, self._work, self._retry = store, work, retry
+        #: Cells that failed and are not kept as such, since a file that they read has changed.
+        self.unkept: dict[str, Kept] = {}
 
     def known(self, keys: Sequence[str]) -> dict[str, str]:
         """The status of each cell that is not to be run."""
@@ -63,19 +66,34 @@ class Cells(Study):
         """Runs cells, the longest first: no core waits for a long one at the end.
 
         ``config`` makes the configuration of a cell, ``told`` hears of each that is kept. With
-        ``contents``, no result is kept of a file that has changed meanwhile.
+        ``contents``, a cell of which a file has changed since it had its key fails.
         """
         order = sorted(cells, key=lambda cell: -cell.cost)
         self.total = sum(cell.cost for cell in order) or 1.0
         mean = self.total / max(len(order), 1)
 
+        def changed(index: int) -> str:
+            if contents is not None:
+                try:
+                    check_unchanged(order[index].key, config(order[index]), contents)
+                except OSError as error:
+                    return f"{error.filename}: {error.strerror}"
+            return ""
+
+        def refused(index: int) -> Kept | None:
+            reason = changed(index)
+            return Kept("failed", config(order[index]), None, reason) if reason else None
+
         def complete(index: int, kept: Kept) -> None:
             cell = order[index]
-            if contents is not None:
-                check_unchanged(cell.key, config(cell), contents)
-            kept = dataclasses.replace(kept, asked=cell.asked, place=cell.place)
-            self.store.put(cell.key, kept, self._work)
             self.done += cell.cost
+            reason = changed(index)
+            if reason:
+                # Under this key, what ran is not known.
+                reason = reason if kept.status == "result" else kept.reason
+                self.unkept[cell.key] = Kept("failed", kept.config, None, reason)
+                return
+            kept = self._put(cell, dataclasses.replace(kept, asked=cell.asked, place=cell.place))
             self.ran += 1
             if told is not None:
                 told(cell, kept)
@@ -85,5 +103,18 @@ class Cells(Study):
             self.show(share, "simulating", self.ran, "cells")
 
         self.interrupted = not Execution(executor, self.control, work, contents).run(
-            len(order), lambda index: config(order[index]), complete, look
+            len(order), lambda index: config(order[index]), complete, look, refused
         )
+
+    def _put(self, cell: Cell, kept: Kept) -> Kept:
+        """Keeps a cell; one whose document is too large for the file has failed."""
+        try:
+            self.store.put(cell.key, kept, self._work)
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
+            kept = dataclasses.replace(
+                kept, status="failed", result=None, reason=f"{error.filename}: {error.strerror}"
+            )
+            self.store.put(cell.key, kept, self._work)
+        return kept

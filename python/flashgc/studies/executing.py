@@ -126,6 +126,7 @@ class Execution:
         config: Callable[[int], dict[str, Any]],
         done: Callable[[int, Kept], None],
         look: Callable[[float], None],
+        refused: Callable[[int], Kept | None] = lambda _: None,
     ) -> bool:
         """Runs ``count`` cells; tells ``done`` of each by its index. Whether all were run.
 
@@ -142,7 +143,11 @@ class Execution:
                     task = again.pop() if again else next(waiting, None)
                     if task is None:
                         break
-                    running[self._submit(config(task.index), task)] = task
+                    kept = refused(task.index)
+                    if kept is not None:
+                        done(task.index, kept)
+                    else:
+                        running[self._submit(config(task.index), task)] = task
                 if not running:
                     return not self._control.cancelled
                 complete, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)

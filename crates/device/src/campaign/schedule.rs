@@ -28,7 +28,7 @@ pub(super) struct Schedule<'a> {
     contents: Contents,
 }
 
-/// One command in so many is of the kind; 0 for none.
+/// One command in this many has the kind; 0 for none.
 struct Often {
     flush: u32,
     fua: u32,

@@ -178,6 +178,7 @@ impl Drive {
             barrier: journal.stamp(),
             journal,
             low,
+            kept_erased: settings.layout.blocks_kept_erased(),
             ranges: settings.streams.clone(),
             durability,
             is_dirty: false,

@@ -26,6 +26,8 @@ pub struct Report {
     pub decisions: u64,
     /// The number of erased blocks.
     pub free_blocks: u32,
+    /// The number of blocks that stay erased between two collections.
+    pub kept_erased: u32,
     /// The number of logical pages with data.
     pub mapped_pages: u64,
     /// The zombies; `None` if no policy asks for them.
@@ -105,6 +107,7 @@ impl Drive {
             usage: self.copies.now.usage.plus(&self.usage),
             decisions: self.map.decisions(),
             free_blocks: self.map.free_blocks(PLANE),
+            kept_erased: self.kept_erased,
             mapped_pages: self.map.valid_pages(PLANE),
             zombies: counts.zombies,
             streams: counts.streams,

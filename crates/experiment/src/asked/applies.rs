@@ -1,5 +1,7 @@
 //! Options that would have no effect where they are given, and pairs that cannot be: each is refused.
 
+use std::collections::HashMap;
+
 use flashgc_base::naming::{choice, option as named, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_workload::requests::request_generators;
@@ -29,10 +31,7 @@ impl Asked {
     /// go with another one.
     pub(super) fn check_effects(&self, is_trace: bool) -> Result<(), SpecError> {
         self.check_drive()?;
-        let together = |pair: &&Excluded| self.has(pair.key) && self.has(pair.with);
-        if let Some(pair) = EXCLUDED.iter().find(together) {
-            return Err(pair.error());
-        }
+        self.check_pairs()?;
         self.check_workload(is_trace)?;
         for (option, value) in self.given() {
             let Some(with) = option.only_with else { continue };
@@ -48,6 +47,21 @@ impl Asked {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses two options that cannot be given together.
+    fn check_pairs(&self) -> Result<(), SpecError> {
+        let together = |pair: &&Excluded| self.has(pair.key) && self.has(pair.with);
+        EXCLUDED.iter().find(together).map_or(Ok(()), |pair| Err(pair.error()))
+    }
+
+    /// Checks options that are given apart from an experiment, as those that narrow a search.
+    ///
+    /// # Errors
+    /// Those of [`Self::check_texts`], and two options that do not go together.
+    pub fn check_apart(&self) -> Result<(), SpecError> {
+        self.check_texts(&HashMap::new())?;
+        self.check_pairs().map_err(|error| error.named(&self.places))
     }
 
     fn check_drive(&self) -> Result<(), SpecError> {

@@ -131,7 +131,7 @@ impl Asked {
             None => Ok(made),
             Some((option, _)) => {
                 let message = format!("{} configurations, expected one", made.len());
-                self.fault(option.key, message, "flashgc run")
+                self.at(option, Err(SpecError::new(message, "flashgc run")))
             }
         }
     }
@@ -227,13 +227,17 @@ impl Asked {
         read.map_err(|error| placed(self.places.at(&option.path()), option.key, error))
     }
 
-    /// Sets the number of blocks, or the capacity that the engine makes blocks of.
+    /// Sets the number of blocks, or the capacity that the engine makes blocks of. A trace may choose the pages
+    /// of a block, too.
     fn set_size(&self, config: &mut Fields, is_trace: bool) -> Result<(), SpecError> {
         let given = self.only_one("blocks")?;
         let fixed = is_trace
             || GeneratorSpec::parse(&self.source()).is_ok_and(|it| it.fixed_pages().is_some());
         if given == Some("capacity") || given.is_none() && fixed {
             config.set("blocks", Json::Null);
+        }
+        if given.is_none() && is_trace && !self.has("pages_per_block") {
+            config.set("pages_per_block", Json::Null);
         }
         Ok(())
     }
@@ -427,11 +431,8 @@ impl Asked {
         let Some(size) = self.given.get(option.key) else { return Ok(vec![field("swap", None)]) };
         let pages = self.at(option, option.whole(size, unit))? / unit.max(1);
         if pages > u32::MAX.into() {
-            return self.fault(
-                option.key,
-                format!("found {pages}, expected 0 to {}", u32::MAX),
-                "",
-            );
+            let message = format!("found {pages} pages, expected at most {}", u32::MAX);
+            return self.at(option, Err(SpecError::new(message, "a smaller size")));
         }
         let mut common = Fields::default();
         common.set("cache_pages", pages);
@@ -476,7 +477,8 @@ impl Asked {
         let (stem, ending) = parted(&file);
         if !["", ".json", ".svg", ".pdf", ".png"].contains(&ending.to_lowercase().as_str()) {
             let message = format!("{file}: found '{ending}', expected .json, .svg, .pdf or .png");
-            return self.fault("timeline", message, format!("name it {stem}.svg"));
+            let error = SpecError::new(message, format!("name it {stem}.svg"));
+            return self.at(declared("timeline"), Err(error));
         }
         let mut made = Fields::default();
         made.set("window", self.text("window"));
@@ -491,7 +493,8 @@ impl Asked {
         if ending.to_lowercase() != ".json" {
             let found = if ending.is_empty() { "no ending".into() } else { format!("'{ending}'") };
             let message = format!("{file}: found {found}, expected .json");
-            return self.fault("trace_events", message, format!("name it {stem}.json"));
+            let error = SpecError::new(message, format!("name it {stem}.json"));
+            return self.at(declared("trace_events"), Err(error));
         }
         if Some(&file) == self.text("timeline").as_ref() {
             return Err(SpecError::new(

@@ -138,7 +138,12 @@ fn single(
     let real = matches!(option.kind, Kind::Share | Kind::Number | Kind::Amount);
     match value {
         Value::Text(_) => Ok(value),
-        Value::Truth(yes) => Err(fault(place, format!("found {yes}"), "no key is true or false")),
+        Value::Truth(yes) if option.kind == Kind::YesNo => {
+            Ok(Value::Text(if yes { "yes" } else { "no" }.to_string()))
+        }
+        Value::Truth(yes) => {
+            Err(fault(place, format!("found {yes}"), "true and false are for keys of yes and no"))
+        }
         Value::NotUtf8(shown) => {
             Err(fault(place, format!("{shown} is not UTF-8"), "rename the file"))
         }
@@ -212,16 +217,6 @@ impl Asked {
 
     fn is_timed(&self) -> bool {
         self.text("kind").as_deref() == Some("timed")
-    }
-
-    /// Returns an error at the place of the option called `key`.
-    fn fault<T>(
-        &self,
-        key: &str,
-        message: impl std::fmt::Display,
-        hint: impl Into<String>,
-    ) -> Result<T, SpecError> {
-        Err(fault(self.places.at(&declared(key).path()), message, hint))
     }
 }
 

@@ -57,9 +57,11 @@ impl Places {
         if let Some(place) = self.0.get(path) {
             return Style::of(place);
         }
+        // A key of a command stands in no file.
+        let files = find(key_of(path)).map(|_| Style::Line);
         let others: Vec<_> = self.0.values().map(|place| Style::of(place)).collect();
-        let first = [Style::Flag, Style::Line].into_iter().find(|style| others.contains(style));
-        first.unwrap_or(Style::Keyword)
+        let styles = [Some(Style::Flag), files].into_iter().flatten();
+        styles.into_iter().find(|style| others.contains(style)).unwrap_or(Style::Keyword)
     }
 
     /// Returns the subject of a message: the option's name, after the place in a file.
@@ -76,6 +78,8 @@ impl Places {
         let key = key_of(path);
         match (find(key), self.style(path)) {
             (Some(option), Style::Flag) => format!("--{}", option.flag_name()),
+            // An option of a command that is none of experiments.
+            (None, Style::Flag) => format!("--{}", key.replace('_', "-")),
             // Functions take the workload as an argument of that name.
             (Some(option), Style::Keyword) if key == "source" => option.flag_name(),
             _ => key.to_string(),
@@ -176,6 +180,9 @@ mod tests {
         assert_eq!(keyword.choice("blocks", "64"), "blocks=64");
         let told = |names: &Places| naming::said(&marked("above {gc_low}."), names);
         assert_eq!([told(&flag), told(&keyword)], ["above --gc-low.", "above gc_low."]);
+        let of_command = |names: &Places| names.choice("hold_back", "20%");
+        assert_eq!(of_command(&flag), "--hold-back 20%");
+        assert_eq!([of_command(&file), of_command(&keyword)], ["hold_back=\"20%\""; 2]);
     }
 
     #[test]

@@ -75,10 +75,17 @@ fn damaged() -> Fault {
     Fault::new("it is damaged; hint: run anew")
 }
 
-fn text(error: io::Error) -> Fault {
+/// Returns the fault that stopped reading or writing, in words.
+pub(super) fn text(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => damaged(),
-        _ => Fault::new(error.to_string()),
+        // `No such file or directory (os error 2)`: the number helps no reader.
+        kind => {
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or(&text);
+            let hint = if kind == io::ErrorKind::NotFound { "; hint: check the path" } else { "" };
+            Fault::new(format!("{text}{hint}"))
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flashgc_base::naming::option;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_drive::error::DriveError;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ use crate::VERSION;
 use crate::config::Resolved;
 use crate::options::RunConfig;
 
-/// The runs that a checkpoint is of: only runs with an equal subject may go on from it.
+/// The runs that a checkpoint belongs to. Only runs with an equal subject may go on from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The version of flashgc.
@@ -68,8 +69,9 @@ impl Subject {
             return Err(fault(
                 path,
                 format!(
-                    "it has another configuration: {difference}; hint: give only --resume, then \
-                     the drive and the workload come from the file"
+                    "it has another configuration: {difference}; hint: give only {}, then the \
+                     drive and the workload come from the file",
+                    option("resume")
                 ),
             ));
         }
@@ -186,7 +188,8 @@ impl Keeper {
             }
         };
         let text = serde_json::to_string(&subject).map_err(|why| fault(path, why))?;
-        let stored = from.rewritten(path, &text, None).map_err(|why| fault(path, why))?;
+        let stored =
+            from.rewritten(path, &text, None).map_err(|why| fault(path, file::text(why)))?;
         Ok(Self {
             path: path.clone(),
             subject: text,

@@ -120,7 +120,8 @@ pub(super) fn open(
     let arrivals = timed.plan.arrivals.as_ref();
     let rate_scale = timed.plan.rate_scale;
     let mut stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
-    if let Some(ranges) = &resolved.streams {
+    // The pages of a host's cache have their streams as they leave it.
+    if let Some(ranges) = resolved.streams.as_ref().filter(|_| resolved.host.is_none()) {
         stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges), resolved.config.unit()));
     }
     Ok(match resolved.config.flush_every {

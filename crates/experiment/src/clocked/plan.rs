@@ -9,7 +9,7 @@ use flashgc_timed::words::{
 };
 use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
-    Suspend, Unit,
+    Suspend,
 };
 use flashgc_workload::requests::{Arrivals, Disorder, Requests};
 
@@ -152,12 +152,7 @@ impl TimedPlan {
     ) -> Result<Settings, SpecError> {
         let planes = self.hardware.all_planes();
         let blocks = geometry.blocks() / planes;
-        let in_unit = match self.settings.collecting.unit {
-            Unit::Plane => 1,
-            Unit::Die => self.hardware.planes,
-            Unit::Channel => self.hardware.dies_per_channel() * self.hardware.planes,
-            Unit::Drive => planes,
-        };
+        let in_unit = self.settings.collecting.unit.planes(&self.hardware);
         let [mut low, high, hard] = self.thresholds.map(|mark| mark.blocks(in_unit, blocks));
         if matches!(self.thresholds[0], Threshold::Share(_)) {
             low = low.max(in_unit); // a small share of a small plane is one block
@@ -221,6 +216,11 @@ impl TimedPlan {
     /// have `blocks` blocks.
     pub(super) fn blocks_for_slc(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
         self.slc.map_or(0, |slc| slc.blocks_kept(blocks, placement))
+    }
+
+    /// Returns `true` if the blocks that stay erased are a share of the drive, not a number.
+    pub(crate) fn keeps_share(&self) -> bool {
+        matches!(self.thresholds[0], Threshold::Share(_))
     }
 
     /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.

@@ -20,6 +20,13 @@ use crate::shape::{no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
 
+/// The intervals of a drive write by which it is seen whether a drive has settled.
+pub(crate) const SETTLING: u64 = 32;
+/// The drive writes after which a drive that is to settle is looked at for the first time, and then after each.
+pub(crate) const LEAST_SETTLING: u64 = 2;
+/// The drive writes after which a drive that has not settled is measured nevertheless.
+pub(crate) const MOST_SETTLING: u64 = 20;
+
 /// A timed drive and its runs, checked and worked out.
 #[derive(Clone)]
 pub(crate) struct Timed {
@@ -27,8 +34,12 @@ pub(crate) struct Timed {
     pub plan: TimedPlan,
     /// The settings of the drive.
     pub settings: Settings,
-    /// The page writes without the clock, before the requests.
+    /// The page writes without the clock, before the requests: at most so many if they end when the drive
+    /// has settled.
     pub precondition: u64,
+    /// The page writes of an interval of these, by which it is seen whether the drive has settled; `None` for
+    /// a fixed number.
+    pub settles: Option<u64>,
     /// The requests that are not measured.
     pub warmup: u64,
     /// The requests of the run, warm-up included.
@@ -65,8 +76,8 @@ impl Timed {
     /// Works out the runs on a drive of this shape that is to hold `pages` pages of data.
     ///
     /// # Errors
-    /// Fails if the planes cannot share the blocks, or if the length or the warm-up is of another
-    /// kind of drive.
+    /// Fails if the planes cannot share the blocks, or if the length or the warm-up belongs to
+    /// another kind of drive.
     pub(crate) fn new(
         plan: TimedPlan,
         config: &RunConfig,
@@ -85,13 +96,14 @@ impl Timed {
             (Length::Requests(amount), _) if !tenants.is_empty() => (*amount, None),
             _ => length(&config.length, requests, geometry)?,
         };
-        let (warmup, precondition) = warmup(&config.warmup, total, geometry)?;
+        let (warmup, precondition, settles) = warmup(&config.warmup, total, geometry)?;
         let timeline = options.timeline.as_ref();
         let trace_events = options.trace_events.as_ref();
         Ok(Self {
             plan,
             settings,
             precondition,
+            settles,
             warmup,
             requests: total,
             passes,
@@ -280,21 +292,20 @@ fn length(
     }
 }
 
-/// Returns the requests that are not measured, and the page writes without the clock before them.
-fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64), SpecError> {
-    match Warmup::parse(text)? {
-        Warmup::Share(share) => Ok(((share * total as f64).round() as u64, 0)),
-        Warmup::DriveWrites(times) => {
-            Ok((0, (times * f64::from(geometry.logical_pages())).round() as u64))
+/// Returns the requests that are not measured, the page writes without the clock before them, and the writes of
+/// an interval of these if they end when the drive has settled.
+fn warmup(
+    text: &str,
+    total: u64,
+    geometry: &Geometry,
+) -> Result<(u64, u64, Option<u64>), SpecError> {
+    let drive_write = u64::from(geometry.logical_pages());
+    Ok(match Warmup::parse(text)? {
+        Warmup::Share(share) => ((share * total as f64).round() as u64, 0, None),
+        Warmup::DriveWrites(times) => (0, (times * drive_write as f64).round() as u64, None),
+        Warmup::Pages(pages) => (0, pages, None),
+        Warmup::Auto => {
+            (0, MOST_SETTLING * drive_write, Some(drive_write.div_ceil(SETTLING).max(1)))
         }
-        Warmup::Pages(pages) => Ok((0, pages)),
-        Warmup::Auto => Err(SpecError::new(
-            format!(
-                "{} auto only applies to {}: it is found from write amplification, not from response times",
-                subject("warmup"),
-                choice("kind", "counting")
-            ),
-            format!("drive writes, as {}, or a share of the requests", choice("warmup", "2x")),
-        )),
-    }
+    })
 }

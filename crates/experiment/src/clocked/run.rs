@@ -9,7 +9,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
 use flashgc_drive::passes::Rule;
-use flashgc_drive::stats::Interval;
+use flashgc_drive::stats::{Interval, has_settled};
 use flashgc_timed::{
     CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
 };
@@ -17,7 +17,7 @@ use flashgc_workload::requests::RequestStream;
 
 use super::make;
 use super::parts::{Progress, open};
-use super::resolve::Timed;
+use super::resolve::{LEAST_SETTLING, SETTLING, Timed};
 use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
@@ -45,6 +45,10 @@ pub(crate) struct TimedRun {
     pub meter: Meter,
     /// The counts of collections in the measured part.
     pub collecting: CollectionResult,
+    /// The pages programmed together with one on another plane in the measured part.
+    pub joined_programs: u64,
+    /// The use of the write cache in the measured part.
+    pub cached: Cached,
     /// The counts of the SLC region in the measured part; `None` without one.
     pub slc: Option<SlcCounts>,
     /// The busy times in the measured part.
@@ -57,8 +61,41 @@ pub(crate) struct TimedRun {
     pub request_ns: u128,
     /// The overload, if requests came too fast.
     pub overload: Option<Overload>,
+    /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
+    /// drive does not choose.
+    pub paces: Vec<Pace>,
+    /// `true` if the drive was to settle before the requests, and did not.
+    pub is_unsettled: bool,
     /// The note for readers of its trace events, if there is one.
     pub note: Option<String>,
+}
+
+/// The use of the write cache in the measured part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
+pub(crate) struct Cached {
+    /// The pages that the host wrote.
+    pub(crate) written: u64,
+    /// The writes that waited before they came into the cache.
+    pub(crate) waits: u64,
+    /// The pages in the cache at the beginning and at the end.
+    pub(crate) held: [u64; 2],
+}
+
+impl Cached {
+    fn between(from: &Totals, to: &Totals) -> Self {
+        Self {
+            written: to.pages_written - from.pages_written,
+            waits: to.cache_waits - from.cache_waits,
+            held: [from.cached_pages, to.cached_pages],
+        }
+    }
+}
+
+/// The requests completed in an interval, and its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
+pub(crate) struct Pace {
+    pub(crate) requests: u64,
+    pub(crate) ns: u64,
 }
 
 /// The time and the counts of a drive at one moment; differences of moments are measured.
@@ -92,9 +129,14 @@ pub(crate) struct ClockedRun {
     precondition: Option<Precondition>,
     /// `true` if the writes before the clock are made.
     is_prepared: bool,
+    /// `true` if these were to end when the drive had settled, and it never did.
+    is_unsettled: bool,
     start: Option<Moment>,
     settling: Vec<Interval>,
     measured: Vec<Interval>,
+    paces: Vec<Pace>,
+    /// The requests completed at the end of the last interval, and its time.
+    paced: Pace,
     wearing: Vec<Worn>,
     last: Written,
     /// The bytes of a mapping unit.
@@ -124,6 +166,9 @@ struct Precondition {
     stream: Box<dyn RequestStream>,
     left: u64,
     without_write: u64,
+    /// The intervals so far, where the drive is to settle, and the counts at the end of the last one.
+    settling: Vec<Interval>,
+    last: Written,
 }
 
 /// Is called between two steps of a run with its progress; `false` stops the run.
@@ -158,16 +203,25 @@ impl ClockedRun {
                 // it.
                 let seed = Stream::new(resolved.seed(index), "precondition").bits();
                 let stream = open(resolved, timed, seed, None)?;
-                Some(Precondition { stream, left, without_write: 0 })
+                Some(Precondition {
+                    stream,
+                    left,
+                    without_write: 0,
+                    settling: Vec::new(),
+                    last: Written::default(),
+                })
             }
         };
         Ok(Self {
             drive,
             precondition,
             is_prepared: false,
+            is_unsettled: false,
             start: None,
             settling: Vec::new(),
             measured: Vec::new(),
+            paces: Vec::new(),
+            paced: Pace::default(),
             wearing: Vec::new(),
             last: Written::default(),
             unit: resolved.config.unit(),
@@ -232,7 +286,8 @@ impl ClockedRun {
             && writes.without_write < MOST_WITHOUT_WRITE
             && !self.drive.has_ended()
         {
-            writes.stream.fill(&mut requests, self.drive.between_looks() as usize)?;
+            let most = timed.settles.unwrap_or(u64::MAX).min(self.drive.between_looks());
+            writes.stream.fill(&mut requests, most as usize)?;
             if requests.is_empty() {
                 break;
             }
@@ -241,14 +296,38 @@ impl ClockedRun {
             writes.without_write =
                 if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
             let done = timed.precondition - writes.left;
+            if let Some(interval) = timed.settles {
+                self.settle(interval);
+            }
             if !look(self, done) {
                 return Ok(false);
             }
         }
         if !std::mem::replace(&mut self.is_prepared, true) {
             self.last = self.written();
+            self.paced = Pace { requests: 0, ns: self.drive.now() };
         }
         Ok(true)
+    }
+
+    /// Records an interval of the writes before the clock when it is complete, and ends them once the drive has
+    /// settled.
+    fn settle(&mut self, interval: u64) {
+        let now = self.written();
+        let Some(writes) = &mut self.precondition else { return };
+        let since = now.since(&writes.last, self.unit);
+        if since.host_pages < interval {
+            return;
+        }
+        writes.last = now;
+        writes.settling.push(since);
+        let count = writes.settling.len() as u64;
+        if count >= LEAST_SETTLING * SETTLING && count.is_multiple_of(SETTLING) {
+            self.is_unsettled = !has_settled(&writes.settling);
+            if !self.is_unsettled {
+                writes.left = 0;
+            }
+        }
     }
 
     fn written(&mut self) -> Written {
@@ -271,8 +350,15 @@ impl ClockedRun {
         self.last = now;
         match self.start {
             None => self.settling.push(interval),
-            Some(_) => self.measured.push(interval),
+            Some(_) => {
+                self.measured.push(interval);
+                if !self.drive.has_open_loop() {
+                    let requests = self.completed - self.paced.requests;
+                    self.paces.push(Pace { requests, ns: self.drive.now() - self.paced.ns });
+                }
+            }
         }
+        self.paced = Pace { requests: self.completed, ns: self.drive.now() };
         let host_pages = self.drive.counters().host_pages;
         let wears = self.drive.whole().is_some_and(|drive| drive.layer().wear().is_some());
         if wears && interval.host_pages > 0 {
@@ -401,9 +487,12 @@ impl Lengthened for ClockedRun {
             measured: self.measured,
             elapsed,
         };
+        let is_unsettled = self.is_unsettled;
         TimedRun {
             finished,
             collecting: CollectionResult::between(&start.totals, &end.totals),
+            joined_programs: end.totals.joined_programs - start.totals.joined_programs,
+            cached: Cached::between(&start.totals, &end.totals),
             slc: end.totals.slc.since(&start.totals.slc),
             utilisation: Utilisation::between(&start.totals, &end.totals, ns),
             ns,
@@ -413,6 +502,8 @@ impl Lengthened for ClockedRun {
                 Stop::Overload => Some(overload(&start, &end)),
                 _ => left_behind(&end.totals, now, is_open),
             },
+            paces: self.paces,
+            is_unsettled,
             note,
             meter: drive.measured(),
         }

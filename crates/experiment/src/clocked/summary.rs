@@ -8,16 +8,27 @@ use flashgc_drive::stats::{half_width95, mean};
 use flashgc_ftl::StreamCounts;
 use flashgc_timed::metrics::latency::{Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, CollectionResult, Meter, Overload, SlcCounts, Throughput, TimedResult, Utilisation,
-    WorstResult, slowest,
+    ByTenant, CollectionResult, Meter, Overload, Preemption, Refused, Settings, SlcCounts,
+    Suspension, Throughput, TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::resolve::Timed;
-use super::run::TimedRun;
+use super::run::{Cached, Pace, TimedRun};
 use crate::config::Resolved;
-use crate::result::{RunResult, summarise as summarise_counts};
+use crate::findings::{self, Finding};
+use crate::result::{RunResult, small_drive, summarise as summarise_counts};
+use crate::steadiness::{Drift, Steadiness};
 use crate::stream_results::{self, StreamResult};
+
+/// The share of programs below which multi-plane operations join next to nothing.
+const LEAST_JOINED: f64 = 0.01;
+
+/// The rounds of collections below which nothing shows whether amplification is steady.
+const FEWEST_ROUNDS: f64 = 20.0;
+
+/// The share of the written pages above which a write cache that holds them more at the end is filling.
+const MOST_FILLED: f64 = 0.1;
 
 /// Returns the result of all runs of one configuration.
 pub(crate) fn summarise(
@@ -27,6 +38,7 @@ pub(crate) fn summarise(
     interrupted: bool,
 ) -> RunResult {
     let (mut finished, mut measures) = (Vec::new(), Vec::new());
+    let is_unsettled = runs.iter().any(|run| run.is_unsettled);
     let notes: Vec<String> = runs.iter().filter_map(|run| run.note.clone()).collect();
     for run in runs {
         let TimedRun { finished: one, meter, collecting, utilisation, ns, completed, .. } = run;
@@ -34,12 +46,15 @@ pub(crate) fn summarise(
         measures.push(Measured {
             meter,
             collecting,
+            joined_programs: run.joined_programs,
+            cached: run.cached,
             slc: run.slc,
             utilisation,
             ns,
             completed,
             request_ns: run.request_ns,
             overload: run.overload,
+            paces: run.paces,
         });
     }
     let mut result = summarise_counts(resolved, &finished, interrupted);
@@ -51,13 +66,25 @@ pub(crate) fn summarise(
         result.busy = None; // it has only the times of normal cells
     }
     let measured = timed_result(timed, &measures);
-    result.warnings = warnings(&result, &measured);
+    let paces: Vec<&[Pace]> = measures.iter().map(|run| &run.paces[..]).collect();
+    result.steadiness.add_paces(&paces);
+    let few = few_rounds(resolved, timed, &result);
+    result.steady = is_steady(&result) && few.is_none();
+    result.findings = told(&result, &measured);
+    result.findings.extend(few.filter(|_| !interrupted).map(findings::few_rounds));
+    result.findings.extend(is_unsettled.then(findings::not_settled_before));
+    if measured.latency_us.all.is_some() {
+        result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures));
+    }
+    let writes = result.counters.host_pages > 0;
+    result.findings.extend(small_drive(resolved).filter(|_| writes && !resolved.until_failure));
     if let Some(host) = &resolved.host {
-        result.warnings.extend(host.warnings(timed.precondition > 0, true).unwrap_or_default());
+        let idle = host.warnings(timed.precondition > 0, true).unwrap_or_default();
+        result.findings.extend(idle.iter().map(|text| findings::without_effect(text)));
     }
     let totals = Counts::sum(finished.iter().filter_map(|run| run.counted.layer.streams.clone()));
-    result.warnings.extend(totals.iter().flat_map(|all| stream_results::warnings(resolved, all)));
-    result.warnings.extend(notes);
+    result.findings.extend(totals.iter().flat_map(|all| stream_results::findings(resolved, all)));
+    result.findings.extend(notes.iter().map(|text| findings::trace_events(text)));
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);
     result
@@ -67,12 +94,15 @@ pub(crate) fn summarise(
 struct Measured {
     meter: Meter,
     collecting: CollectionResult,
+    joined_programs: u64,
+    cached: Cached,
     slc: Option<SlcCounts>,
     utilisation: Utilisation,
     ns: u64,
     completed: u64,
     request_ns: u128,
     overload: Option<Overload>,
+    paces: Vec<Pace>,
 }
 
 /// Adds the response times of each stream.
@@ -119,6 +149,7 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         let (_, end) = run.meter.window()?;
         Some(run.meter.series().result(end, channels, dies, dies))
     });
+    let refused = runs.iter().fold(Refused::default(), |sum, run| sum.and(run.meter.refused()));
     let request_ns: u128 = runs.iter().map(|run| run.request_ns).sum();
     TimedResult {
         latency_us: latencies.result(),
@@ -132,6 +163,7 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         },
         utilisation: if ran.is_empty() { Utilisation::default() } else { Utilisation::mean(&ran) },
         collecting: Counts::sum(runs.iter().map(|run| run.collecting)).unwrap_or_default(),
+        suspension: Suspension::of(&timed.settings.suspend, refused),
         slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
         tenants: (!timed.tenants.is_empty()).then(|| {
             ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
@@ -167,43 +199,112 @@ fn overload(runs: &[Measured]) -> Option<Overload> {
     })
 }
 
-/// Returns the warnings that a reader should know before using the figures.
-fn warnings(result: &RunResult, measured: &TimedResult) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// Returns `true` if neither amplification nor the time for a request moves in the measured part, as far as
+/// there is one, and the drive erased what it wrote to. Without an erase nothing shows that writes are steady.
+fn is_steady(result: &RunResult) -> bool {
+    let Steadiness { amplification, pace, .. } = result.steadiness;
+    let writes_are = match result.counters.host_pages {
+        0 => true,
+        _ => {
+            result.counters.erases > 0
+                && amplification.is_some_and(|one| one.is_settled())
+                && result.steadiness.burst().is_none()
+        }
+    };
+    writes_are && !result.interrupted && pace.is_none_or(|one| one.is_settled())
+}
+
+/// Returns the rounds of collections from mark to mark in a unit, if the marks are apart and the rounds
+/// fewer than [`FEWEST_ROUNDS`]. In a round a unit takes as many pages as it erases beyond its mark.
+fn few_rounds(resolved: &Resolved, timed: &Timed, result: &RunResult) -> Option<f64> {
+    let Settings { collecting, hardware, .. } = &timed.settings;
+    if collecting.high <= collecting.low || result.counters.erases == 0 {
+        return None;
+    }
+    let units = f64::from(hardware.all_planes() / collecting.unit.planes(hardware));
+    let round =
+        f64::from((collecting.high - collecting.low + 1) * resolved.geometry.pages_per_block());
+    let runs = result.run_values.len().max(1) as f64;
+    let rounds = result.counters.host_pages as f64 / (runs * units * round);
+    (rounds < FEWEST_ROUNDS).then_some(rounds)
+}
+
+/// Returns the findings of which a reader should know before using the figures.
+fn told(result: &RunResult, measured: &TimedResult) -> Vec<Finding> {
     if measured.latency_us.all.is_none() {
-        let what =
-            if result.interrupted { "interrupted in the warm-up" } else { "no request arrived" };
-        warnings.push(format!("{what}: nothing was measured"));
-        return warnings;
+        return vec![if result.interrupted {
+            findings::stopped_in_warm_up()
+        } else {
+            findings::nothing_arrived()
+        }];
+    }
+    let mut said = Vec::new();
+    if result.interrupted {
+        said.push(findings::interrupted());
     }
     if let Some(overload) = &measured.overload {
-        warnings.push(overload.warning(measured.tenants.is_some()));
+        said.push(findings::overload(overload, measured.tenants.is_some()));
     }
     if result.counters.host_pages > 0 && result.counters.erases == 0 {
-        warnings.push(
-            "no block was erased in the measured part, so no request met a collection; hint: \
-             --warmup 2x writes the drive full first, or more --requests"
-                .to_string(),
-        );
+        said.push(findings::no_erase(result.counters.host_pages));
     }
-    if result.counters.erases > 0
-        && !result.steady
-        && !result.interrupted
-        && measured.overload.is_none()
-    {
-        warnings.push(
-            "write amplification still moves in the measured part; lengthen the warm-up"
-                .to_string(),
-        );
+    let (erases, writes) = (result.counters.erases, result.counters.host_pages);
+    let Steadiness { amplification, pace, .. } = result.steadiness;
+    if !result.interrupted && measured.overload.is_none() {
+        if erases > 0 && amplification.is_none_or(|one| one.moves()) {
+            said.push(findings::still_moves_with_a_clock(amplification));
+        }
+        if let Some(pace) = pace.filter(|pace| pace.moves() && (writes == 0 || erases > 0)) {
+            said.push(findings::pace_moves(pace));
+        }
+        let figures = [
+            ("write amplification", amplification.filter(|_| erases > 0)),
+            ("the time for a request", pace.filter(|_| writes == 0 || erases > 0)),
+        ];
+        said.extend(figures.into_iter().find_map(|(name, one)| {
+            Some(findings::steadiness_unknown(name, one.filter(Drift::is_unknown)?, "requests"))
+        }));
     }
+    let burst = result.steadiness.burst().filter(|_| erases > 0);
+    said.extend(burst.map(findings::burst));
     if measured.collecting.counts.starved > 0 {
-        warnings.push(format!(
-            "{} writes waited because no block was erased; hint: a higher --gc-low, or --gc-hard \
-             to hold writes back in time",
-            measured.collecting.counts.starved
-        ));
+        said.push(findings::starved(measured.collecting.counts.starved));
     }
-    warnings
+    said
+}
+
+/// Returns the findings on what the drive did otherwise than its options may suggest.
+fn told_of_the_drive(
+    timed: &Timed,
+    result: &RunResult,
+    measured: &TimedResult,
+    runs: &[Measured],
+) -> Vec<Finding> {
+    let settings = &timed.settings;
+    let mut said: Vec<Finding> =
+        measured.suspension.iter().filter_map(findings::suspended_no_more).collect();
+    said.extend(filled(runs, settings.write_cache));
+    if settings.multi_plane {
+        let units = u64::from(settings.hardware.units_per_page);
+        let joined = runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
+        let (programs, erases) = (result.counters.programs(), result.counters.erases);
+        if (joined as f64) < LEAST_JOINED * programs as f64 {
+            let gives_way = settings.collecting.preemption != Preemption::None;
+            said.push(findings::planes_apart(joined, programs, erases, gives_way));
+        }
+    }
+    said
+}
+
+/// Returns the finding that a write cache of `capacity` pages was filling, if it holds more pages at the end by
+/// more than [`MOST_FILLED`] of those that were written.
+fn filled(runs: &[Measured], capacity: u32) -> Option<Finding> {
+    let written: u64 = runs.iter().map(|run| run.cached.written).sum();
+    let waits = runs.iter().map(|run| run.cached.waits).sum();
+    let [from, to] = [0, 1].map(|end| runs.iter().map(|run| run.cached.held[end]).sum::<u64>());
+    let grown = to.saturating_sub(from);
+    (grown as f64 > MOST_FILLED * written as f64)
+        .then(|| findings::writes_in_cache(written, grown, waits, capacity))
 }
 
 fn digest(counts: &str, runs: &[Measured]) -> String {

@@ -349,8 +349,13 @@ impl OptionInfo {
         };
         let (least, most) = self.range.unwrap_or((0, u64::MAX));
         let inside = u64::try_from(number).ok().filter(|number| (least..=most).contains(number));
-        let message = || format!("found {number}, expected {least} to {most}");
-        inside.ok_or_else(|| SpecError::new(message(), ""))
+        inside.ok_or_else(|| match self.kind {
+            Kind::Size => SpecError::new(
+                format!("found {number} bytes, expected {least} to {most}"),
+                format!("write {}", self.example),
+            ),
+            _ => SpecError::new(format!("found {number}, expected {least} to {most}"), ""),
+        })
     }
 
     /// Returns the error on a count with its range as the hint, if that is narrow.

@@ -65,7 +65,6 @@ pub static EXCLUDED: &[Excluded] = &[
         "",
     ),
     excluded("host_cache", "tenant", "a cache serves one host, and tenants are several", ""),
-    excluded("streams", "host_cache", NO_STREAMS, ""),
     excluded("streams", "vm_page_cache", NO_STREAMS, ""),
     excluded("flush_every", "host_cache", NO_FLUSHES, ""),
     excluded("flush_every", "vm_page_cache", NO_FLUSHES, ""),
@@ -84,8 +83,9 @@ pub static EXCLUDED: &[Excluded] = &[
     ),
 ];
 
-/// The reason why the streams of writes do not go through a cache.
-pub(crate) const NO_STREAMS: &str = "a cache writes pages back without their streams";
+/// The reason why the pages of a program's memory have no streams.
+pub(crate) const NO_STREAMS: &str =
+    "references to memory name no stream, so a page that is swapped out has none";
 
 const NO_FLUSHES: &str = "a cache takes no flush commands";
 const REFERENCES: &str = "the run of a program is as long as its references to memory";
@@ -179,11 +179,42 @@ mod tests {
     #[test]
     fn structs_begin_with_the_defaults_that_are_shown() {
         let run = RunConfig::default();
-        assert_eq!((run.blocks, run.pages_per_block, run.page_size), (Some(4096), 256, 4096));
+        assert_eq!((run.blocks, run.pages_per_block, run.page_size), (Some(4096), Some(256), 4096));
         assert_eq!((run.spare, run.runs, run.seed), (0.1, 1, 1));
         assert_eq!((run.victim.as_str(), run.endurance), ("d-choices:d=10", None));
         let timed = TimedConfig::default();
         assert_eq!((timed.striping.as_str(), timed.queue_depth), ("CWDP", 256));
         assert_eq!((timed.copy_back, timed.idle, timed.rate_scale), (false, None, 1.0));
+    }
+
+    #[test]
+    fn a_trace_that_sizes_its_drive_gives_it_hundreds_of_blocks() {
+        let free = RunConfig { blocks: None, pages_per_block: None, ..RunConfig::default() };
+        let chosen = |config: &RunConfig, units| config.with_block(units).pages_per_block.unwrap();
+        // 131,072 pages are 512 blocks of 256.
+        let pages = [140_383, 131_072, 131_071, 100_000, 16_384, 2_980, 1];
+        let found = pages.map(|units| chosen(&free, Some(units)));
+        assert_eq!(found, [256, 256, 128, 128, 32, 8, 8]);
+        assert_eq!(chosen(&free, None), 256, "no trace sizes the drive");
+        for given in [
+            RunConfig { blocks: Some(64), ..free.clone() },
+            RunConfig { capacity: Some(1 << 30), ..free.clone() },
+        ] {
+            assert_eq!(chosen(&given, Some(2_980)), 256, "its size was asked for");
+        }
+        let asked = RunConfig { pages_per_block: Some(64), ..free.clone() };
+        assert_eq!(chosen(&asked, Some(2_980)), 64);
+        let eight = RunConfig { pages_per_block: Some(8), ..free.clone() };
+        assert_eq!(chosen(&eight, Some(1)), chosen(&free, Some(1)));
+        assert!(!eight.has_blocks_of(&free), "they are equal for this trace alone");
+        assert!(free.has_blocks_of(&free.clone()));
+        // Each of 32 planes is to have 128 blocks.
+        let clock = TimedConfig { channels: 8, dies: 4, ..TimedConfig::default() };
+        let timed = RunConfig { timed: Some(clock), ..free.clone() };
+        assert_eq!([1 << 20, 1_000_000].map(|units| chosen(&timed, Some(units))), [256, 128]);
+        // Four mapping units are a page.
+        let packed = RunConfig { page_size: 16_384, mapping_unit: Some(4096), ..free };
+        assert_eq!(chosen(&packed, Some(4 * 131_072)), 256);
+        assert_eq!(chosen(&packed, Some(131_072)), 64);
     }
 }

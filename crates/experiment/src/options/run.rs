@@ -11,7 +11,7 @@ use flashgc_ftl::{
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
 use flashgc_workload::requests::Space;
-use flashgc_workload::trace::{Numbering, Paging, TraceError, format, parse_devices};
+use flashgc_workload::trace::{Numbering, Paging, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
@@ -52,6 +52,12 @@ const MEMORY: &str = "references to memory have no arrival times";
 /// The reason why a run with a clock has no length in pages or collections.
 const LENGTH: &str = "a run with a clock ends between two requests";
 
+/// The pages of a block by default.
+const PAGES_PER_BLOCK: u32 = 256;
+/// The fewest pages of a block that is chosen for a trace, and the fewest blocks that its drive is to have.
+const FEWEST_PAGES: u32 = 8;
+const FEWEST_BLOCKS: u64 = 512;
+
 super::holder! {
     /// One configuration, as typed or as read from an experiment file.
     ///
@@ -67,9 +73,10 @@ super::holder! {
             "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same \
              number on every plane. The result says by how much.",
             drive(Kind::Size).stored().example("960GB").needs_unit().range(1, u64::MAX);
-        pages_per_block: u32 => "256",
+        pages_per_block: Option<u32> => "256",
             "Pages per block b, at least 2.",
-            drive(Kind::Count).stored();
+            drive(Kind::Count).stored()
+                .cases(&[(Case::Trace, "256, or fewer, so that a drive of its pages has 512 blocks")]);
         page_size: u32 => "4KiB",
             "Size of a flash page.",
             drive(Kind::PageSize).unstored("the pages of its file have 4 KiB").example("16KiB");
@@ -179,11 +186,12 @@ super::holder! {
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
             "Part of the run that is not measured: a share (1/3, 30%), writes before the run in \
-             drive writes (10x) or page writes (1000000), or auto. With a clock, writes before the \
-             run take no time.",
+             drive writes (10x) or page writes (1000000), or auto, which finds its end. With a clock, \
+             writes before the run take no time, and auto writes until the drive has settled, 2 to 20 \
+             drive writes.",
             run(Kind::Amount).metavar("PART").example("10x")
                 .cases(&[
-                    (Case::UntilFailure, "0"), (Case::Timed, "2x"), (Case::SwapTrace, "0"),
+                    (Case::UntilFailure, "0"), (Case::Timed, "auto"), (Case::SwapTrace, "0"),
                 ])
                 .checked(|_, text| Warmup::parse(text).map(drop));
         /// The length of the run.
@@ -256,7 +264,49 @@ impl RunConfig {
 
     /// Returns the mapping units of a block.
     pub fn units_per_block(&self) -> u32 {
-        self.pages_per_block.saturating_mul((self.page_size / self.unit().max(1)).max(1))
+        let pages = self.pages_per_block.unwrap_or(PAGES_PER_BLOCK);
+        pages.saturating_mul(self.units_per_page())
+    }
+
+    /// Returns `true` if both drives get blocks of the same number of pages for every trace.
+    pub fn has_blocks_of(&self, other: &Self) -> bool {
+        let rule =
+            |one: &Self| (one.pages_per_block, one.is_sized(), one.units_per_page(), one.planes());
+        rule(self) == rule(other)
+    }
+
+    fn planes(&self) -> u64 {
+        self.timed.as_ref().map_or(1, |timed| {
+            let all = [timed.channels, timed.ways, timed.dies, timed.planes];
+            all.iter().map(|&count| u64::from(count)).product()
+        })
+    }
+
+    /// Returns `true` if the size of the drive was asked for.
+    pub fn is_sized(&self) -> bool {
+        self.blocks.is_some() || self.capacity.is_some()
+    }
+
+    fn units_per_page(&self) -> u32 {
+        (self.page_size / self.unit().max(1)).max(1)
+    }
+
+    /// Returns the configuration with its pages of a block. Without a number that was asked for, a trace of
+    /// `units` mapping units that gives the drive its size gets blocks of a power of two of pages, at most
+    /// 256, of which the drive has hundreds.
+    #[must_use]
+    pub fn with_block(&self, units: Option<u64>) -> Self {
+        let most = match units.filter(|_| !self.is_sized()) {
+            Some(units) => {
+                units / u64::from(self.units_per_page()) / FEWEST_BLOCKS.max(128 * self.planes())
+            }
+            None => u64::from(PAGES_PER_BLOCK),
+        };
+        let mut pages = PAGES_PER_BLOCK;
+        while u64::from(pages) > most && pages > FEWEST_PAGES {
+            pages /= 2;
+        }
+        Self { pages_per_block: self.pages_per_block.or(Some(pages)), ..self.clone() }
     }
 }
 
@@ -315,9 +365,7 @@ fn is_covered(paging: &str) -> bool {
 }
 
 fn check_format(_: &str, text: &str) -> Result<(), SpecError> {
-    // The message names the option itself, but the caller knows the place better.
-    let checked = format::find(text).map(drop);
-    checked.map_err(|TraceError { message, hint, .. }| SpecError { message, hint })
+    format::find(text).map(drop)
 }
 
 super::holder! {

@@ -105,8 +105,8 @@ super::holder! {
                 .checked(|_, text| parse_preemption(text).map(drop));
         suspend: String => "20us",
             "Time until a suspended operation frees its die; or all parameters of suspension: \
-             suspend, resume, most (suspensions of one operation), least-erase and least-program \
-             (an operation with less time left is not suspended).",
+             suspend, resume, most (suspensions of one operation, 8 unless it is given), least-erase \
+             and least-program (an operation with less time left is not suspended).",
             gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
                 .example("suspend=20us,resume=5us,most=8");
         victim_search_time: String => "0us",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashgc_base::naming::{option, subject};
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::Pass;
 use flashgc_drive::source::{Source, TimedSource};
@@ -62,10 +62,10 @@ impl Source for TenantsSource {
     }
 
     fn open(&self, _: &Space, _: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-        Err(WorkloadError(
-            "tenants make requests with arrival times, expected page commands; hint: --drive timed"
-                .to_string(),
-        ))
+        Err(WorkloadError(format!(
+            "tenants make requests with arrival times, expected page commands; hint: {}",
+            choice("kind", "timed")
+        )))
     }
 
     fn files(&self) -> Vec<PathBuf> {

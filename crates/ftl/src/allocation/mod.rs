@@ -8,11 +8,11 @@ mod sfl;
 
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
-use crate::table::bytes_of;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
+use flashgc_base::table::bytes_of;
 
 /// A pool of erased blocks that says in which order they are used.
 pub trait Pool: State + Send {

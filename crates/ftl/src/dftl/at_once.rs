@@ -71,6 +71,26 @@ impl MapCache {
         Ok(())
     }
 
+    /// Takes a hint on `page`, or one that is taken back, if the drive has a use for hints. At the end of its
+    /// life it has none.
+    ///
+    /// # Errors
+    /// Those of [`MapCache::write_at_once`].
+    pub fn hint_at_once(
+        &mut self,
+        map: &mut dyn Below,
+        page: u32,
+        is_taken_back: bool,
+    ) -> Result<(), FtlError> {
+        if map.layer().hints().is_none() || !self.look_up_at_once(map, page)? {
+            return Ok(());
+        }
+        if let Some(hints) = map.layer().hints() {
+            if is_taken_back { hints.cancel(&[page]) } else { hints.hint(&[page]) }?;
+        }
+        self.settle_at_once(map)
+    }
+
     /// Takes note of the pages that were written and moved.
     fn hear(&mut self, map: &mut dyn Below) {
         self.take_changes(map.layer());

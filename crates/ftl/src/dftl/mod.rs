@@ -11,6 +11,11 @@
 //! pages after those of the host. They are counted as copies. The frontier must keep copies apart
 //! (double, pool): mixed with translation pages, they would have to be moved with every collection.
 //!
+//! A hint of the host names a page, and the drive counts it in the block that holds the page. Only the
+//! map says which block that is, so a hint uses the entry of its page as a read does. It changes no
+//! entry: the marks are in memory, and a page that the host will write soon is data until then, which a
+//! collection moves like any other. A drive whose policies have no use for hints looks nothing up.
+//!
 //! On a drive with a clock, a command waits for the translation pages that it needs to find its
 //! entry. No command waits for those that a collection rewrites, but they keep the dies busy.
 //!
@@ -217,7 +222,7 @@ impl Layer for Dftl {
     }
 
     fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        None
+        if self.inner.hints().is_some() { Some(self) } else { None }
     }
 
     fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
@@ -283,6 +288,29 @@ impl Translation for Dftl {
 
     fn map_bytes(&self) -> u64 {
         self.cache.map_bytes()
+    }
+}
+
+/// Hints are on pages of the host: nobody knows when a translation page will be written.
+impl TakesHints for Dftl {
+    fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        pages.iter().try_for_each(|&page| self.cache.hint_at_once(&mut self.inner, page, false))
+    }
+
+    fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError> {
+        self.check_range(pages)?;
+        pages.iter().try_for_each(|&page| self.cache.hint_at_once(&mut self.inner, page, true))
+    }
+
+    fn is_hinted(&mut self, page: u32) -> bool {
+        self.inner.hints().is_some_and(|hints| hints.is_hinted(page))
+    }
+
+    fn power_loss(&mut self) {
+        if let Some(hints) = self.inner.hints() {
+            hints.power_loss();
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The audit of a log-block mapping: every invariant, checked by plain counting.
 
 use crate::blocks::BlockId;
+use crate::geometry::UNMAPPED;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
-use crate::table::UNMAPPED;
 use flashgc_base::residency::{NotCached, Residency};
 
 /// Checks the state against itself; `logs` are the buffer's log blocks and how far each is

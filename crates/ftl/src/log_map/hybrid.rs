@@ -7,12 +7,13 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Merges};
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
+use crate::geometry::UNMAPPED;
 use crate::log_map::weigher::Weigher;
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme, class_of};
-use crate::table::Table;
-use crate::table::{UNMAPPED, for_words, set_bits};
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::table::Table;
+use flashgc_base::table::{for_words, set_bits};
 
 /// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use crate::counters::Counters;
 use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::Geometry;
+use crate::geometry::UNMAPPED;
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
-use crate::layout::Layout;
+use crate::layout::{Layout, percent};
 use crate::scheme::{Costs, Scheme};
 use crate::store::Wear;
-use crate::table::UNMAPPED;
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{NotCached, Residency};
@@ -152,34 +152,32 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
     if asked < needed {
         return Err(SpecError::new(
             format!(
-                "{}: log_blocks={asked}, expected at least {needed}: one for random and one for \
+                "{} {}: log_blocks={asked}, expected at least {needed}: one for random and one for \
                  sequential writes",
+                subject("mapping"),
                 params.owner()
             ),
-            "more log blocks, or sequential=0",
+            format!("log_blocks={needed}, or sequential=0"),
         ));
     }
     if asked > room {
-        let least = lbns + RESERVE + asked;
+        // Of so many blocks; rounded up, so that it is enough when typed.
+        let least = (f64::from(asked + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
+        let larger = match least < 1.0 {
+            true => choice("spare", percent(least)),
+            false => format!("more {}", option("blocks")),
+        };
         return Err(SpecError::new(
             format!(
-                "{}: {} and {RESERVE} for merges need {}, found {} beyond the {} of data",
+                "{} {}: {} and {RESERVE} for merges need {}, found {} beyond the {} of data",
+                subject("mapping"),
                 params.owner(),
                 count(asked.into(), "log block"),
                 count((asked + RESERVE).into(), "spare block"),
                 geometry.blocks() - lbns.min(geometry.blocks()),
                 count(lbns.into(), "block"),
             ),
-            format!(
-                "a spare factor of at least {:.4}, or fewer log blocks",
-                // Rounded up, so that it is enough when typed.
-                ((1.0
-                    - f64::from(geometry.logical_pages())
-                        / (f64::from(least) * f64::from(geometry.pages_per_block())))
-                    * 1e4)
-                    .ceil()
-                    / 1e4
-            ),
+            format!("{larger}, or a smaller log_blocks"),
         ));
     }
     Ok(asked)

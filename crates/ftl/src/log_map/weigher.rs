@@ -4,8 +4,8 @@
 
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
+use crate::geometry::UNMAPPED;
 use crate::scheme::{CLASSES, class_of};
-use crate::table::UNMAPPED;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
 

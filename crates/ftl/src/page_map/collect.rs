@@ -5,12 +5,13 @@ use flashgc_base::residency::Residency;
 use super::{PLANE, PageMap};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
+use crate::geometry::UNMAPPED;
 use crate::layer::Layer;
 use crate::placement::{Class, Place};
 use crate::scheme::Action;
 use crate::store::{Active, HOST, MAP_AHEAD, Plane};
-use crate::table::{UNMAPPED, prefetch};
 use crate::victim::VictimPolicy;
+use flashgc_base::table::prefetch;
 
 /// The class of copies under the double and the compact frontier.
 const COPIES: Class = HOST + 1;

@@ -20,10 +20,10 @@ use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
-use crate::table::bytes_of;
-use crate::table::prefetch;
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::victim::VictimPolicy;
+use flashgc_base::table::bytes_of;
+use flashgc_base::table::prefetch;
 
 /// The page map with victim policy `P`. See the module's text.
 #[derive(State)]

@@ -4,12 +4,13 @@ use flashgc_base::residency::Residency;
 
 use super::{PLANE, PageMap};
 use crate::error::FtlError;
+use crate::geometry::UNMAPPED;
 use crate::layer::Layer;
 use crate::placement::{Class, Place};
 use crate::store::{Fate, HOST, LIVE_AHEAD, MAP_AHEAD};
-use crate::table::{UNMAPPED, prefetch};
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
+use flashgc_base::table::prefetch;
 
 impl<P: VictimPolicy> PageMap<P> {
     /// [`Translation::write_until`], with the memory that collections may leave pages to.

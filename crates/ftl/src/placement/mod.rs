@@ -335,6 +335,21 @@ impl PlacementSpec {
         self.info.needs_future
     }
 
+    /// Returns the distance that it sees ahead, in pages written per logical page; `None` if it does not.
+    pub fn horizon(&self) -> Option<f64> {
+        self.needs_future().then(|| self.params.real("horizon"))
+    }
+
+    /// Returns the placement that sees `horizon` ahead, as people type it; `None` if it does not look ahead or
+    /// not as near.
+    pub fn with_horizon(&self, horizon: f64) -> Option<String> {
+        let text = self.to_string();
+        let (before, rest) = text.split_once("horizon=")?;
+        let after = rest.find(',').map_or("", |at| &rest[at..]);
+        let near = format!("{before}horizon={horizon}{after}");
+        Self::parse(&near).ok().map(|near| near.to_string())
+    }
+
     /// Checks that a drive can have it that does not know what the host will write.
     ///
     /// # Errors
@@ -367,7 +382,9 @@ impl PlacementSpec {
         if self.is_none() {
             return Ok(());
         }
-        if levelling.is_some() && self.handles().is_some_and(|handles| handles.persistent > 0) {
+        let isolated = self.handles().filter(|handles| handles.persistent > 0);
+        if let Some(handles) = isolated.filter(|_| levelling.is_some()) {
+            let initially = format!("{}:handles={},persistent=0", self.name(), handles.count);
             return Err(SpecError::new(
                 format!(
                     "{} {self} does not go with {}: pages of persistently isolated handles never share a block \
@@ -375,7 +392,11 @@ impl PlacementSpec {
                     subject("placement"),
                     choice("wear_levelling", "static")
                 ),
-                format!("persistent=0, or {}", choice("wear_levelling", "none")),
+                format!(
+                    "{}, or {}",
+                    choice("placement", initially),
+                    choice("wear_levelling", "none")
+                ),
             ));
         }
         if matches!(frontier, Frontier::Pool { .. }) {

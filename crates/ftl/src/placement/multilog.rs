@@ -17,9 +17,9 @@
 //! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
 
 use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Shape, StreamId, draw};
-use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "multilog",

@@ -23,9 +23,9 @@
 
 use super::future::{Event, Future};
 use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
-use crate::table::{Table, prefetch};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "oracle",

@@ -25,9 +25,9 @@
 //! victims are those of `cost-benefit:form=sqrt`.
 
 use super::{Class, Collected, Now, Place, Placement, PlacementInfo, StreamId};
-use crate::table::prefetch;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sepbit",

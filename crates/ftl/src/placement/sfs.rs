@@ -35,9 +35,9 @@
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
-use crate::table::prefetch;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfs",

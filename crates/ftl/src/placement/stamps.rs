@@ -5,8 +5,8 @@
 //! contents of a drive count as writes of its pages in their order, before all others.
 
 use super::Now;
-use crate::table::prefetch;
 use flashgc_base::snapshot::State;
+use flashgc_base::table::prefetch;
 
 /// Stamps that are kept of a page.
 pub(super) const KEPT: usize = 4;

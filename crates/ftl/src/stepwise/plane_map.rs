@@ -16,8 +16,8 @@ use crate::placement::{Class, Place};
 use crate::store::{
     Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, Wear, room_for_a_block,
 };
-use crate::table::prefetch;
 use crate::victim::VictimPolicy;
+use flashgc_base::table::prefetch;
 
 /// The page map over planes with victim policy `P`. See the module's text.
 #[derive(State)]

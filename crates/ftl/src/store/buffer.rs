@@ -9,8 +9,8 @@ use crate::counters::Packing;
 use crate::layout::PlaneId;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
-use crate::table::for_words;
 use crate::victim::VictimPolicy;
+use flashgc_base::table::for_words;
 
 /// The page buffer of a store whose flash pages hold several units.
 #[derive(State)]

@@ -8,9 +8,9 @@ use crate::blocks::BlockId;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
 use crate::placement::{Class, Place};
-use crate::table::prefetch;
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
+use flashgc_base::table::prefetch;
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Picks a victim in `plane`, to level wear where that is due, or by the policy. `None` if its

@@ -9,9 +9,9 @@ use flashgc_base::snapshot::Fault;
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
 use crate::counters::Counters;
+use crate::geometry::UNMAPPED;
 use crate::levelling::Leveller;
 use crate::placement::Class;
-use crate::table::UNMAPPED;
 use crate::victim::VictimPolicy;
 
 /// A block that is being programmed.

@@ -4,8 +4,8 @@
 use super::{Active, HOST, PageStore};
 use crate::blocks::BlockId;
 use crate::fill::Fill;
+use crate::geometry::UNMAPPED;
 use crate::layout::{PlaneId, PlaneLayout};
-use crate::table::UNMAPPED;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> PageStore<P> {

@@ -38,7 +38,7 @@ use zombies::unmarked;
 pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::counts::Counts;
-use flashgc_base::naming::{option, subject};
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
@@ -48,13 +48,13 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts, digest};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::Geometry;
+use crate::geometry::UNMAPPED;
 use crate::history::{History, NO_CLASS};
 use crate::layer::{Change, LayerCounts, ReportsMoves, TakesStreams};
 use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::levelling::Leveller;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
-use crate::table::UNMAPPED;
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 
@@ -146,11 +146,16 @@ impl<P: VictimPolicy> PageStore<P> {
         if P::BY_PLACEMENT && sorting.picker().is_none() {
             return Err(SpecError::new(
                 format!(
-                    "{} leaves the victims to {}, which picks none",
+                    "{} leaves the victims to {}, which has no method for it",
                     subject("victim"),
                     option("placement")
                 ),
-                "another victim policy",
+                format!(
+                    "{}, or one object for {} and {}",
+                    choice("victim", "greedy"),
+                    option("victim"),
+                    option("placement")
+                ),
             )
             .into());
         }

@@ -10,11 +10,12 @@ use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
 use crate::error::FtlError;
+use crate::geometry::UNMAPPED;
 use crate::levelling::Leveller;
 use crate::placement::Class;
-use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
+use flashgc_base::table::prefetch;
 
 /// A block being programmed, page after page.
 #[derive(Clone, Copy, Debug, Value)]

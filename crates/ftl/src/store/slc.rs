@@ -7,7 +7,7 @@ use flashgc_base::snapshot::{Fault, State};
 use crate::blocks::BlockId;
 use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// The classes of a region, behind those of host writes and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use crate::history::NO_CLASS;
 use crate::layout::Layout;
 use crate::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use crate::slc::RESERVED_WITH_SLC;
-use crate::table::bytes_of;
 use crate::victim::VictimPolicy;
+use flashgc_base::table::bytes_of;
 
 /// The class of host writes, without a placement.
 pub(crate) const HOST: Class = 0;
@@ -159,7 +159,7 @@ impl Sorting {
         {
             return Ok(());
         }
-        Err(Fault::new("a block or a page is of a class that there is not"))
+        Err(Fault::new("a block or a page has a class that does not exist"))
     }
 
     /// Classes between which the rule chooses; 0 without one.

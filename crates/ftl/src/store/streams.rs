@@ -6,7 +6,7 @@ use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
 
 use crate::counters::{StreamCounts, StreamTotals};
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// Pages whose streams are noted at once.
 const MOST_AT_ONCE: usize = 256;

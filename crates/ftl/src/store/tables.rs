@@ -7,7 +7,7 @@ use super::PlaneId;
 use super::gather::{SLACK, gather_word};
 use crate::blocks::BlockId;
 use crate::geometry::Geometry;
-use crate::table::{Table, for_words, prefetch, set_bits};
+use flashgc_base::table::{Table, for_words, prefetch, set_bits};
 
 /// Pages from the write that is being done to the one whose map entry is fetched.
 pub(crate) const MAP_AHEAD: usize = 48;

@@ -9,7 +9,7 @@ use crate::counters::{Counters, Packing};
 use crate::endurance::{EndOfLife, Lifespan};
 use crate::layout::{PlaneId, PlaneLayout};
 
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]

@@ -15,11 +15,12 @@ use crate::blocks::BlockId;
 use crate::counters::ZombieCounts;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
+use crate::geometry::UNMAPPED;
 use crate::layer::TakesHints;
-use crate::table::bytes_of;
-use crate::table::{UNMAPPED, prefetch};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
+use flashgc_base::table::bytes_of;
+use flashgc_base::table::prefetch;
 
 /// The mark in the map entry of a zombie.
 pub(crate) const ZOMBIE: u32 = 1 << 31;
@@ -125,7 +126,7 @@ impl<P: VictimPolicy> TakesHints for PageStore<P> {
         Ok(())
     }
 
-    fn is_hinted(&self, page: u32) -> bool {
+    fn is_hinted(&mut self, page: u32) -> bool {
         self.is_zombie(page)
     }
 

@@ -1,9 +1,9 @@
 //! The age of a block, on the clock of pages programmed, and the event from which it counts.
 
 use crate::blocks::BlockId;
-use crate::table::bytes_of;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::table::bytes_of;
 
 /// The event from which a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use flashgc_base::snapshot::{State, Value};
 use super::{Origin, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::table::UNMAPPED;
-use crate::table::prefetch;
-use crate::table::{bytes_of, tree_levels};
+use crate::geometry::UNMAPPED;
+use flashgc_base::table::prefetch;
+use flashgc_base::table::{bytes_of, tree_levels};
 
 /// Children a node.
 const FAN: usize = 16;

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
-use crate::table::{bytes_of, tree_levels};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
+use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
 /// 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.

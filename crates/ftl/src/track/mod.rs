@@ -58,7 +58,7 @@ pub trait Tracker: State + Send {
     const FOLLOWS_DEATHS: bool = false;
 
     /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
-    /// [`UNMAPPED`](crate::table::UNMAPPED) none did. The table holds the state after all of
+    /// [`UNMAPPED`](crate::geometry::UNMAPPED) none did. The table holds the state after all of
     /// them; pages of open blocks occur too. Called before the next collection.
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
         let _ = (blocks, old, since);

@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::{Fault, State};
 
 use crate::blocks::BlockId;
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// Neighbour of the first, of the last, and of those that are not in it.
 const NONE: BlockId = BlockId::MAX;

@@ -5,7 +5,7 @@ use flashgc_base::snapshot::State;
 use super::{Least, Origin, Ties, Tracker};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::table::bytes_of;
+use flashgc_base::table::bytes_of;
 
 /// The region of a block: `true` for the cold one.
 pub type Region = bool;

@@ -17,10 +17,10 @@
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::table::bytes_of;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::table::bytes_of;
 
 /// See the module's text.
 #[derive(State)]

@@ -24,10 +24,10 @@
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::table::{bytes_of, prefetch};
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::table::{bytes_of, prefetch};
 
 /// See the module's text.
 #[derive(Clone, State)]

@@ -3,6 +3,7 @@
 
 pub mod bsgc;
 #[cfg(test)]
+#[path = "../../tests/victims_by_hand.rs"]
 mod by_hand;
 mod by_placement;
 pub mod cat;

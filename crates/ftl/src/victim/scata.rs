@@ -21,11 +21,11 @@
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::table::bytes_of;
-use crate::table::prefetch;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::table::bytes_of;
+use flashgc_base::table::prefetch;
 
 /// See the module's text.
 #[derive(Clone, State)]

@@ -139,6 +139,17 @@ impl NaiveDftl {
         self.settle(pick);
     }
 
+    /// Counts `page` in its block, which only its entry says, or counts it there no more.
+    pub fn hint(&mut self, page: u32, is_taken_back: bool, pick: Pick) {
+        self.look_up(page, pick);
+        if is_taken_back {
+            self.flash.zombies.remove(&page);
+        } else {
+            self.flash.hint(page);
+        }
+        self.settle(pick);
+    }
+
     /// The place where a controller that has lost nothing finds `page`: in memory if its entry is
     /// there and was changed, else by the map on flash.
     pub fn found(&mut self, page: u32) -> Option<(usize, usize)> {

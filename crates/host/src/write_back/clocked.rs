@@ -4,6 +4,7 @@
 //! this cache.
 
 use flashgc_base::snapshot::State;
+use flashgc_base::stream::StreamId;
 
 use flashgc_workload::Op;
 
@@ -32,10 +33,10 @@ impl ClockedHost {
         Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
     }
 
-    /// Takes the application's command before the drive's clock starts, on the clock of requests. Dirty
+    /// Takes the application's command, of a stream, before the drive's clock starts, on the clock of requests. Dirty
     /// pages are not measured yet.
-    pub fn request_before(&mut self, op: Op, page: u32) {
-        self.served.request_after(self.gap_ns, op, page);
+    pub fn request_before(&mut self, op: Op, page: u32, stream: StreamId) {
+        self.served.request_after(self.gap_ns, op, page, stream);
     }
 
     /// Starts the drive's clock at 0. Time goes on for the cache: dirty pages stay dirty and keep their
@@ -58,9 +59,9 @@ impl ClockedHost {
         Some(self.now_ns + self.served.cache.next_look()?)
     }
 
-    /// Takes the application's command. The drive's commands that it waits for leave.
-    pub fn request(&mut self, op: Op, page: u32) {
-        self.served.request(op, page);
+    /// Takes the application's command, of a stream. The drive's commands that it waits for leave.
+    pub fn request(&mut self, op: Op, page: u32, stream: StreamId) {
+        self.served.request(op, page, stream);
     }
 
     /// Lets one page leave that may be written at leisure. Returns `true` if there was one.
@@ -71,6 +72,11 @@ impl ClockedHost {
     /// Takes the next item that leaves for the drive.
     pub fn next_leaving(&mut self) -> Option<Leaving> {
         self.served.outlet.next()
+    }
+
+    /// Returns the stream of a request of the application that begins at `byte` and names `stream`.
+    pub fn stream_at(&self, byte: u64, stream: StreamId) -> StreamId {
+        self.served.outlet.streams.by_address(byte).unwrap_or(stream)
     }
 
     /// Returns the counts so far.

@@ -11,15 +11,17 @@ pub mod hints;
 mod linux;
 mod outlet;
 mod pages;
+mod streams;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::counts::{Counts, Listed};
-use flashgc_base::naming::subject;
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::stream::StreamId;
 use flashgc_workload::units::Quantity;
-use flashgc_workload::{Batch, Op, Workload, WorkloadError};
+use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
 
 pub use clocked::ClockedHost;
 pub use hints::{HintCounts, HintsSpec, hint_ways};
@@ -27,6 +29,7 @@ pub use outlet::Leaving;
 
 use hints::Hints;
 use outlet::{Ahead, Outlet};
+use streams::{Named, PageStreams};
 
 /// A cache that writes back. It sends the commands that it needs to the drive.
 trait Cache: State + Send {
@@ -139,6 +142,7 @@ pub struct HostSpec {
     cache: &'static CacheInfo,
     params: Params,
     hints: HintsSpec,
+    streams: Named,
 }
 
 impl HostSpec {
@@ -153,10 +157,18 @@ impl HostSpec {
             ));
         };
         let params = Params::resolve(&spec, info.params)?;
-        let made = Self { cache: info, params, hints: HintsSpec::parse(hints)? };
+        let hints = HintsSpec::parse(hints)?;
+        let made = Self { cache: info, params, hints, streams: Named::default() };
         made.bytes()?;
         (info.check)(&made.params, info.name)?;
         Ok(made)
+    }
+
+    /// Returns the host of an application whose writes name streams if `by_writes`, and have those of
+    /// `by_ranges` by the addresses of their pages.
+    #[must_use]
+    pub fn with_streams(self, by_writes: bool, by_ranges: Option<Arc<StreamRanges>>) -> Self {
+        Self { streams: Named { by_writes, by_ranges }, ..self }
     }
 
     /// Returns the cache's spec in full, with every parameter.
@@ -198,7 +210,10 @@ impl HostSpec {
         if capacity < 1.0 {
             return Err(SpecError::new(
                 format!("{} of {size} holds no page of {page_size} bytes", subject("host_cache")),
-                "a larger cache, for example size=64MiB",
+                format!(
+                    "a larger one, for example {}",
+                    choice("host_cache", format!("{}:size=64MiB", self.cache.name))
+                ),
             ));
         }
         if capacity > f64::from(pages) {
@@ -209,7 +224,7 @@ impl HostSpec {
                     subject("host_cache"),
                     count(pages.into(), "page")
                 ),
-                "a smaller cache, or a larger drive",
+                format!("a smaller one, or more {}", option("blocks")),
             ));
         }
         Ok(capacity as u32)
@@ -268,6 +283,7 @@ impl HostSpec {
             outlet: Outlet::new(
                 Hints::new(&self.hints, page_size, pages, seed)?,
                 self.hints.horizon(pages).map(|writes| Ahead::new(writes, pages)),
+                PageStreams::new(&self.streams, page_size, pages),
             ),
             counts: HostCounts::default(),
         })
@@ -397,13 +413,13 @@ impl State for HostWatch {
 
 impl Served {
     /// Takes the application's next command, `gap_ns` after the last.
-    fn request_after(&mut self, gap_ns: u64, op: Op, page: u32) {
+    fn request_after(&mut self, gap_ns: u64, op: Op, page: u32, stream: StreamId) {
         self.cache.pass(gap_ns, &mut self.outlet);
-        self.request(op, page);
+        self.request(op, page, stream);
     }
 
     /// Takes the application's next command.
-    fn request(&mut self, op: Op, page: u32) {
+    fn request(&mut self, op: Op, page: u32, stream: StreamId) {
         let (cache, out) = (&mut self.cache, &mut self.outlet);
         match op {
             Op::Read => {
@@ -412,6 +428,7 @@ impl Served {
             }
             Op::Write => {
                 self.counts.pages.writes += 1;
+                out.streams.note(page, stream);
                 cache.write(page, out);
             }
             Op::Trim => cache.trim(page, out),
@@ -464,10 +481,11 @@ impl Host {
             }
         }
         let page = self.batch.pages[self.done];
-        let op = self.batch.ops.get(self.done).copied().unwrap_or(Op::Write);
+        let (op, stream) = (self.batch.op(self.done), self.batch.stream(self.done));
         self.done += 1;
         let before = self.served.outlet.pages();
-        self.served.request_after(self.gap_ns, op, page);
+        self.served.request_after(self.gap_ns, op, page, stream);
+        self.served.outlet.served();
         self.served.measure(1);
         // A TRIM bypasses the cache and tells nothing about the pages that stay in it.
         let is_seen = self.served.outlet.pages() > before;

@@ -4,22 +4,33 @@ use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
 use std::collections::VecDeque;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::{Batch, Hint, Op};
 
 use super::hints::Hints;
+use super::streams::PageStreams;
 
 /// Puts a hint on `page` before the next command of `batch`.
 fn hint(batch: &mut Batch, page: u32) {
     batch.hints.push(Hint::new(batch.pages.len() as u32, page));
 }
 
-/// Commands that an oracle has seen and the drive has not yet.
+/// Puts the end of `count` requests behind the last command of `batch`.
+fn served(batch: &mut Batch, count: u32) {
+    let (next, count) = (batch.pages.len() as u32, u64::from(count));
+    match batch.served.last_mut() {
+        Some((before, all)) if *before == next => *all += count,
+        _ => batch.served.push((next, count)),
+    }
+}
+
+/// Commands that an oracle has seen and the drive has not yet, with the ends of requests.
 #[derive(State)]
 pub(super) struct Ahead {
     /// The number of writes that the oracle sees ahead.
     #[snapshot(skip)]
     horizon: u64,
-    seen: VecDeque<(u32, Op)>,
+    seen: VecDeque<Leaving>,
     writes: u64,
     /// The number of writes of each page among the seen commands.
     #[snapshot(table)]
@@ -40,10 +51,12 @@ impl Ahead {
 pub enum Leaving {
     /// A hint on a page. It comes before the command that it rides on, or that was made for it.
     Hint(u32),
-    /// A command for a page.
-    Command(u32, Op),
+    /// A command for a page, and its stream.
+    Command(u32, Op, StreamId),
     /// A command made for the hints before it.
     HintCommand,
+    /// The end of so many requests of the application. A host on the clock of a drive has none.
+    Served(u32),
 }
 
 /// The queue of commands and hints that leave for the drive, in order.
@@ -55,6 +68,8 @@ pub(super) struct Outlet {
     /// The number of commands in `leaving`.
     pub(super) commands: usize,
     #[snapshot(state)]
+    pub(super) streams: PageStreams,
+    #[snapshot(state)]
     ahead: Option<Ahead>,
     /// The number of pages that the host read from the drive so far, then of those that it wrote.
     pub(super) reads: u64,
@@ -64,26 +79,28 @@ pub(super) struct Outlet {
 impl Value for Leaving {
     fn put(&self, to: &mut Writer<'_>) {
         match *self {
-            Self::Hint(page) => (0u8, page, Op::Write),
-            Self::Command(page, op) => (1, page, op),
-            Self::HintCommand => (2, 0, Op::Write),
+            Self::Hint(page) => (0u8, page, Op::Write, NO_STREAM),
+            Self::Command(page, op, stream) => (1, page, op, stream),
+            Self::HintCommand => (2, 0, Op::Write, NO_STREAM),
+            Self::Served(count) => (3, count, Op::Write, NO_STREAM),
         }
         .put(to);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        match <(u8, u32, Op)>::take(from)? {
-            (0, page, _) => Ok(Self::Hint(page)),
-            (1, page, op) => Ok(Self::Command(page, op)),
+        match <(u8, u32, Op, StreamId)>::take(from)? {
+            (0, page, ..) => Ok(Self::Hint(page)),
+            (1, page, op, stream) => Ok(Self::Command(page, op, stream)),
             (2, ..) => Ok(Self::HintCommand),
+            (3, count, ..) => Ok(Self::Served(count)),
             (other, ..) => Err(Fault::new(format!("{other} is nothing that leaves a host"))),
         }
     }
 }
 
 impl Outlet {
-    pub(super) fn new(hints: Hints, ahead: Option<Ahead>) -> Self {
-        Self { hints, leaving: VecDeque::new(), commands: 0, ahead, reads: 0, writes: 0 }
+    pub(super) fn new(hints: Hints, ahead: Option<Ahead>, streams: PageStreams) -> Self {
+        Self { hints, leaving: VecDeque::new(), commands: 0, streams, ahead, reads: 0, writes: 0 }
     }
 
     /// Returns the number of pages that the host read or wrote on the drive so far.
@@ -101,12 +118,12 @@ impl Outlet {
         while batch.pages.len() < limit {
             match self.leaving.pop_front() {
                 Some(Leaving::Hint(page)) => hint(batch, page),
-                Some(Leaving::Command(page, op)) => {
-                    batch.pages.push(page);
-                    batch.ops.push(op);
+                Some(Leaving::Command(page, op, stream)) => {
+                    self.hand(batch, page, op, stream);
                     self.commands -= 1;
                 }
                 Some(Leaving::HintCommand) => {}
+                Some(Leaving::Served(count)) => served(batch, count),
                 None => return,
             }
         }
@@ -119,9 +136,9 @@ impl Outlet {
         while ahead.writes < ahead.horizon {
             let Some(next) = self.leaving.pop_front() else { return };
             // With an oracle the cache itself sends no hints.
-            let Leaving::Command(page, op) = next else { continue };
+            ahead.seen.push_back(next);
+            let Leaving::Command(page, op, _) = next else { continue };
             self.commands -= 1;
-            ahead.seen.push_back((page, op));
             if op == Op::Write {
                 ahead.writes += 1;
                 ahead.coming[page as usize] += 1;
@@ -131,21 +148,37 @@ impl Outlet {
         }
     }
 
-    /// Hands out the first command that the oracle has seen. Returns `false` if there is none.
+    /// Hands out the first command that the oracle has seen, or the end of requests. Returns `false` if there is none.
     pub(super) fn hand_out_seen(&mut self, batch: &mut Batch) -> bool {
         let Some(ahead) = &mut self.ahead else { return false };
-        let Some((page, op)) = ahead.seen.pop_front() else { return false };
+        let (page, op, stream) = match ahead.seen.pop_front() {
+            Some(Leaving::Command(page, op, stream)) => (page, op, stream),
+            Some(Leaving::Served(count)) => {
+                served(batch, count);
+                return true;
+            }
+            Some(Leaving::Hint(_) | Leaving::HintCommand) => return true,
+            None => return false,
+        };
         if let Some(again) = ahead.again.take() {
             hint(batch, again);
         }
-        batch.pages.push(page);
-        batch.ops.push(op);
         if op == Op::Write {
             ahead.writes -= 1;
             ahead.coming[page as usize] -= 1;
             ahead.again = Some(page).filter(|&page| ahead.coming[page as usize] > 0);
         }
+        self.hand(batch, page, op, stream);
         true
+    }
+
+    /// Puts a command into `batch`.
+    fn hand(&self, batch: &mut Batch, page: u32, op: Op, stream: StreamId) {
+        batch.pages.push(page);
+        batch.ops.push(op);
+        if self.streams.are_named() {
+            batch.streams.push(stream);
+        }
     }
 
     fn tell(leaving: &mut VecDeque<Leaving>) -> impl FnMut(u32) + '_ {
@@ -153,7 +186,8 @@ impl Outlet {
     }
 
     fn command(&mut self, page: u32, op: Op) {
-        self.leaving.push_back(Leaving::Command(page, op));
+        let stream = if op == Op::Write { self.streams.of(page) } else { NO_STREAM };
+        self.leaving.push_back(Leaving::Command(page, op, stream));
         self.commands += 1;
     }
 
@@ -175,6 +209,14 @@ impl Outlet {
         self.hints.command(&mut Self::tell(&mut self.leaving));
         self.command(page, Op::Write);
         self.writes += 1;
+    }
+
+    /// Notes that a request of the application is served.
+    pub(super) fn served(&mut self) {
+        match self.leaving.back_mut() {
+            Some(Leaving::Served(count)) if *count < u32::MAX => *count += 1,
+            _ => self.leaving.push_back(Leaving::Served(1)),
+        }
     }
 
     pub(super) fn trim(&mut self, page: u32) {

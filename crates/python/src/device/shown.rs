@@ -159,6 +159,9 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
         "page_bytes": page,
         "blocks": blocks,
         "pages_per_block": geometry.pages_per_block(),
+        "spare_factor": geometry.spare_factor(),
+        "effective_spare": geometry.effective_spare(report.kept_erased.into()),
+        "blocks_kept_erased": report.kept_erased,
         "durability": report.durability.name(),
         "write_amplification": (counters.host_pages > 0)
             .then(|| programmed as f64 / counters.host_pages as f64),

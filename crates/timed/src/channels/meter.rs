@@ -178,6 +178,10 @@ impl Observer for ChannelMeter {
         self.meter.worked(span);
     }
 
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
+        self.meter.not_suspended(erases, left_ns);
+    }
+
     fn looked_at(&mut self, die: u32) {
         self.turn = die;
     }

@@ -94,7 +94,8 @@ impl Case {
             collecting.idle = Some(Idle { below: 4 * scale, after_ns: 1000 });
         }
         if one(&[0, 0, 1]) == 1 {
-            settings.suspend = Suspend { erase: true, program: true, ..Suspend::NEVER };
+            let most = [1, 2, 8][seed as usize % 3];
+            settings.suspend = Suspend { erase: true, program: true, most, ..Suspend::NEVER };
         }
         if one(&[0, 0, 0, 1]) == 1 {
             let retry = ReadRetry::parse("from=2,every=1,most=3").unwrap();
@@ -216,7 +217,8 @@ fn told(meter: &Meter) -> String {
     let series = meter.series().result(meter.window().unwrap_or_default().1, 2, 3, 4);
     let series = serde_json::to_string(&series).unwrap();
     let worst: Vec<_> = meter.worst().of_kinds().collect();
-    format!("{latencies}\n{shares}\n{series}\n{:?} {:?}\n{worst:#?}", meter.window(), meter.bytes())
+    let (window, bytes, refused) = (meter.window(), meter.bytes(), meter.refused());
+    format!("{latencies}\n{shares}\n{series}\n{window:?} {bytes:?} {refused:?}\n{worst:#?}")
 }
 
 fn same_totals(one: &Totals, other: &Totals, what: &str) {

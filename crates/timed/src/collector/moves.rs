@@ -1,5 +1,5 @@
 //! A collection under way, and its steps between its beginning and its end: it reads and programs the pages of
-//! its victim one by one. Between two operations it comes to a preemption point, A or B. Requests
+//! its victim one by one. Between two operations there is a preemption point, A or B. Requests
 //! for the page on the move may share its buffer.
 
 use flashgc_base::snapshot::Value;
@@ -273,7 +273,7 @@ impl Collector {
         merged
     }
 
-    /// Returns `true` if a page operation that comes to `die` may share the move of its page. A write
+    /// Returns `true` if a page operation that reaches `die` may share the move of its page. A write
     /// may not if the die `programs`.
     pub fn can_join(
         &self,
@@ -293,7 +293,9 @@ impl Collector {
                     && matches!(collection.point, Point::Reading | Point::A)
                     && !self.units.is_in_s2(collection.plane)
             }
-            Kind::Modify | Kind::Trim | Kind::Flush => false,
+            Kind::Modify | Kind::Trim | Kind::Flush | Kind::Hint | Kind::Tell | Kind::Clean => {
+                false
+            }
         };
         in_buffer
             && collection.moving.is_some_and(|moving| moving.page == page)

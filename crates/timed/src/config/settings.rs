@@ -71,6 +71,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Returns the planes of the unit.
+    pub fn planes(self, hardware: &Hardware) -> u32 {
+        match self {
+            Self::Plane => 1,
+            Self::Die => hardware.planes,
+            Self::Channel => hardware.dies_per_channel() * hardware.planes,
+            Self::Drive => hardware.all_planes(),
+        }
+    }
+
     /// Returns the name of the unit in messages.
     pub fn name(self) -> &'static str {
         match self {

@@ -165,6 +165,8 @@ pub struct Die {
     pub suspended: Option<Suspended>,
     /// The number of times that the job of the cells has been suspended.
     pub suspends: u32,
+    /// `true` if an operation waits for the end of this job, which was suspended as often as it may be.
+    pub is_awaited: bool,
     /// The time that the cells work on the job of the bus once it has its command or its data.
     pub after_bus_ns: u64,
     in_use: Stopwatch,
@@ -179,6 +181,7 @@ impl Die {
             bus: Stage::IDLE,
             suspended: None,
             suspends: 0,
+            is_awaited: false,
             after_bus_ns: 0,
             in_use: Stopwatch::STOPPED,
             held: Stopwatch::STOPPED,

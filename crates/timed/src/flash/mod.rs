@@ -155,6 +155,7 @@ impl Flash {
         debug_assert!(die_state.cells.is_idle());
         die_state.cells = Stage { job, begin: clock.now(), length, ..Stage::IDLE };
         die_state.suspends = 0;
+        die_state.is_awaited = false;
         clock.set(Event::Cells(die), clock.now() + length);
     }
 
@@ -271,6 +272,11 @@ impl Flash {
     /// Returns the suspended job of a die, to be continued.
     pub fn suspended_mut(&mut self, die: u32) -> Option<&mut Suspended> {
         self.dies[die as usize].suspended.as_mut()
+    }
+
+    /// Notes that an operation waits for the end of the job of a die's cells, which is suspended no more.
+    pub fn await_end(&mut self, die: u32) {
+        self.dies[die as usize].is_awaited = true;
     }
 
     /// Continues the suspended job of an idle die.

@@ -112,6 +112,7 @@ pub struct WriteCache {
     #[snapshot(skip)]
     page_bytes: u32,
     hits: u64,
+    waits: u64,
 }
 
 impl WriteCache {
@@ -120,12 +121,22 @@ impl WriteCache {
         let capacity = pages as usize;
         let entries = HashMap::with_capacity(capacity);
         let (waiting, flushes) = Default::default();
-        Self { capacity, entries, waiting, flushes, page_bytes, hits: 0 }
+        Self { capacity, entries, waiting, flushes, page_bytes, hits: 0, waits: 0 }
     }
 
     /// Returns the number of reads and writes of the host that it took.
     pub fn hits(&self) -> u64 {
         self.hits
+    }
+
+    /// Returns the number of writes that had to wait before they came into it.
+    pub fn waits(&self) -> u64 {
+        self.waits
+    }
+
+    /// Returns the number of pages in it.
+    pub fn held(&self) -> u64 {
+        self.entries.len() as u64
     }
 
     /// Lets the flush command at `place` wait until the pages that are in the cache now are
@@ -156,6 +167,7 @@ impl WriteCache {
             false => self.serve(shared, op, &bytes),
         };
         if served == Served::Waits {
+            self.waits += u64::from(shared.ops[op].writes());
             self.waiting.push_back((op, (bytes.start, bytes.end)));
         }
         served

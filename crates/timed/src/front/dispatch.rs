@@ -54,13 +54,11 @@ impl FrontEnd {
         let Waiting { request, number, .. } = *waiting;
         if request.op.is_hint() {
             let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
-            return Ok(match request.op {
-                Op::Clean => shared.take_back(&pages),
-                _ => shared.tell(&pages),
-            }?);
+            let kind = if request.op == Op::Clean { Kind::Clean } else { Kind::Tell };
+            return self.hint(shared, dies, kind, &pages);
         }
         if !hinted.is_empty() {
-            shared.tell(hinted)?;
+            self.hint(shared, dies, Kind::Tell, hinted)?;
         }
         if request.op == Op::Flush {
             self.flush(shared, dies, waiting, dispatched);
@@ -91,6 +89,21 @@ impl FrontEnd {
             self.send(shared, dies, op, bytes);
         }
         self.end_of_pieces(shared, waiting, place);
+        Ok(())
+    }
+
+    /// Gives the drive hints of this kind, through the map if that lies on flash.
+    pub(super) fn hint<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        kind: Kind,
+        pages: &[u32],
+    ) -> Result<(), DriveError> {
+        match &mut self.mapping {
+            Some(mapping) => mapping.hint(shared, dies, kind, pages),
+            None => shared.take(kind, pages)?,
+        }
         Ok(())
     }
 
@@ -146,10 +159,10 @@ impl FrontEnd {
                 counts.pages_modified += u64::from(kind == Kind::Modify);
                 Op::Write
             }
-            Kind::Trim | Kind::Flush => Op::Trim,
+            Kind::Trim | Kind::Flush | Kind::Hint | Kind::Tell | Kind::Clean => Op::Trim,
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
-        // An operation that goes to the cache comes to its die later; its hint is true by then.
+        // An operation that goes to the cache reaches its die later; its hint is true by then.
         if what == Op::Trim || (what == Op::Write && self.has_cache) {
             shared.comes_true(page);
         }
@@ -300,18 +313,22 @@ impl FrontEnd {
         place: u32,
         last: Times,
     ) {
-        let Request { request, number, arrived, dispatched, met_collection, party, .. } =
+        let Request { mut request, number, arrived, dispatched, met_collection, party, .. } =
             self.requests[place];
         self.requests.forget(place);
         match party {
-            Party::Workload if self.write_back.is_some() => {}
-            Party::Workload => {
-                self.left_drive();
-                if let Some(lines) = &mut self.lines {
-                    lines.left_drive(request.offset);
-                    self.is_due = true;
+            Party::Workload => match &self.write_back {
+                Some(cache) => {
+                    request.stream = cache.host.stream_at(request.offset, request.stream);
                 }
-            }
+                None => {
+                    self.left_drive();
+                    if let Some(lines) = &mut self.lines {
+                        lines.left_drive(request.offset);
+                        self.is_due = true;
+                    }
+                }
+            },
             Party::Request(waiting) => {
                 self.left_drive();
                 return self.part_done(shared, waiting, last, met_collection);

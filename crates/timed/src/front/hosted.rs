@@ -4,12 +4,14 @@
 use flashgc_drive::error::DriveError;
 use flashgc_host::Leaving;
 use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
 
 use super::FrontEnd;
 use super::requests::{Party, Times, Waiting};
 use super::write_back::WriteBack;
 use crate::clock::{Clock, Event, NEVER};
 use crate::measure::Observer;
+use crate::ops::Kind;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
@@ -49,7 +51,7 @@ impl FrontEnd {
         let place = self.keep(&waiting, (now, now), 1);
         self.pass_time(shared, dies)?;
         for page in pages {
-            self.write_back().host.request(waiting.request.op, page);
+            self.write_back().host.request(waiting.request.op, page, waiting.request.stream);
         }
         self.send_on(shared, dies, Party::Request(place))?;
         if let Some(end) = self.write_back().serve_from_memory(now, place) {
@@ -92,16 +94,18 @@ impl FrontEnd {
         while let Some(leaving) = self.write_back().host.next_leaving() {
             let (party, request) = match leaving {
                 Leaving::Hint(page) => {
-                    let cache = self.write_back();
-                    if cache.host.hints().is_at_once() {
-                        shared.hint(&[page])?;
+                    if self.write_back().host.hints().is_at_once() {
+                        self.hint(shared, dies, Kind::Hint, &[page])?;
                     } else {
-                        cache.ride(page);
+                        self.write_back().ride(page);
                     }
                     continue;
                 }
+                Leaving::Served(_) => continue,
                 Leaving::HintCommand => (Party::Hints, self.shape.request_on(Op::Read, 0)),
-                Leaving::Command(page, op) => (party, self.shape.request_on(op, page)),
+                Leaving::Command(page, op, stream) => {
+                    (party, TimedRequest { stream, ..self.shape.request_on(op, page) })
+                }
             };
             let number = match party {
                 Party::Request(place) => {
@@ -151,7 +155,7 @@ impl FrontEnd {
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
         while let Some(pages) = self.write_back().next_told(shared.now()) {
-            shared.hint(&pages)?;
+            self.hint(shared, dies, Kind::Hint, &pages)?;
             self.left_drive();
         }
         let next = self.write_back().told_at().unwrap_or(NEVER);

@@ -252,6 +252,8 @@ impl FrontEnd {
         totals.pages_written = self.counts.pages_written;
         totals.pages_modified = self.counts.pages_modified;
         totals.cache_hits = self.cache.hits();
+        totals.cache_waits = self.cache.waits();
+        totals.cached_pages = self.cache.held();
         totals.request_ns = self.counts.request_ns;
         totals.last_arrival_ns = self.counts.last_arrival_ns;
         totals.at_last_arrival = self.counts.at_last_arrival;
@@ -414,7 +416,7 @@ impl FrontEnd {
         self.let_in(shared, dies, waiting)
     }
 
-    /// Counts and reports a request of the workload that comes to the drive now. It has the number that it
+    /// Counts and reports a request of the workload that reaches the drive now. It has the number that it
     /// was given, or the next one. A part of a request is not counted.
     #[inline(always)]
     fn counted<O: Observer>(

@@ -25,7 +25,7 @@ pub struct Overlaps {
 }
 
 impl Overlaps {
-    /// Takes an operation that comes to its page. Returns `true` if it goes on at once.
+    /// Takes an operation that reaches its page. Returns `true` if it goes on at once.
     pub fn lets_go(&mut self, ops: &Ops, op: u32, bytes: (u32, u32)) -> bool {
         let (page, writes) = (ops[op].page, ops[op].writes());
         match self.under_way.get_mut(&page) {

@@ -59,6 +59,20 @@ impl Mapping {
         self.cache.trim_at_once(&mut BeforeTheClock { map, dies }, page).map(|_| ())
     }
 
+    /// Takes a hint on `page`, or one that is taken back, with the translation pages that this needs.
+    ///
+    /// # Errors
+    /// Those of the map.
+    pub fn hint_at_once(
+        &mut self,
+        map: &mut dyn Stepwise,
+        dies: &Scheduler,
+        page: u32,
+        is_taken_back: bool,
+    ) -> Result<(), FtlError> {
+        self.cache.hint_at_once(&mut BeforeTheClock { map, dies }, page, is_taken_back)
+    }
+
     /// Looks `page` up as a read does, with the translation pages that this needs.
     ///
     /// # Errors

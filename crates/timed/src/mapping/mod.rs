@@ -121,6 +121,38 @@ impl Mapping {
         }
     }
 
+    /// Takes hints of this kind on `pages`, each as soon as its map entry is in memory. A drive without a use
+    /// for hints looks nothing up.
+    pub fn hint<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        dies: &mut Scheduler,
+        kind: Kind,
+        pages: &[u32],
+    ) {
+        if shared.map.hints().is_none() {
+            return;
+        }
+        for &page in pages {
+            if kind == Kind::Tell {
+                shared.expect(page);
+            }
+            let op = shared.ops.add(PageOp::new(MAP, page, kind), u64::MAX);
+            self.send(shared, dies, op);
+        }
+    }
+
+    /// Lets `op`, whose map entry is in memory, go to its die. A hint is taken and done.
+    fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
+        let PageOp { page, kind, .. } = shared.ops[op];
+        if !matches!(kind, Kind::Hint | Kind::Tell | Kind::Clean) {
+            return dies.accept(shared, op);
+        }
+        shared.ops.remove(op);
+        shared.take_late(kind, page);
+        self.note_done(shared, dies);
+    }
+
     /// Returns `true` if `op` waits for its map entry.
     pub fn holds<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         let waiting = self.fetches.get(&shared.ops[op].page);
@@ -215,7 +247,7 @@ impl Mapping {
                 return;
             }
             waiting.pop_front();
-            dies.accept(shared, op);
+            self.go_on(shared, dies, op);
         }
     }
 
@@ -225,7 +257,7 @@ impl Mapping {
         self.cache.arrived(page);
         let mut waiting = self.fetches.remove(&page).expect("an operation waits for the entry");
         if let Some(op) = waiting.pop_front() {
-            dies.accept(shared, op);
+            self.go_on(shared, dies, op);
         }
         self.send_in_order(shared, dies, page, waiting);
     }

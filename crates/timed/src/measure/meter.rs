@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 
+use flashgc_base::naming::choice;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::spec::count;
 use flashgc_base::stream::StreamId;
@@ -11,6 +12,7 @@ use flashgc_workload::Op;
 use hashbrown::HashMap;
 
 use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
+use super::suspension::Refused;
 use super::tenants::ByTenant;
 use super::worst::WorstSoFar;
 use crate::metrics::latency::{Done, Latencies, Split};
@@ -50,6 +52,7 @@ pub struct Meter {
     /// The detail that it follows, by the tables and drawings that it keeps.
     follows: Follows,
     worst: WorstSoFar,
+    refused: Refused,
     /// The time at which the collection under way on each die began.
     collecting: Vec<Option<u64>>,
     arrived: u64,
@@ -72,6 +75,7 @@ impl Value for Meter {
             trace: _,
             follows: _,
             worst,
+            refused,
             collecting,
             arrived,
         } = self;
@@ -82,6 +86,7 @@ impl Value for Meter {
         tenants.put(to);
         series.put(to);
         worst.put(to);
+        refused.put(to);
         collecting.put(to);
         arrived.put(to);
     }
@@ -102,6 +107,7 @@ impl Value for Meter {
             trace: None,
             follows: Follows::Work,
             worst: Value::take(from)?,
+            refused: Value::take(from)?,
             collecting: Value::take(from)?,
             arrived: Value::take(from)?,
         };
@@ -120,7 +126,7 @@ impl State for Meter {
             && meter.first == self.first
             && meter.worst.is_like(&self.worst)
             && meter.tenants.len() == self.tenants.len();
-        from.check(holds, "what was measured is of another drive")?;
+        from.check(holds, "another drive was measured")?;
         *self = meter;
         Ok(())
     }
@@ -155,6 +161,7 @@ impl Meter {
             trace: None,
             follows: Follows::Work,
             worst,
+            refused: Refused::default(),
             collecting: vec![None; dies as usize],
             arrived: 0,
         };
@@ -236,6 +243,11 @@ impl Meter {
         &self.worst
     }
 
+    /// Returns the erases and programs that were suspended no more while an operation waited.
+    pub fn refused(&self) -> Refused {
+        self.refused
+    }
+
     /// Returns the number of the first measured request. Requests before it are warm-up.
     pub fn first(&self) -> u64 {
         self.first
@@ -269,6 +281,7 @@ impl Meter {
             trace,
             follows: _,
             worst: _,
+            refused,
             collecting: _,
             arrived: _,
         } = other;
@@ -282,6 +295,7 @@ impl Meter {
             self.streams.entry(*stream).or_default().add(latencies);
         }
         self.series.add(series);
+        self.refused = self.refused.and(refused);
         self.ended_ns = self.ended_ns.max(ended_ns);
         self.bytes.iter_mut().zip(bytes).for_each(|(bytes, other)| *bytes += other);
     }
@@ -304,10 +318,10 @@ impl Meter {
         let full_ns = trace.full_ns()?;
         let (end, from) = (full_ns as f64 / 1e6, full_ns / 1_000_000);
         Some(format!(
-            "the trace events end at {end:.3} ms: a file has {} at most; hint: --window \
-             {from}ms:{}ms shows what comes next",
+            "the trace events end at {end:.3} ms: a file has {} at most; hint: {} shows what comes \
+             next",
             count(MOST_EVENTS, "event"),
-            2 * from + 1,
+            choice("window", format!("{from}ms:{}ms", 2 * from + 1)),
         ))
     }
 
@@ -441,6 +455,14 @@ impl Observer for Meter {
         }
     }
 
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
+        if self.began_ns.is_some() {
+            let one =
+                Refused { erases: erases.into(), programs: (!erases).into(), longest_ns: left_ns };
+            self.refused = self.refused.and(one);
+        }
+    }
+
     fn worked(&mut self, span: &Span) {
         self.busy(busy_of(span.place), span.begin_ns, span.end_ns);
         self.worst.worked(span);
@@ -516,5 +538,23 @@ mod tests {
         meter.settle();
         assert_eq!(meter.window(), Some((10, 500)));
         assert_eq!((meter.latencies().requests(), meter.bytes()), (2, [0, 2 * 4096, 0]));
+    }
+
+    #[test]
+    fn waits_for_erases_and_programs_count_from_the_first_measured_request_on() {
+        let meter = || Meter::new(1, None, 1, None, WorstSoFar::new(1, 1, false));
+        let (mut one, mut other) = (meter(), meter());
+        one.not_suspended(true, 900);
+        for number in 0..2 {
+            one.arrived(number, Op::Read, 10 * number);
+            other.arrived(number, Op::Read, 10 * number);
+        }
+        [(true, 300), (true, 500), (false, 40)]
+            .into_iter()
+            .for_each(|(erases, left)| one.not_suspended(erases, left));
+        assert_eq!(one.refused(), Refused { erases: 2, programs: 1, longest_ns: 500 });
+        other.not_suspended(false, 700);
+        one.add(other);
+        assert_eq!(one.refused(), Refused { erases: 2, programs: 2, longest_ns: 700 });
     }
 }

@@ -3,6 +3,7 @@
 mod meter;
 mod observer;
 mod result;
+mod suspension;
 mod tenants;
 mod totals;
 mod worst;
@@ -13,6 +14,7 @@ pub use observer::{
     Cause, Completion, Follows, Observer, Place, Silent, Source, Span, Stint, Work,
 };
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
+pub use suspension::{Refused, Suspension};
 pub use tenants::{ByTenant, TenantResult};
 pub use totals::{CollectionCounts, SlcCounts, Totals};
 pub use worst::{Held, MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};

@@ -261,6 +261,12 @@ pub trait Observer {
         let _ = request;
     }
 
+    /// Notes that an operation waits for the end of an erase (`true`) or a program with `left_ns` left: it would
+    /// be suspended, had it not been suspended as often as it may be. Each such erase or program is told once.
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
+        let _ = (erases, left_ns);
+    }
+
     /// Notes that a bus or a die has done some work.
     fn worked(&mut self, span: &Span) {
         let _ = span;
@@ -346,6 +352,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn completed(&mut self, request: &Completion) {
         (**self).completed(request);
+    }
+
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
+        (**self).not_suspended(erases, left_ns);
     }
 
     fn worked(&mut self, span: &Span) {

@@ -2,10 +2,10 @@
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_base::spec::count;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
 
+use super::suspension::Suspension;
 use super::tenants::TenantResult;
 use super::totals::{CollectionCounts, SlcCounts, Totals};
 use super::worst_result::WorstResult;
@@ -29,6 +29,9 @@ pub struct TimedResult {
     pub utilisation: Utilisation,
     /// The counts of collections.
     pub collecting: CollectionResult,
+    /// The rule of suspension and what it did not suspend; `None` if nothing can be suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension: Option<Suspension>,
     /// The counts of the SLC region; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcCounts>,
@@ -103,29 +106,6 @@ pub struct Overload {
     /// `true` if the run was stopped before its end.
     #[serde(default)]
     pub is_cut_short: bool,
-}
-
-impl Overload {
-    /// Returns the warning for the user, for a drive that tenants share or not.
-    pub fn warning(&self, is_shared: bool) -> String {
-        // A little below the rate that can be sustained.
-        let scale = match 0.9 * self.sustainable_per_second / self.offered_per_second {
-            small if small < 0.01 => format!("{small:.1e}"),
-            scale => format!("{scale:.2}"),
-        };
-        let waiting = count(self.outstanding, "request");
-        let closed = if is_shared { "for a tenant arrivals=" } else { "--arrivals " };
-        let end = match self.is_cut_short {
-            true => format!("the run was stopped with {waiting} waiting"),
-            false => format!("{waiting} waited when the last one arrived"),
-        };
-        format!(
-            "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so \
-             response times grow with the length of the run; hint: --rate-scale {scale}, or \
-             {closed}closed:threads=8",
-            self.offered_per_second, self.sustainable_per_second,
-        )
-    }
 }
 
 impl CollectionResult {

@@ -87,6 +87,12 @@ pub struct Totals {
     pub suspended_programs: u64,
     /// The number of erases suspended.
     pub suspended_erases: u64,
+    /// The number of flash pages that were programmed together with one of another plane.
+    pub joined_programs: u64,
+    /// The number of writes of the host that waited before they came into the write cache.
+    pub cache_waits: u64,
+    /// The number of pages in the write cache now.
+    pub cached_pages: u64,
     /// The counts of collections.
     pub collections: CollectionCounts,
     /// The counts of the SLC region; `None` without one.
@@ -119,6 +125,9 @@ impl Totals {
             cache_hits,
             suspended_programs,
             suspended_erases,
+            joined_programs,
+            cache_waits,
+            cached_pages,
             collections,
             slc,
             bus_busy_ns,
@@ -135,6 +144,9 @@ impl Totals {
         self.cache_hits += cache_hits;
         self.suspended_programs += suspended_programs;
         self.suspended_erases += suspended_erases;
+        self.joined_programs += joined_programs;
+        self.cache_waits += cache_waits;
+        self.cached_pages += cached_pages;
         self.collections = self.collections.plus(collections);
         self.bus_busy_ns.extend(bus_busy_ns);
         self.die_busy_ns.extend(die_busy_ns);

@@ -30,6 +30,13 @@ pub enum Kind {
     Trim,
     /// The page buffers of a plane are programmed; the plane is the page of the operation.
     Flush,
+    /// A hint of the host that it will write the page. This and the kinds below wait for a map entry and
+    /// come to no die.
+    Hint,
+    /// A hint that holds for writes under way, too: their data will be dead soon.
+    Tell,
+    /// A hint that is taken back.
+    Clean,
 }
 
 /// One page of a request.

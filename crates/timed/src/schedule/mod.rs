@@ -117,6 +117,7 @@ pub struct Scheduler {
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
+    joined_programs: u64,
 }
 
 impl Scheduler {
@@ -148,6 +149,7 @@ impl Scheduler {
             done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
+            joined_programs: 0,
         })
     }
 
@@ -383,6 +385,11 @@ impl Scheduler {
     /// Returns the numbers of programs and of erases suspended.
     pub fn suspended(&self) -> (u64, u64) {
         (self.suspended_programs, self.suspended_erases)
+    }
+
+    /// Returns the number of flash pages that were programmed together with one of another plane.
+    pub fn joined_programs(&self) -> u64 {
+        self.joined_programs
     }
 
     /// Returns the times for which each bus and each die was in use, and each die was held by

@@ -80,7 +80,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns `true` if an operation that comes to a die shares the move of its page that is under
+    /// Returns `true` if an operation that reaches a die shares the move of its page that is under
     /// way there, where moves are shared.
     #[inline]
     pub(super) fn joins<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {

@@ -363,6 +363,9 @@ impl Scheduler {
             shared.ops[last].next = op;
             last = op;
         }
+        if joined > 0 {
+            self.joined_programs += 1 + joined;
+        }
         Ok(joined)
     }
 }

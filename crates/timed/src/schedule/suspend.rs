@@ -10,15 +10,17 @@ use crate::ops::{Kind, NONE};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// Suspends the job of a die's cells, if `op`, which waits there, is worth it.
+    /// Suspends the job of a die's cells, if `op`, which waits there, is worth it. A job that was suspended
+    /// as often as it may be is not: the first operation for which that is the reason is reported.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
         let now = shared.now();
         let die_state = self.flash.die(die);
         let job = die_state.cells.job;
+        let is_spent = die_state.suspends >= rule.most;
         if die_state.suspended.is_some()
             || !die_state.bus.is_idle()
-            || die_state.suspends >= rule.most
+            || is_spent && die_state.is_awaited
         {
             return;
         }
@@ -31,6 +33,11 @@ impl Scheduler {
         };
         let worth = can && left > 0 && (left >= least_ns || !has_begun);
         if !worth || !self.may_interrupt(shared, die, op, job) {
+            return;
+        }
+        if is_spent {
+            self.flash.await_end(die);
+            shared.observer.not_suspended(job == Job::Erase, left);
             return;
         }
         let Shared { clock, ops, .. } = shared;

@@ -150,6 +150,8 @@ pub struct Recorder {
     pub spans: Vec<Span>,
     /// The time, the die, and `true` if a collection began there (`false` if it ended).
     pub collections: Vec<(u64, u32, bool)>,
+    /// The erases (`true`) and programs that were suspended no more, and the time that they had left.
+    pub refused: Vec<(bool, u64)>,
 }
 
 impl Observer for Recorder {
@@ -163,6 +165,10 @@ impl Observer for Recorder {
 
     fn collection(&mut self, now: u64, die: u32, _: u64, begins: bool) {
         self.collections.push((now, die, begins));
+    }
+
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
+        self.refused.push((erases, left_ns));
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_base::stream::{NO_STREAM, StreamId};
@@ -38,10 +39,11 @@ impl Fit {
             }
             _ => Err(SpecError::new(
                 format!(
-                    "request size {request_size} bytes: expected a divisor or a multiple of the page \
-                     of {page_size} bytes"
+                    "{}: found {request_size} bytes, expected a divisor or a multiple of the page of \
+                     {page_size} bytes",
+                    subject("request_size")
                 ),
-                format!("{page_size} bytes is a request of one page"),
+                format!("{} is one page", choice("request_size", format!("{page_size}B"))),
             )),
         }
     }
@@ -61,12 +63,12 @@ impl Fit {
                          2^32 - 1",
                         pages()
                     ),
-                    "use larger requests, larger pages or a smaller drive",
+                    format!("a larger {}, or fewer {}", option("request_size"), option("blocks")),
                 )
             }),
             Self::Pages(size) if size > logical_pages && logical_pages > 0 => Err(SpecError::new(
                 format!("found requests of {size} pages on a drive of {}", pages()),
-                "use smaller requests or a larger drive",
+                format!("a smaller {}, or more {}", option("request_size"), option("blocks")),
             )),
             Self::Pages(size) => Ok(logical_pages / size),
         }

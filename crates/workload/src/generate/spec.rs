@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::{Params, Spec, SpecError, count, suggest};
 use flashgc_base::stream::NO_STREAM;
 
@@ -131,9 +132,9 @@ impl GeneratorSpec {
                              bytes"
                     ),
                     format!(
-                        "{name}:page={}KiB, or a page size of {}KiB",
+                        "{name}:page={}KiB, or {}",
                         bytes as f64 / 1024.0,
-                        size / 1024.0
+                        choice("page_size", format!("{}KiB", size / 1024.0))
                     ),
                 ));
             }
@@ -242,7 +243,7 @@ impl GeneratorSpec {
                     "'{self}' only TRIMs, and a TRIM of {request_size} bytes of a page of {page_size} \
                      bytes discards nothing"
                 ),
-                "use requests of at least a page",
+                format!("a larger {}", option("request_size")),
             ));
         }
         fit.slots(logical_pages)
@@ -260,7 +261,7 @@ impl GeneratorSpec {
                      bytes, because this workload names single pages",
                     part.params.owner()
                 ),
-                format!("use requests of {page_size} bytes"),
+                choice("request_size", format!("{page_size}B")),
             )),
         }
     }

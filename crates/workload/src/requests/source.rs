@@ -140,7 +140,7 @@ impl Requests {
         rate_scale: f64,
         passes: Option<u64>,
     ) -> Result<Box<dyn RequestStream>, WorkloadError> {
-        let refused = |error: SpecError| WorkloadError(error.to_string());
+        let refused = |error: SpecError| WorkloadError(error.marked());
         let chosen = arrivals.copied().or(self.default_arrivals());
         let clock = chosen.map(|arrivals| arrivals.scaled(rate_scale).open(seed));
         Ok(match (self, clock) {
@@ -157,7 +157,7 @@ impl Requests {
             (Self::Trace(trace), clock) => Box::new(
                 trace
                     .open(space.logical_pages, passes, rate_scale, clock)
-                    .map_err(|error| WorkloadError(error.to_string()))?,
+                    .map_err(|error| WorkloadError(error.marked()))?,
             ),
             (Self::Live(requests), _) => Box::new(requests.clone()),
             (_, None) => unreachable!("these have no times of their own"),

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flashgc_base::naming::{choice, option};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_base::stream::NO_STREAM;
@@ -16,7 +17,7 @@ use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest};
 use crate::trace::{
     AddressMap, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress, ReadOptions,
-    Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full,
+    Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full, smaller_blocks,
 };
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
@@ -112,6 +113,12 @@ impl TimedTrace {
         }
         let stat = builder.finish(&reader)?;
         let (mut map, given) = builder.into_map();
+        if map.is_empty() {
+            let discards = count(stat.discards, "discard");
+            let message = format!("the trace has no page to read or write ({discards})");
+            return Err(TraceError::new(&path, Fault::Empty, message)
+                .hint("choose a trace with reads or writes"));
+        }
         map.number(numbering);
         // The sort comes last, because the numbers of requests in the file are not needed afterwards.
         raw.sort_by_key(|request| request.time_ns);
@@ -167,8 +174,8 @@ impl TimedTrace {
     }
 
     /// Returns a note if a replay should not take the trace's times. Many requests at equal distances
-    /// have line numbers for times.
-    pub fn note_of_times(&self) -> Option<String> {
+    /// have line numbers for times. A trace `of_tenant` has the arrivals that its tenant gives.
+    pub fn note_of_times(&self, of_tenant: bool) -> Option<String> {
         const LEAST: usize = 100;
         let gap = self.requests.get(1)?.arrival_ns;
         let mut pairs = self.requests.windows(2);
@@ -176,8 +183,16 @@ impl TimedTrace {
         (self.requests.len() >= LEAST && gap > 0 && is_even).then(|| {
             format!(
                 "the times of the trace are all {} apart, as line numbers are, and response times \
-                 rest on them; hint: --arrivals closed:threads=1, or another --arrivals",
-                Quantity::Time.format(gap as f64)
+                 rest on them; hint: {}",
+                Quantity::Time.format(gap as f64),
+                match of_tenant {
+                    true => "for the tenant arrivals=closed:threads=1, or others".to_string(),
+                    false => format!(
+                        "{}, or another {}",
+                        choice("arrivals", "closed:threads=1"),
+                        option("arrivals")
+                    ),
+                }
             )
         })
     }
@@ -249,14 +264,16 @@ impl TimedTrace {
         let requests = self.on(u64::from(logical_pages) * self.page_size);
         if !requests.iter().any(TimedRequest::is_last_piece) {
             let message = format!("no request is on the first {logical_pages} logical pages");
-            return Err(TraceError::new(&self.path, Fault::Option, message)
-                .hint("use smaller blocks or a longer trace"));
+            return Err(TraceError::new(&self.path, Fault::Option, message).hint(smaller_blocks()));
         }
         let last = self.requests.last().map_or(0, |last| last.arrival_ns);
         if last == 0 && clock.is_none() && self.requests.len() > 1 {
             let message = "all requests of the trace have the same time";
-            return Err(TraceError::new(&self.path, Fault::Option, message)
-                .hint("give --arrivals, for example --arrivals poisson:rate=1000"));
+            return Err(TraceError::new(&self.path, Fault::Option, message).hint(format!(
+                "give {}, for example {}",
+                option("arrivals"),
+                choice("arrivals", "poisson:rate=1000")
+            )));
         }
         let gap = last / self.requests_on(u32::MAX).saturating_sub(1).max(1);
         Ok(TraceRequests {
@@ -277,7 +294,8 @@ fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> Tra
         "the time goes back by {} ns at request {number}, expected times that do not",
         last.time_ns - request.time_ns
     );
-    TraceError::new(path, Fault::Option, message).hint("--disorder sort replays it in time's order")
+    let sort = choice("disorder", "sort");
+    TraceError::new(path, Fault::Option, message).hint(format!("{sort} replays it in time's order"))
 }
 
 /// Appends the pieces of `request` on the drive: one for each run of pages that follow each other there.

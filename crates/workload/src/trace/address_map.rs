@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 
+use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::{SpecError, suggest};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -115,10 +116,11 @@ fn unknown(name: &str, names: &[&'static str]) -> SpecError {
         [most @ .., last] if most.len() > 1 => format!("{} or {last}", most.join(", ")),
         _ => names.join(" or "),
     };
-    SpecError::new(
-        format!("found '{name}', expected {expected}"),
-        suggest(name, names.iter().copied()),
-    )
+    let hint = suggest(name, names.iter().copied());
+    // A list of all names is no hint beside the same list.
+    let is_list = hint.starts_with("known: ");
+    let message = format!("found '{name}', expected {expected}");
+    SpecError::new(message, if is_list { String::new() } else { hint })
 }
 
 /// Options for turning requests into pages.
@@ -195,7 +197,7 @@ impl PagingOptions {
 
 /// The reason why the pages of a request have no numbers, with the number of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("request {request}: {full}; hint: {}", .full.hint())]
+#[error("request {request}: {full}")]
 pub struct Unmapped {
     /// The number of the request among all of the trace, from 1.
     pub request: u64,
@@ -233,15 +235,22 @@ pub enum MapFull {
 
 impl MapFull {
     /// Returns the advice to the user.
-    pub(crate) fn hint(self) -> &'static str {
+    pub(crate) fn hint(self) -> String {
         match self {
-            Self::Pages => "use larger pages",
-            Self::Address(_) => {
-                "check that its offset is in bytes and the format is right, or use larger pages"
+            Self::Pages => format!("a larger {}", option("page_size")),
+            Self::Address(_) => format!(
+                "check that its offset is in bytes and the {} is right, or a larger {}",
+                option("format"),
+                option("page_size")
+            ),
+            Self::Devices => {
+                format!("check the {}, or split the trace by device", option("format"))
             }
-            Self::Devices => "check the format, or split the trace by device",
-            Self::SecondDevice { .. } => "choose one with --devices, or --numbering address",
-            Self::BeforeDrive(_) | Self::BeyondDrives(_) => "--numbering address",
+            Self::SecondDevice { first, .. } => {
+                let (one, address) = (choice("devices", first), choice("numbering", "address"));
+                format!("choose one device, as {one}, or {address}")
+            }
+            Self::BeforeDrive(_) | Self::BeyondDrives(_) => choice("numbering", "address"),
         }
     }
 }

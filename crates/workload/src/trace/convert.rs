@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use flashgc_base::naming::choice;
+use flashgc_base::spec::{SpecError, count, suggest};
+
 use super::error::{Fault, TraceError};
 use super::format::native::Declared;
 use super::format::{DeviceNumbers, ReadOptions};
@@ -9,24 +12,106 @@ use super::reader::{Progress, TraceReader, cancelled};
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
+/// A property of a whole trace that not every format has a place for. What a request has, both formats of
+/// block traces have a place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// The size of the drive that the trace was recorded from. With it, pages keep their numbers in a
+    /// replay.
+    DriveSize,
+    /// The requests are a program's references to memory.
+    References,
+}
+
+impl Property {
+    /// Returns the word that people type for it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::DriveSize => "drive-size",
+            Self::References => "references",
+        }
+    }
+
+    /// Reads words separated by commas: `drive-size`, `references`.
+    ///
+    /// # Errors
+    /// A word is none of them.
+    pub fn parse(text: &str) -> Result<Vec<Self>, SpecError> {
+        let one = |word: &str| {
+            let known = [Self::DriveSize, Self::References];
+            known.into_iter().find(|property| property.word() == word).ok_or_else(|| {
+                let found = word.escape_default();
+                let message = format!("found '{found}', expected drive-size or references");
+                SpecError::new(message, suggest(word, known.map(Self::word)))
+            })
+        };
+        text.split(',').map(|word| one(word.trim())).collect()
+    }
+
+    /// Returns the error that `reader`'s trace has this property, and a file in `format` cannot.
+    fn missing(self, reader: &TraceReader, format: OutputFormat) -> TraceError {
+        let ending = format.ending();
+        let message = match self {
+            Self::DriveSize => format!(
+                "found the recording of a drive of {}, and {ending} has no place for the size of the \
+                 drive, with which pages keep their numbers",
+                count(reader.address_space().unwrap_or(0), "byte")
+            ),
+            Self::References => format!(
+                "found references to memory ({}), and {ending} has no place to say so: it would be \
+                 read as a block trace",
+                reader.format().name
+            ),
+        };
+        TraceError::new(reader.path(), Fault::Option, message)
+    }
+
+    /// Returns the properties of `reader`'s trace that a file in `format` has no place for, each with the
+    /// format that has one.
+    fn lost(
+        reader: &TraceReader,
+        format: OutputFormat,
+    ) -> impl Iterator<Item = (Self, OutputFormat)> {
+        let is_recorded = reader.address_space().is_some() && format != OutputFormat::Native;
+        let is_memory = reader.format().references && format != OutputFormat::Pages;
+        let drive = is_recorded.then_some((Self::DriveSize, OutputFormat::Native));
+        drive.into_iter().chain(is_memory.then_some((Self::References, OutputFormat::Pages)))
+    }
+}
+
 /// Options of a conversion.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
-    /// Options for reading the input. By default devices are ranked, as in the normalised copies of
-    /// public traces. `DeviceNumbers::Native` keeps their numbers and saves a pass.
+    /// Options for reading the input. By default flushes are copied, and devices are ranked, as in the
+    /// normalised copies of public traces. `DeviceNumbers::Native` keeps their numbers and saves a pass.
     pub read: ReadOptions,
     /// The format to write. `None` takes it from the output's name.
     pub output: Option<OutputFormat>,
-    /// Options for writing references to memory.
-    pub pages: PagesOptions,
+    /// The page size of references to memory; `None` for that of the recording, or else the usual one.
+    pub page_size: Option<u32>,
+    /// The filter of references to memory; `None` leaves out no more than the recording does.
+    pub filter: Option<u32>,
     /// `true` if writes become dirty events, because the trace records changes in a cache.
     pub as_dirty: bool,
+    /// The properties that the copy may lack.
+    pub leave_out: Vec<Property>,
 }
 
 impl Default for ConvertOptions {
     fn default() -> Self {
-        let read = ReadOptions { device_numbers: DeviceNumbers::Ranked, ..ReadOptions::default() };
-        Self { read, output: None, pages: PagesOptions::default(), as_dirty: false }
+        let read = ReadOptions {
+            device_numbers: DeviceNumbers::Ranked,
+            keep_flushes: true,
+            ..ReadOptions::default()
+        };
+        Self {
+            read,
+            output: None,
+            page_size: None,
+            filter: None,
+            as_dirty: false,
+            leave_out: Vec::new(),
+        }
     }
 }
 
@@ -39,15 +124,17 @@ pub struct Converted {
     pub skipped: u64,
     /// The format that was read.
     pub format: &'static str,
-    /// Notes for the user on how the file was read.
+    /// Notes for the user: how the file was read, and what the copy has differently.
     pub notes: Vec<String>,
 }
 
-/// Converts a trace, and calls `go_on` with the progress between blocks. Times are kept to the
-/// nanosecond, so converting back and forth between our two formats of block traces changes nothing.
+/// Converts a trace, and calls `go_on` with the progress between blocks. Every request is copied with its
+/// time to the nanosecond, so converting back and forth between our two formats of block traces changes
+/// nothing. A file of references to memory has fewer of them; a note says so.
 ///
 /// # Errors
-/// The reader finds a fault, the output cannot be written, or `go_on` returns `false`
+/// The reader finds a fault, the trace has a property that the output has no place for and that may not be
+/// left out, the output cannot be written, or `go_on` returns `false`
 /// ([`Fault::Cancelled`](super::Fault::Cancelled)). The output then does not exist (or is what it was
 /// before).
 pub fn convert(
@@ -63,26 +150,42 @@ pub fn convert(
         None => OutputFormat::of(output)?,
     };
     let mut reader = TraceReader::open_with(input, &options.read, &mut go_on)?;
-    let mut pages = options.pages;
-    if format == OutputFormat::Pages {
-        if !reader.format().references {
-            let message = format!(
-                "found a block trace ({}), expected references to memory: only those are written \
-                 to .pages",
-                reader.format().name
+    if format == OutputFormat::Pages && !reader.format().references {
+        let message = format!(
+            "found a block trace ({}), expected references to memory: only those are written to .pages",
+            reader.format().name
+        );
+        return Err(
+            TraceError::new(input, Fault::Option, message).hint("write .flashgc or .csv instead")
+        );
+    }
+    for (property, place) in Property::lost(&reader, format) {
+        if !options.leave_out.contains(&property) {
+            let hint = format!(
+                "write {} instead, or {}",
+                place.ending(),
+                choice("leave_out", property.word())
             );
-            return Err(TraceError::new(input, Fault::Option, message)
-                .hint("write .flashgc or .csv instead"));
+            return Err(property.missing(&reader, format).hint(hint));
         }
-        reader.check_page_size(pages.page_size.into())?;
+    }
+    let recorded = reader.recorded();
+    let pages = PagesOptions {
+        page_size: options.page_size.unwrap_or_else(|| {
+            recorded.map_or(PagesOptions::default().page_size, |recorded| recorded.page_size as u32)
+        }),
         // References that were left out already cannot come back.
-        pages.filter = pages.filter.max(reader.recorded().map_or(0, |recorded| recorded.filter));
+        filter: options.filter.unwrap_or(0).max(recorded.map_or(0, |recorded| recorded.filter)),
+    };
+    if format == OutputFormat::Pages {
+        reader.check_page_size(pages.page_size.into())?;
     }
     let declared = declared(&reader);
     let mut writer = TraceWriter::create_with(output, Some(format), pages, declared)?;
     let progress = reader.progress();
-    let mut block = Vec::new();
+    let (mut read, mut block) = (0, Vec::new());
     while reader.next_block(&mut block)? {
+        read += block.len() as u64;
         if options.as_dirty {
             let writes = block.iter_mut().filter(|request| request.op == Op::Write);
             writes.for_each(|request| request.op = Op::Dirty);
@@ -96,8 +199,35 @@ pub fn convert(
         writer.stand_for(recorded.accesses);
     }
     let requests = writer.finish()?;
-    let (skipped, notes) = (reader.skipped(), reader.notes());
+    let (skipped, mut notes) = (reader.skipped(), reader.notes());
+    notes.extend(reader.renumbered());
+    if format == OutputFormat::Pages {
+        notes.extend(merged(&reader, pages, read, requests));
+    }
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
+}
+
+/// Returns a note on what a file of references lacks of the `read` references of `reader`'s trace, of which
+/// `written` are in it; `None` if it lacks nothing.
+fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) -> Option<String> {
+    let before = reader.recorded();
+    let is_coarser = before.is_none_or(|recorded| recorded.page_size != pages.page_size.into());
+    let is_filtered = pages.filter > before.map_or(0, |recorded| recorded.filter);
+    if !is_coarser && !is_filtered && read == written {
+        return None;
+    }
+    let mut note = format!("{} became {written}: ", count(read, "reference"));
+    note += if is_coarser {
+        ".pages has the page of each and not its address and size, and one or two for several in a row \
+         to a page"
+    } else {
+        ".pages has one or two for several in a row to a page"
+    };
+    if is_filtered {
+        let memory = count(pages.filter.into(), "page");
+        note += &format!(", and none without effect on an LRU memory of {memory} or more");
+    }
+    Some(note)
 }
 
 /// Returns the properties that a copy of `reader`'s trace declares for all its requests.
@@ -109,15 +239,23 @@ pub(super) fn declared(reader: &TraceReader) -> Declared {
 /// trace follow the end of the one before. Returns the number of requests.
 ///
 /// # Errors
-/// The traces have different address spaces, or some have streams and some have not, or a file cannot be
-/// read or written. There is no output then.
+/// The traces have different address spaces, or some have streams and some have not, or a property that
+/// the output has no place for, or a file cannot be read or written. There is no output then.
 pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
-    let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
+    let options = ReadOptions {
+        device_numbers: DeviceNumbers::Native,
+        keep_flushes: true,
+        ..ReadOptions::default()
+    };
     let format = OutputFormat::of(output)?;
     let (mut writer, mut before) = (None, None);
     let (mut begin, mut end) = (0, 0);
     for &input in inputs {
         let mut reader = TraceReader::open(input, &options)?;
+        if let Some((property, place)) = Property::lost(&reader, format).next() {
+            let hint = format!("write {} instead", place.ending());
+            return Err(property.missing(&reader, format).hint(hint));
+        }
         let found = declared(&reader);
         let before = *before.get_or_insert(found);
         if before != found {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use flashgc_base::naming::{choice, option};
+
 use super::error::{Fault, TraceError, quote};
 use super::format::{FORMATS, Format, Sample};
 
@@ -19,14 +21,18 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
             let start = quote(first.copied().unwrap_or_default());
             let message = format!("no known trace format fits; the file starts with {start}");
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Err(TraceError::new(path, Fault::Format, message)
-                .hint(format!("name the format with --format: {}", names.join(", "))))
+            Err(TraceError::new(path, Fault::Format, message).hint(format!(
+                "name the format with {}: {}",
+                option("format"),
+                names.join(", ")
+            )))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|(_, format)| format.name).collect();
             let message = format!("several formats fit: {}", names.join(", "));
             Err(TraceError::new(path, Fault::Format, message).hint(format!(
-                "choose one, for example --format {}; flashgc trace formats {0} describes it",
+                "choose one, for example {}; flashgc trace formats {} describes it",
+                choice("format", names[0]),
                 names[0]
             )))
         }

@@ -1,7 +1,9 @@
 //! Faults of a trace, reported in one line: place, what was found, what was expected, what to try.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::Path;
+
+use flashgc_base::naming::{self, Keywords, Names, option};
 
 /// The place of a fault in a trace. Lines, columns, records and blocks count from 1, bytes from 0. All
 /// are positions in the decompressed data.
@@ -56,7 +58,8 @@ pub enum Fault {
 }
 
 /// The reason why a trace cannot be read or written. It prints as one line: `trace.csv:1042:1: found 3
-/// columns, expected 7 (...); hint: ...`.
+/// columns, expected 7 (...); hint: ...`. Message and hint may have options as
+/// [`naming`] marks them; the error prints itself with those of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The file.
@@ -97,6 +100,33 @@ impl TraceError {
         self
     }
 
+    /// Returns the error in one line, with options as `names` has them.
+    pub fn said(&self, names: &dyn Names) -> String {
+        naming::said(&self.marked(), names)
+    }
+
+    /// Returns the error in one line, with its options marked.
+    pub fn marked(&self) -> String {
+        let mut made = String::new();
+        // A path may hold anything, and the message must stay on one line.
+        for c in self.path.chars() {
+            if c.is_control() { made.extend(c.escape_default()) } else { made.push(c) }
+        }
+        let _ = match self.place {
+            Place::File => write!(made, ": "),
+            Place::Line { line, column } => write!(made, ":{line}:{column}: "),
+            Place::Record { record, byte } => write!(made, ": record {record} (byte {byte}): "),
+            Place::Block { block, byte } => write!(made, ": block {block} (byte {byte}): "),
+            Place::Byte(byte) => write!(made, ": byte {byte}: "),
+        };
+        made += &self.message;
+        if !self.hint.is_empty() {
+            made += "; hint: ";
+            made += &self.hint;
+        }
+        made
+    }
+
     /// Makes the error for a file that could not be written to its end.
     pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Self {
         Self { fault: Fault::Unwritten, ..Self::io(path, "write the trace", error) }
@@ -120,23 +150,16 @@ impl TraceError {
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A path may hold anything, and the message must stay on one line.
-        for c in self.path.chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
-        }
-        match self.place {
-            Place::File => write!(f, ": ")?,
-            Place::Line { line, column } => write!(f, ":{line}:{column}: ")?,
-            Place::Record { record, byte } => write!(f, ": record {record} (byte {byte}): ")?,
-            Place::Block { block, byte } => write!(f, ": block {block} (byte {byte}): ")?,
-            Place::Byte(byte) => write!(f, ": byte {byte}: ")?,
-        }
-        write!(f, "{}", self.message)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(f, "; hint: {}", self.hint) }
+        f.write_str(&self.said(&Keywords))
     }
 }
 
 impl std::error::Error for TraceError {}
+
+/// Returns the hint for a drive that has no room for a block of the trace's pages.
+pub fn smaller_blocks() -> String {
+    format!("a smaller {}, or a longer trace", option("pages_per_block"))
+}
 
 /// Returns bytes of a trace for a message: quoted, escaped, shortened.
 pub(crate) fn quote(bytes: &[u8]) -> String {

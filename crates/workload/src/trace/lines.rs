@@ -1,6 +1,8 @@
 //! A decoder of text: it cuts lines and passes them to a format's parser, in bounded memory. It reports
 //! bad lines and does not know the meaning of good ones.
 
+use flashgc_base::naming::choice;
+
 use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
@@ -304,11 +306,11 @@ fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Inpu
 /// Returns the hint for a bad line. A flipped byte in compressed data shows as a bad line before the
 /// checksum at the end is reached.
 fn skip_hint(input: &Input) -> String {
-    let skip = "--on-bad-line skip counts and skips such lines";
+    let skip = format!("{} counts and skips such lines", choice("on_bad_line", "skip"));
     match input.layers.iter().find(|layer| **layer != "tar") {
         Some(layer) => {
             format!("{skip}, but the {layer} file may be damaged: check it or fetch it again first")
         }
-        None => skip.to_string(),
+        None => skip,
     }
 }

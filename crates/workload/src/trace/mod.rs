@@ -28,24 +28,23 @@ mod working_set;
 mod write;
 
 pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
-pub use convert::{ConvertOptions, Converted, convert, join};
-pub use error::{Fault, Place, TraceError};
+pub use convert::{ConvertOptions, Converted, Property, convert, join};
+pub use error::{Fault, Place, TraceError, smaller_blocks};
 pub use format::native::{Declared, NativeFile, NativeWriter};
 pub use format::{DeviceNumbers, ReadOptions};
 pub use given::GivenPages;
 pub use lines::{OnBadLine, Recorded};
 pub use reader::{Progress, Requests, TraceReader, parse_devices};
 pub use relations::Relations;
-pub use replay::{Kinds, Replay, Replayer};
+pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
-pub use stat::{StatBuilder, StreamStat, TraceStat};
+pub use stat::{StatBuilder, StreamStat, TraceStat, map_full};
 pub use working_set::WorkingSets;
 pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;
-pub(crate) use stat::map_full;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 

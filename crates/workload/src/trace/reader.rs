@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::SpecError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,6 +50,8 @@ pub struct TraceReader {
     flushes: u64,
     /// `true` after an error, which ends the trace.
     failed: bool,
+    /// `true` if the format was named and no line or record of it is read yet.
+    is_unproven: bool,
 }
 
 impl std::fmt::Debug for TraceReader {
@@ -149,6 +152,7 @@ impl TraceReader {
             keep_flushes: options.keep_flushes,
             flushes: 0,
             failed: false,
+            is_unproven: options.format.is_some(),
         })
     }
 
@@ -165,8 +169,19 @@ impl TraceReader {
                 return Ok(false);
             }
             let flushes = self.decoder.flushes();
-            let result = self.decoder.next_block(block);
+            let mut result = self.decoder.next_block(block);
             self.failed = result.is_err();
+            if let Err(error) = &mut result
+                && error.fault == Fault::BadRecord
+                && self.is_unproven
+                && block.is_empty()
+                && self.decoder.ignored() == 0
+            {
+                let format = option("format");
+                error.hint =
+                    format!("leave {format} out, and the file shows it; or {}", error.hint);
+            }
+            self.is_unproven &= self.failed;
             if let Some(chosen) = &mut self.chosen {
                 block.retain(|request| {
                     let asked = request.op != Op::Flush;
@@ -179,9 +194,19 @@ impl TraceReader {
                 block.retain(|request| self.keep_flushes || request.op != Op::Flush);
             }
             if let Some(ranks) = &self.ranks {
-                for request in block.iter_mut() {
-                    // A device that the first pass did not see means that the file has grown.
-                    request.device = ranks.get(&request.device).copied().unwrap_or(u32::MAX);
+                for at in 0..block.len() {
+                    let Some(&rank) = ranks.get(&block[at].device) else {
+                        let device = block[at].device;
+                        let message = format!(
+                            "found device {device}, which was not there in the pass before: the file \
+                             has grown"
+                        );
+                        block.truncate(at);
+                        self.failed = true;
+                        return Err(TraceError::new(&self.path, Fault::Damaged, message)
+                            .hint("copy the file first"));
+                    };
+                    block[at].device = rank;
                 }
             }
             if !matches!(result, Ok(true)) || !block.is_empty() {
@@ -258,6 +283,23 @@ impl TraceReader {
         notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
     }
 
+    /// Returns a note on the devices whose numbers were replaced by their ranks, if any were.
+    pub(crate) fn renumbered(&self) -> Option<String> {
+        let mut new: Vec<(u32, u32)> =
+            self.ranks.iter().flatten().map(|(device, rank)| (*rank, *device)).collect();
+        new.sort_unstable();
+        let (rank, device) = *new.iter().find(|(rank, device)| rank != device)?;
+        let keep = option("native_devices");
+        Some(match new.len() {
+            1 => format!("device {device} is device {rank} of the copy ({keep} keeps its number)"),
+            devices => format!(
+                "{devices} devices are 0 to {} of the copy, in the order of their numbers as text: \
+                 device {device} is {rank}, for example ({keep} keeps the numbers, and the order of pages)",
+                devices - 1
+            ),
+        })
+    }
+
     /// Returns a note on the chosen devices that have no requests so far, if there are any.
     fn unseen(&self) -> Option<String> {
         let chosen = self.chosen.as_ref()?;
@@ -293,10 +335,16 @@ impl TraceReader {
         let usual = self.address_space().map_or(Numbering::Address, |_| Numbering::Given);
         let numbering = paging.numbering.unwrap_or(usual);
         if numbering == Numbering::Given && paging.paging.leaves_out() {
-            let message = "paging floor leaves out the last pages of a trace, and with numbering given \
-                           the drive has all of them";
-            return Err(TraceError::new(&self.path, Fault::Option, message)
-                .hint("--paging covered or rounded, or --numbering address"));
+            let message = format!(
+                "{} leaves out the last pages of a trace, and with {} the drive has all of them",
+                choice("paging", "floor"),
+                choice("numbering", "given")
+            );
+            return Err(TraceError::new(&self.path, Fault::Option, message).hint(format!(
+                "{}, or {}",
+                choice("paging", "covered"),
+                choice("numbering", "address")
+            )));
         }
         Ok(numbering)
     }
@@ -313,8 +361,10 @@ impl TraceReader {
                      recording",
                     recorded.page_size
                 );
-                Err(TraceError::new(&self.path, Fault::Option, message)
-                    .hint(format!("use --page-size {}B, or record again", recorded.page_size)))
+                Err(TraceError::new(&self.path, Fault::Option, message).hint(format!(
+                    "{}, or record again",
+                    choice("page_size", format!("{}B", recorded.page_size))
+                )))
             }
             _ => Ok(()),
         }
@@ -332,10 +382,11 @@ fn check_options(
     format: &'static Format,
     options: &ReadOptions,
 ) -> Result<(), TraceError> {
-    let refused = |option: &str, formats: &[&str]| {
+    let refused = |key: &str, formats: &[&str]| {
         let name = format.name;
-        let message = format!("{option} only applies to {}, found {name}", formats.join(", "));
-        let hint = format!("leave {option} out");
+        let message =
+            format!("{} only applies to {}, found {name}", option(key), formats.join(", "));
+        let hint = format!("leave {} out", option(key));
         Err(TraceError::new(path, Fault::Option, message).hint(hint))
     };
     if let Some(action) = options.blkparse_action {
@@ -344,11 +395,11 @@ fn check_options(
             return Err(TraceError::new(path, Fault::Option, message));
         }
         if !format::events::FORMATS.contains(&format.name) {
-            return refused("--blkparse-action", &format::events::FORMATS);
+            return refused("blkparse_action", &format::events::FORMATS);
         }
     }
     if options.relations.is_some() && format.name != "pg-waldump" {
-        return refused("--relations", &["pg-waldump"]);
+        return refused("relations", &["pg-waldump"]);
     }
     Ok(())
 }

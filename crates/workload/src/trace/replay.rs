@@ -9,7 +9,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use super::Request;
 use super::address_map::{AddressMap, PagingOptions, push};
-use super::error::TraceError;
+use super::error::{TraceError, smaller_blocks};
 use super::format::ReadOptions;
 use super::reader::TraceReader;
 use crate::{Batch, Hint, Op, Workload, WorkloadError};
@@ -161,6 +161,23 @@ impl Commands {
         self.flushes.shrink_to_fit();
         self.joints.shrink_to_fit();
         self.streams.shrink_to_fit();
+    }
+
+    /// Returns the writes and discards alone, without anything that comes with them; `None` if there is
+    /// nothing else.
+    pub fn changes(&self) -> Option<Self> {
+        if !self.ops.contains(&Op::Read) {
+            return None;
+        }
+        let mut kept = Self::default();
+        for (at, &page) in self.pages.iter().enumerate() {
+            let op = self.ops.get(at).copied().unwrap_or(Op::Write);
+            if op != Op::Read {
+                kept.push(op, page, NO_STREAM);
+            }
+        }
+        kept.shrink();
+        Some(kept)
     }
 
     /// Returns the number of flushes behind the last command.
@@ -380,7 +397,7 @@ impl State for Origin {
 }
 
 fn to_workload(error: TraceError) -> WorkloadError {
-    WorkloadError(error.to_string())
+    WorkloadError(error.marked())
 }
 
 /// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
@@ -477,8 +494,9 @@ impl Replayer {
         if self.issued_in_pass == 0 {
             return Err(WorkloadError(format!(
                 "a whole pass of the trace has no command for its first {} logical pages, expected \
-                 some; hint: use smaller blocks or a longer trace",
-                self.logical_pages
+                 some; hint: {}",
+                self.logical_pages,
+                smaller_blocks()
             )));
         }
         self.passes += 1;
@@ -497,6 +515,26 @@ impl Replayer {
             Origin::Streamed(stream) if !self.ended => stream.restart(),
             _ => Ok(()),
         }
+    }
+}
+
+/// A replay without end of the writes and discards of a trace alone.
+#[derive(State)]
+#[snapshot(named = "changes of a replay")]
+pub struct Changes {
+    #[snapshot(state)]
+    replay: Replayer,
+}
+
+impl Changes {
+    pub(crate) fn new(replay: Replayer) -> Self {
+        Self { replay }
+    }
+}
+
+impl Workload for Changes {
+    fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
+        self.replay.fill(batch, limit)
     }
 }
 

@@ -3,16 +3,16 @@
 
 use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use flashgc_base::spec::count;
 
 use super::address_map::{AddressMap, Numbering, Paging, PagingOptions};
-use super::error::{Fault, TraceError};
+use super::error::{Fault, TraceError, smaller_blocks};
 use super::format::ReadOptions;
 use super::given::GivenPages;
 use super::reader::{Progress, TraceReader, cancelled};
-use super::replay::{Commands, Expander, Kinds, Replay, Replayer};
+use super::replay::{Changes, Commands, Expander, Kinds, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
 
@@ -57,6 +57,8 @@ pub struct TraceSource {
     numbering: Numbering,
     given: Option<GivenPages>,
     commands: Option<Arc<Commands>>,
+    /// The writes and discards among `commands`, once somebody has asked for them.
+    changes: OnceLock<Arc<Commands>>,
 }
 
 impl TraceSource {
@@ -144,7 +146,8 @@ impl TraceSource {
             kept.shrink();
         }
         let commands = commands.map(Arc::new);
-        Ok(Self { path, options, stat, map, numbering, given, commands })
+        let changes = OnceLock::new();
+        Ok(Self { path, options, stat, map, numbering, given, commands, changes })
     }
 
     /// Returns the statistics of the trace.
@@ -192,6 +195,42 @@ impl TraceSource {
         self.stat.page_requests
     }
 
+    /// Returns the number of page commands that are read in a pass of [`Self::open_changes`].
+    pub fn changes(&self) -> Option<u64> {
+        self.kept_changes().map(|kept| kept.len() as u64)
+    }
+
+    /// Returns the writes and discards, if the commands are in memory.
+    fn kept_changes(&self) -> Option<&Arc<Commands>> {
+        let commands = self.commands.as_ref()?;
+        Some(self.changes.get_or_init(|| match commands.changes() {
+            Some(changes) => Arc::new(changes),
+            None => Arc::clone(commands),
+        }))
+    }
+
+    /// Starts a replay without end of the writes and discards alone, onto a drive of `logical_pages`
+    /// pages.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_changes(&self, logical_pages: u32) -> Result<Changes, TraceError> {
+        let replay = match self.kept_changes() {
+            Some(kept) => Replayer::kept(Arc::clone(kept), logical_pages, Replay::Endless),
+            None => {
+                let (map, paging) = (Arc::clone(&self.map), self.options.paging);
+                let kinds = match self.options.kinds {
+                    Kinds::Writes => Kinds::Writes,
+                    Kinds::All | Kinds::Changes => Kinds::Changes,
+                };
+                let expander = Expander::new(map, paging, kinds);
+                let read = &self.options.read;
+                Replayer::streamed(&self.path, read, expander, logical_pages, Replay::Endless)?
+            }
+        };
+        Ok(Changes::new(replay))
+    }
+
     /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
     ///
     /// # Errors
@@ -210,8 +249,7 @@ impl TraceSource {
         }
         if logical_pages == 0 {
             let message = "found 0 logical pages, expected at least 1";
-            return Err(TraceError::new(&self.path, Fault::Option, message)
-                .hint("use smaller blocks or a longer trace"));
+            return Err(TraceError::new(&self.path, Fault::Option, message).hint(smaller_blocks()));
         }
         match &self.commands {
             Some(commands) => Ok(Replayer::kept(Arc::clone(commands), logical_pages, replay)),

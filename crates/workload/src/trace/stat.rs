@@ -1,5 +1,6 @@
 //! Statistics of a trace, as `trace stat` prints them. It counts requests and keeps no order.
 
+use flashgc_base::naming::option;
 use flashgc_base::spec::count;
 use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
 use rustc_hash::FxHashSet;
@@ -148,7 +149,7 @@ impl TraceStat {
 }
 
 /// Makes the error for a request whose pages cannot be numbered.
-pub(crate) fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
+pub fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
     let Unmapped { request, full } = unmapped;
     TraceError::new(reader.path(), Fault::Option, format!("request {request}: {full}"))
         .hint(full.hint())
@@ -408,13 +409,13 @@ fn no_requests(reader: &TraceReader) -> TraceError {
         count(ignored, "line")
     );
     let hint = if reader.chooses_devices() {
-        "check the chosen devices"
+        format!("check the chosen {}", option("devices"))
     } else if skipped > 0 {
-        "check the format (--format)"
+        format!("check the format ({})", option("format"))
     } else if reader.format().name == "blkparse" {
-        "record the events D (sent to the device), Q (queued) or C (completed)"
+        "record the events D (sent to the device), Q (queued) or C (completed)".into()
     } else {
-        "check the file"
+        "check the file".into()
     };
     TraceError::new(reader.path(), Fault::Empty, message).hint(hint)
 }

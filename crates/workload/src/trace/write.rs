@@ -48,6 +48,15 @@ impl Default for PagesOptions {
 }
 
 impl OutputFormat {
+    /// Returns the ending of the format's files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => ".csv",
+            Self::Native => ".flashgc",
+            Self::Pages => ".pages",
+        }
+    }
+
     /// Returns the format of a file name's ending: `.csv`, `.flashgc` or `.pages`, perhaps followed by
     /// `.zst` or `.gz`.
     ///

@@ -24,7 +24,7 @@ _HOME = "flashgc.command.device"
         "trim": f"{_HOME}.ranges:trim",
         "flush": f"{_HOME}.ranges:flush",
         "check": f"{_HOME}.check:check",
-        "crash-test": "flashgc.command.papers:device.crash-test",
+        "crash-test": "flashgc.command.elsewhere:device.crash-test",
     },
     context_settings=CONTEXT,
     epilog="""\b

@@ -77,7 +77,7 @@ flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
 @JSON
-@click.option("--quiet", "-q", is_flag=True, help="No progress, and only warnings about safety.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no notes.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
     command: tuple[str, ...],
@@ -104,6 +104,7 @@ def execute(
     Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
     bytes are followed from the write calls down to the erased blocks.
     """
+    from flashgc.command.show.findings import warn_each
     from flashgc.command.show.results import deliver
     from flashgc.device import execution, replaying
     from flashgc.device.serving import Fronts
@@ -136,6 +137,7 @@ def execute(
         deliver(dumps(document), as_json=True, out=None)
     else:
         show(done, compared, record)
+    warn_each(done.findings, quiet=quiet)
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
 
 
@@ -167,6 +169,8 @@ def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], Non
 
 def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
     """Prints what the command did."""
+    from flashgc.command.show.timed import steadiness
+    from flashgc.device.watch import spare_of
     from flashgc.terminal.render import console, facts
     from flashgc.terminal.render import show as print_
     from flashgc.units import format_count as n
@@ -193,6 +197,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
             f"{format_size(drive['capacity_bytes'])} for {done.filesystem}, of "
             f"{format_size(drive['physical_bytes'])}; {of_drive}",
         ),
+        ("spare", ", ".join(spare_of(done.stat))),
         ("written", f"{format_size(done.written_bytes)} by the command's write calls"),
         ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
         (
@@ -201,6 +206,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
             f"{n(done.collections)} collections",
         ),
         ("write amplification", f"{wa}{_over_time(out, done)}"),
+        ("steady", steadiness(done.steady, done.steadiness)),
         ("erases", n(done.erases)),
         ("TRIM", f"{format_size(done.trimmed_bytes)} discarded"),
         *_latencies(done),
@@ -222,21 +228,12 @@ def _ended(code: int) -> str:
 
 def _over_time(out: Any, done: Executed) -> str:
     """Write amplification of each part of the run, as bars."""
+    from flashgc.device.execution import parts_of
     from flashgc.terminal.render import sparkline
 
-    parts = 32
-    samples = done.samples
-    if len(samples) < 3 or not done.copied_pages:
+    if len(done.samples) < 3 or not done.copied_pages:
         return ""
-    end = samples[-1].host_pages
-    values, before, at = [], samples[0], 1
-    for sample in samples[1:]:
-        if sample.host_pages < end * at / parts or sample.host_pages == before.host_pages:
-            continue
-        written = sample.host_pages - before.host_pages
-        values.append((written + sample.copied_pages - before.copied_pages) / written)
-        before = sample
-        at = int(sample.host_pages * parts / end) + 1
+    values = [programmed / host for host, programmed in parts_of(done.samples, 32)]
     return f"  {sparkline(values)} over the writes, to {max(values):.2f}" if values else ""
 
 

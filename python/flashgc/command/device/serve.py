@@ -58,7 +58,7 @@ def serve(
 
     from flashgc._core import ConfigError, DriveError
     from flashgc.device.realtime import told
-    from flashgc.device.serving import opened, until_told
+    from flashgc.device.serving import Signals, opened, until_told
 
     fronts = fronts_of(file, typed, fuse=fuse, vhost_user=vhost_user)
     if os.geteuid() == 0:
@@ -66,11 +66,11 @@ def serve(
         return OK
     if user is not None:
         raise ConfigError("--user applies to root alone; hint: leave it out")
-    with opened(file, fronts) as drive:
+    with opened(file, fronts) as drive, Signals() as signals:
         _say(drive.serving, quiet=quiet)
         while True:
             try:
-                until_told(drive)
+                until_told(drive, signals)
                 break
             except DriveError as error:
                 click.echo(f"warning: {error}", err=True)
@@ -90,13 +90,14 @@ def _supervise(file: Path, fronts: Fronts, user: str | None, *, quiet: bool) -> 
     """Serves by a process without root's rights."""
     from flashgc._core import DriveError
     from flashgc.device.realtime import told
+    from flashgc.device.serving import Signals
     from flashgc.device.supervised import served as supervised
 
-    with supervised(file, fronts, user) as drive:
+    with supervised(file, fronts, user) as drive, Signals() as signals:
         _say(drive.serving, quiet=quiet)
         while True:
             try:
-                was_told = drive.until_told()
+                was_told = drive.until_told(signals)
                 break
             except DriveError as error:
                 click.echo(f"warning: {error}", err=True)

@@ -14,7 +14,7 @@ _HOME = "flashgc.command.hints"
     lazy={
         "postgres": f"{_HOME}.postgres:postgres",
         "page-cache": f"{_HOME}.page_cache:page_cache",
-        "demo": "flashgc.command.papers:hints.demo",
+        "demo": "flashgc.command.elsewhere:hints.demo",
     },
     context_settings=CONTEXT,
     epilog="""\b

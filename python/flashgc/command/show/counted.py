@@ -10,6 +10,8 @@ from flashgc.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from flashgc.results import Result
+
 
 def told(counts: object, *, but: Collection[str] = ()) -> list[str]:
     """The counts of a part of a result that are not 0, except ``but``, each with its words.
@@ -25,3 +27,12 @@ def told(counts: object, *, but: Collection[str] = ()) -> list[str]:
     }
     numbers = ((getattr(counts, name), words[name]) for name in words if name not in but)
     return [f"{format_count(number)} {text}" for number, text in numbers if number and text]
+
+
+def identical(*results: Result) -> str:
+    """Words for results whose runs all give the same, since they draw nothing: these are one."""
+    for result in results:
+        runs = {*result.run_values} if result.timing is None else {*result.timing.mean_us_runs}
+        if len(result.run_values) < 2 or len(runs) != 1:
+            return ""
+    return ", all identical: one counts"

@@ -1,18 +1,14 @@
-"""Wear and lifetime as people read them: rows of one run, columns and a sentence of several."""
+"""Wear and lifetime as people read them: rows of one run, columns of several."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flashgc.results.ranked import ENDS, drive_writes
 from flashgc.units import format_count, format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
-
-#: Ends of a life, as results name them, and how they are called.
-ENDS = {"first_failure": "first failure", "system_failure": "system failure"}
 
 #: Headings of a comparison's columns where blocks wear out, and what they mean.
 COLUMNS = ("first fail.", "sys. fail.", "wear cv")
@@ -41,34 +37,12 @@ def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[st
 
 def cells(result: Result) -> list[str]:
     """The cells of :data:`COLUMNS`."""
-    ends = [_drive_writes(result, end) for end in ENDS]
+    ends = [drive_writes(result, end) for end in ENDS]
     cv = None if result.wear is None else result.wear.cv
     return [
         *("-" if end is None else f"{end:.5g}" for end in ends),
         "-" if cv is None else f"{cv:.4f}",
     ]
-
-
-def verdict(named: Sequence[tuple[str, Result]]) -> str | None:
-    """Return which of several drives live longest and shortest; ``None`` where that is not known.
-
-    By the last end that all of them came to.
-    """
-    for end, name in reversed(ENDS.items()):
-        lives = [(_drive_writes(result, end), label) for label, result in named]
-        known = sorted((life, label) for life, label in lives if life is not None)
-        if len(known) == len(named) and known[0][0] < known[-1][0]:
-            (shortest, worst), (longest, best) = known[0], known[-1]
-            return (
-                f"{best} lives longest: {longest:.5g} drive writes until the {name}, "
-                f"{longest / shortest:.2f}x those of {worst}."
-            )
-    return None
-
-
-def _drive_writes(result: Result, end: str) -> float | None:
-    failure = None if result.lifetime is None else result.lifetime.of(end)
-    return None if failure is None else failure.drive_writes
 
 
 def _failure(failure: Milestone | None, runs: int, plus_minus: str) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command.show.results import warn_of
+from flashgc.command.show.findings import warn_of
 from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
 from flashgc.terminal.render import (
     LEFT,

@@ -27,6 +27,13 @@ def cell(result: Result) -> str:
     return f"{written.per_host_byte('rounding') + written.per_host_byte('padding'):.3f}"
 
 
+def in_pages(result: Result) -> list[tuple[str, str]]:
+    """The row of the amplification in pages, where it is not that in bytes."""
+    if result.bytes.rounding or result.bytes.merged:
+        return [("in pages", f"{result.page_amplification:.4f} units programmed per unit written")]
+    return []
+
+
 def rows(result: Result) -> list[tuple[str, str]]:
     """The rows of a result: each part for each byte of the host."""
     written, unit = result.bytes, result.config.unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.command.show import swaps, timed
-from flashgc.command.show.results import amplification, ratio
+from flashgc.command.show.results import amplification, ratio, show_verdicts
 from flashgc.ranking import differences, figure_of
 from flashgc.terminal.render import (
     LEFT,
@@ -58,14 +58,7 @@ def show_ranked(comparison: Comparison) -> None:
         show(out, facts(out, [(name, _values_once(name, values)) for name, values in rows[:_MOST]]))
         if len(rows) > _MOST:
             out.print(f"and {len(rows) - _MOST} options more; hint: --json has all")
-    close = [rank.name for rank in comparison.ranking[1:] if rank.inside_noise]
-    if close:
-        out.print()
-        out.print(
-            f"Inside the noise: {', '.join(close)} too close to {comparison.ranking[0].name} to "
-            "tell; hint: more --runs.",
-            soft_wrap=is_plain(out),
-        )
+    show_verdicts(out, comparison)
 
 
 #: The basis of the interval of a difference, in words.

@@ -9,7 +9,8 @@ import click
 
 from flashgc import _files
 from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps, timed
-from flashgc.command.show.counted import told
+from flashgc.command.show.counted import identical, told
+from flashgc.results import ranked, varied
 from flashgc.terminal.render import (
     LEFT,
     RIGHT,
@@ -23,12 +24,11 @@ from flashgc.terminal.render import (
     speed,
     table,
     unicode,
-    warn,
 )
 from flashgc.units import format_count, format_share, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from flashgc.results import Comparison, Config, Rank, Replayed, Result
     from flashgc.terminal.render import Console
@@ -48,7 +48,7 @@ def show_run(result: Result) -> None:
     headline.append(f"{what}  ", style="bold" if not is_plain(out) else "")
     headline.append(amplification(result, plus_minus) + unit, style="bold cyan")
     spread = "  mean, " if cached else "  95%, "
-    spread += f"{runs} run{'s' if runs != 1 else ''}"
+    spread += f"{runs} run{'s' if runs != 1 else ''}{identical(result)}"
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
@@ -65,6 +65,7 @@ def show_run(result: Result) -> None:
     figures: list[tuple[str, Text | str]] = [
         ("measured", ", ".join(measured)),
         *programmed.rows(result),
+        *programmed.in_pages(result),
         (
             "copies",
             f"{format_count(result.copied_pages)} pages"
@@ -94,23 +95,24 @@ def show_run(result: Result) -> None:
     streams.show_streams(out, result)
 
 
-#: Parts in which configurations may differ beside the policy: heading, side, most characters of a
-#: screen, and the text.
-VARIED: tuple[tuple[str, str, int, Callable[[Result], str]], ...] = (
-    ("frontier", LEFT, 12, lambda result: result.frontier),
-    ("scheme", LEFT, 12, lambda result: result.scheme or "-"),
-    ("alloc.", LEFT, 12, lambda result: result.allocation),
-    ("levelling", LEFT, 13, lambda result: result.wear_levelling),
-    ("placement", LEFT, 12, lambda result: result.placement),
-    ("host", LEFT, 12, lambda result: result.hosting),
-    ("spare", RIGHT, 6, lambda result: format_share(result.config.spare_factor)),
-)
+#: The sides of the parts in which configurations may differ, and most characters on a screen.
+WIDTHS = {
+    "frontier": (LEFT, 12),
+    "scheme": (LEFT, 12),
+    "alloc.": (LEFT, 12),
+    "levelling": (LEFT, 13),
+    "placement": (LEFT, 12),
+    "host": (LEFT, 12),
+    "preemption": (LEFT, 12),
+    "spare": (RIGHT, 6),
+}
 
 
 def show_comparison(comparison: Comparison) -> None:
     """Prints the ranking of ``flashgc compare``."""
     if any(result.timing is not None for result in comparison.results):
         timed.show_ranking(comparison, drive(comparison.results[0]))
+        show_verdicts(console(), comparison)
         return
     out = console()
     plus_minus = unicode(out, "±", "+-")
@@ -120,20 +122,20 @@ def show_comparison(comparison: Comparison) -> None:
     columns = [("#", RIGHT), ("policy", LEFT)]
     # What the figures leave of a screen; tools get each spec in one piece.
     left = out.width - 46
-    varied = []
-    for heading, side, most, shown in VARIED:
-        words = {shown(result) for result in results}
-        if heading in _differing(results):
-            width = min(most, max(len(word) for word in words))
-            columns.append((heading, side))
-            varied.append((shown, 1000 if is_plain(out) else width))
-            left -= width + 1
+    parts = []
+    for heading in varied.differing(results):
+        side, most = WIDTHS[heading]
+        text = varied.PARTS[heading]
+        width = min(most, max(len(text(result)) for result in results))
+        columns.append((heading, side))
+        parts.append((text, 1000 if is_plain(out) else width))
+        left -= width + 1
     mortal = any(result.lifetime is not None for result in results)
     left -= 12 * mortal
     rounds = programmed.matters(results) and not mortal and results[0].swap is None
     left -= (len(programmed.HEADING) + 1) * rounds
     figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal, rounds=rounds)
-    doubtful = any(_is_doubtful(result) for result in results)
+    doubtful = any(ranked.is_doubtful(result) for result in results)
     left -= 3 * doubtful
     legend += f"; {UNSTEADY} unsteady" * doubtful
     columns += [(name, RIGHT) for name in figures]
@@ -144,13 +146,13 @@ def show_comparison(comparison: Comparison) -> None:
         result = rank.result
         cells: list[Text | str] = [
             str(rank.place),
-            folded(_policy(result, out), 1000 if is_plain(out) else left),
+            folded(policy_name(out)(result.policy), 1000 if is_plain(out) else left),
         ]
-        cells += [folded(shown(result), width) for shown, width in varied]
+        cells += [folded(text(result), width) for text, width in parts]
         style = "bold green" if rank.place == 1 else ""
         cells.append(Text(amplification(result, plus_minus, several=True), style=style))
         if doubtful:
-            cells.append(Text(UNSTEADY * _is_doubtful(result), style="bold yellow"))
+            cells.append(Text(UNSTEADY * ranked.is_doubtful(result), style="bold yellow"))
         cells += [ratio(out, rank), *_last(result, rounds=rounds)]
         made.add_row(*cells)
     if comparison.ranking:
@@ -158,12 +160,22 @@ def show_comparison(comparison: Comparison) -> None:
     if comparison.ranking and not is_plain(out):
         out.print(Text(legend, style="dim"))
     for result in comparison.unmeasured:
-        name = _name(result, _differing(results), out)
-        out.print(f"{name}: {_nothing(result)}.", soft_wrap=is_plain(out))
-    if len(comparison) > 1:
+        named = varied.name(result, varied.differing(results), policy_name(out))
+        out.print(f"{named}: {_nothing(result)}.", soft_wrap=is_plain(out))
+    show_verdicts(out, comparison)
+
+
+def show_verdicts(out: Console, comparison: Comparison) -> None:
+    """Prints the findings of a ranking: who wins by how much, and what is inside the noise."""
+    ranking = comparison.ranking
+    names = varied.names([rank.result for rank in ranking], policy_name(out))
+    named = [rank.name or name for rank, name in zip(ranking, names, strict=True)]
+    found = ranked.findings(ranking, named)
+    if found:
         out.print()
-        for line in verdicts(comparison, out):
-            out.print(line, soft_wrap=is_plain(out))
+    for one in found:
+        line = one.sentence.replace("±", unicode(out, "±", "+-"))
+        out.print(line, soft_wrap=is_plain(out))
 
 
 def show_left_out(comparison: Comparison) -> None:
@@ -179,23 +191,17 @@ def show_left_out(comparison: Comparison) -> None:
 UNSTEADY = "*"
 
 
-def _policy(result: Result, out: Console) -> str:
-    """The policy as tables and sentences name it: in short on a screen, whole for tools."""
+def policy_name(out: Console) -> Callable[[str], str]:
+    """Writes policies as tables and sentences name them: in short on a screen, whole for tools."""
     if is_plain(out):
-        return result.policy
+        return str
     from flashgc.registry import brief
 
-    return brief(result.policy)
-
-
-def _is_doubtful(result: Result) -> bool:
-    """True if the figure is that of a drive that should have settled and has not."""
-    has_state = result.swap is None and result.lifetime is None
-    return has_state and result.measured and not result.steady
+    return brief
 
 
 #: The meaning of the columns of a comparison.
-LEGEND = "copies: per byte written; prog/s: page programs a core"
+LEGEND = "copies: per byte written; erases: per drive write; prog/s: programs a core"
 
 
 def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ...], str]:
@@ -220,9 +226,16 @@ def _last(result: Result, *, rounds: bool) -> list[str]:
     return [
         *([programmed.cell(result)] if rounds else []),
         f"{result.copies_per_host_write:.3f}",
-        _short(result.erases),
+        _short(_per_drive_write(result, result.erases)),
         _short(result.page_programs_per_second),
     ]
+
+
+def _per_drive_write(result: Result, count: int) -> float:
+    """A count for as many pages of the host as the drive promises."""
+    if not result.host_pages:
+        return math.nan
+    return count * result.config.logical_pages / result.host_pages
 
 
 def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
@@ -231,7 +244,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     first = results[0]
     rows: list[tuple[str, Text | str]] = [("workload", first.workload), ("drive", drive(first))]
     if len({result.config.spare_factor for result in results}) == 1:
-        rows.append(("spare", spare(first)))
+        rows.append(("spare", spare(*results)))
     if len({result.frontier for result in results}) == 1 and first.frontier != "none":
         rows.append(("frontier", first.frontier))
         pooled = first.frontier.startswith(("pool", "mixed"))
@@ -247,7 +260,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
     if first.trace is not None:
         rows.insert(1, ("trace", _trace(first.trace)))
     if runs := max(len(result.run_values) for result in results):
-        text = f"{most}{runs} of each, on the same writes"
+        text = f"{most}{runs} of each, on the same writes{identical(*results)}"
         passes = sorted({r.trace.passes for r in results if r.trace and r.trace.passes})
         if passes and first.swap is None:
             span = " to ".join(dict.fromkeys([str(passes[0]), str(passes[-1])]))
@@ -279,124 +292,11 @@ def _passes(passes: int) -> str:
     return f"{passes} pass{'es' if passes != 1 else ''}"
 
 
-def verdicts(comparison: Comparison, out: Console) -> list[str]:
-    """Return the ranking in sentences: who wins by how much, and what is inside the noise."""
-    plus_minus = unicode(out, "±", "+-")
-    best = comparison.ranking[0]
-    differing = _differing(comparison.results)
-    # Schemes are compared on one mapping, whose name is long and tells nothing apart.
-    alike = best.result.swap is not None and len({r.policy for r in comparison.results}) == 1
-    names = [_name(rank.result, differing, out, alike=alike) for rank in comparison]
-    told = list(zip(comparison, names, strict=True))
-    equal = [name for rank, name in told if _equal(rank, best)]
-    inside = [name for rank, name in told if rank.inside_noise and not _equal(rank, best)]
-    lines = []
-    last = comparison.ranking[-1]
-    if not last.inside_noise and math.isfinite(last.ratio):
-        half = "" if last.difference_ci95 is None else f" {plus_minus} {last.difference_ci95:.4f}"
-        if last.basis == "exact":
-            half = ", exact"
-        does = "keeps flash busy for" if last.result.swap is not None else "makes"
-        what = "the time" if last.result.swap is not None else "the flash writes"
-        lines.append(
-            f"{names[-1]} {does} {last.ratio:.2f}x {what} of {names[0]} "
-            f"(difference {last.difference:.4f}{half})."
-        )
-    if equal:
-        lines.append(f"Equal in every run: {', '.join([names[0], *equal])}.")
-    if inside:
-        lines.append(
-            f"Inside the noise: {', '.join(inside)} too close to {names[0]} to tell; "
-            f"hint: {advice(comparison.best)}."
-        )
-    others = comparison.ranking[1:]
-    if others and all(rank.basis == "exact" for rank in others):
-        lines.append("Exact: all wrote the same trace as often, without random numbers.")
-    if any(rank.basis == "none" for rank in others):
-        lines.append(f"{timed.NO_INTERVAL}; hint: more --runs.")
-    lives = lifetimes.verdict([(name, rank.result) for rank, name in told])
-    if lives is not None:
-        lines.append(lives)
-    if best.result.interrupted:
-        lines.append("Interrupted: the figures cover the part that was run.")
-    return lines
-
-
-def advice(best: Result) -> str:
-    """Return the option that makes the intervals of differences narrower."""
-    if best.trace is None:
-        return "more --runs or --writes"
-    passes = (best.trace.passes or 0) + (best.trace.warmup_passes or 0)
-    return f"--passes {4 * passes}" if passes else "more --passes"
-
-
-def _equal(rank: Rank, best: Rank) -> bool:
-    return rank.place > 1 and _values(rank.result) == _values(best.result)
-
-
-def _values(result: Result) -> Sequence[float]:
-    """Return the value that each run was judged by."""
-    return result.run_values if result.swap is None else result.swap.run_values
-
-
 def _nothing(result: Result) -> str:
     """Return the words in place of a figure."""
     if result.interrupted:
         return "nothing was measured: stopped while still in the warm-up"
     return "nothing was measured: no page was written after the warm-up"
-
-
-def warn_of(results: list[Result], *, quiet: bool) -> None:
-    """Prints what a reader should know before using the figures, each thing once."""
-    for line in warnings_of(results):
-        warn(line, quiet=quiet)
-    # Of runs that measured nothing, the engine's own warning has said so.
-    if any(result.interrupted and result.measured for result in results):
-        warn("interrupted: the figures cover the part that was run", quiet=quiet)
-
-
-def warnings_of(results: list[Result]) -> list[str]:
-    """The warnings of all results: what several of them say, said once, with their names."""
-    out = console()
-    kinds: dict[str, list[tuple[str, str]]] = {}
-    for result in results:
-        for text in result.warnings:
-            kind = text.split(":")[0]
-            if result.timing is not None:
-                name = timed.name(result, timed.varied(results))
-            else:
-                name = _name(result, ["frontier", *_unusual(result)], out)
-            kinds.setdefault(kind, []).append((name, text))
-    lines = []
-    for kind, said in kinds.items():
-        texts = {text for _, text in said}
-        if len(said) == len(results) and len(texts) == 1:
-            lines.append(said[0][1])
-        elif len(said) == 1:
-            lines.append(f"{said[0][0]}: {said[0][1]}")
-        else:
-            hint = said[0][1].rpartition("; ")[2] if "; " in said[0][1] else ""
-            names = _first_names([name for name, _ in said], len(results))
-            lines.append(f"{names}: {kind}" + (f"; {hint}" if hint else ""))
-    return lines
-
-
-def _first_names(names: list[str], all_: int) -> str:
-    """Names of results in a line: the first ones, and how many more there are."""
-    if len(names) == all_ > 2:
-        return f"all {all_}"
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _unusual(result: Result) -> list[str]:
-    """The headings of :data:`VARIED` that are not as they are if nobody says otherwise."""
-    unusual = {
-        "alloc.": result.allocation != "fifo",
-        "levelling": result.levelling is not None,
-        "placement": result.placement != "none",
-        "host": result.hosting != "none",
-    }
-    return [heading for heading, is_unusual in unusual.items() if is_unusual]
 
 
 def deliver(document: str, *, as_json: bool, out: str | None) -> None:
@@ -418,6 +318,8 @@ def drive(result: Result) -> str:
         f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
         f"{format_size(config.page_size)}{units}: {format_size(size)}"
     )
+    if config.fitted:
+        shape += ", chosen for the pages of the trace"
     if config.capacity is not None:
         less = format_size(config.capacity - size)
         shape += f" ({less} less than asked for, to have whole blocks{_planes(config)})"
@@ -448,13 +350,19 @@ def policy(result: Result) -> str:
     return ", ".join(parts)
 
 
-def spare(result: Result) -> str:
-    """Spare factor and over-provisioning of a result."""
+def spare(result: Result, *others: Result) -> str:
+    """Spare factor and over-provisioning that results share, and what collections have of it."""
     config = result.config
-    return (
+    whole = (
         f"{format_share(config.spare_factor, 2)} of the flash "
         f"(over-provisioning {format_share(config.overprovision, 2)})"
     )
+    left = [one.config.effective_spare for one in (result, *others)]
+    known = [one for one in left if one is not None]
+    if len(known) < len(left):
+        return whole
+    ends = dict.fromkeys(format_share(one, 2) for one in (min(known), max(known)))
+    return f"{whole}, {' to '.join(ends)} for collections"
 
 
 def amplification(result: Result, plus_minus: str, *, several: bool = False) -> str:
@@ -495,24 +403,6 @@ def _short(count: float) -> str:
         if count >= factor:
             return f"{count / factor:#.3g}".rstrip(".") + f" {prefix}"
     return f"{count:.0f}"
-
-
-def _differing(results: Sequence[Result]) -> list[str]:
-    """The headings of :data:`VARIED` in which results differ."""
-    # The spare space is compared as it was asked for: traces fix it only nearly.
-    spares = {result.config.spare for result in results}
-    return [
-        heading
-        for heading, _, _, shown in VARIED
-        if (len(spares) if heading == "spare" else len({shown(r) for r in results})) > 1
-    ]
-
-
-def _name(result: Result, differing: Sequence[str], out: Console, *, alike: bool = False) -> str:
-    """Return a result's name among others: what differs, and its policy unless all are alike."""
-    parts = [] if alike and differing else [_policy(result, out)]
-    parts += [shown(result) for heading, _, _, shown in VARIED if heading in differing]
-    return "/".join(parts)
 
 
 def _steady(out: Console, result: Result) -> Text:

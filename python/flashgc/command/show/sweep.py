@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-
 from flashgc._documents import Scalar
 from flashgc.command.show.sentences import show_sentences
 from flashgc.execution import parse_jobs
-from flashgc.options import OPTIONS
 from flashgc.studies.executing import cores
-from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept
+from flashgc.studies.sweep.cost import PAGE, PICK
+from flashgc.studies.sweep.outcome import Sweep
 from flashgc.studies.sweep.sweep import Plan
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.units import format_duration
 
+#: Findings that stand below the table; the others are warnings.
+SENTENCES = frozenset(("cells-cannot", "cells-failed", "cells-missing"))
 #: Rows that are shown on a terminal, and characters of a value.
 ROWS, WORD = 40, 24
 
@@ -31,12 +30,22 @@ def show_plan(plan: Plan, jobs: str) -> None:
         out.print(f"{plan.failed} failed before; hint: --retry runs them again")
     if plan.missing:
         words = "core" if used == 1 else "cores"
-        out.print(f"about {format_duration(plan.seconds / used)} on {used} {words}, {basis}")
+        took = format_duration(plan.seconds_on(used))
+        out.print(f"about {took} on {used} {words}, {basis}")
+    if plan.in_python:
+        out.print(
+            f"an estimate: {_counted(plan.in_python)} of policies in Python, one at a time, with "
+            f"{PICK * 1e6:g} us a pick and {PAGE * 1e6:g} us a page placed",
+            highlight=False,
+        )
 
 
-def show_swept(swept: Sweep) -> None:
+def show_swept(swept: Sweep, shard: str | None = None) -> None:
     """Prints the cells with their figures, and what did not come to a result."""
     out = console()
+    if not swept.cells:
+        out.print(f"0 cells: the grid has fewer cells than shards, and {shard} has none")
+        return
     complete = swept.of("result")
     plus_minus = unicode(out, "±", "+-")
     if complete:
@@ -61,47 +70,8 @@ def show_swept(swept: Sweep) -> None:
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
-    for status, words in WITHOUT.items():
-        show_sentences(out, _reasons(swept.of(status), words))
-
-
-def _reasons(cells: tuple[Swept, ...], words: str) -> list[str]:
-    """A line for each reason: how many cells have it."""
-    counts = Counter(cell.reason for cell in cells)
-    return [
-        f"{count} {words}: {reason}" if reason else f"{count} {words}"
-        for reason, count in counts.most_common(10)
-    ]
-
-
-def warnings(swept: Sweep) -> list[str]:
-    """Return the warnings for readers, each once, and values with which no cell can be."""
-    said: dict[str, list[Swept]] = {}
-    for cell in swept:
-        for text in cell.warnings:
-            said.setdefault(text, []).append(cell)
-    most = sorted(said.items(), key=lambda one: -len(one[1]))[:10]
-    lines = [f"{_place_or_count(cells)}: {_in_files(text)}" for text, cells in most]
-    return lines + [f"no cell with {name} = {value} can run" for name, value, _ in swept.impossible]
-
-
-def _place_or_count(cells: list[Swept]) -> str:
-    if len(cells) > 1:
-        return _counted(len(cells))
-    return ", ".join(f"{name}={value}" for name, value in cells[0].at.items()) or "1 cell"
-
-
-def _in_files(text: str) -> str:
-    """A text with the options as a grid names them, not as a command does.
-
-    >>> _in_files("not steady; hint: more --passes")
-    'not steady; hint: more run.passes'
-    """
-    return re.sub(r"--([a-z][a-z-]*)", lambda match: _KEYS.get(match[1], match[0]), text)
-
-
-#: The keys of a file by the names of options.
-_KEYS = {option.flag: option.path for option in OPTIONS}
+    told = [one.text for one in swept.findings if one.id in SENTENCES]
+    show_sentences(out, told)
 
 
 def _counted(count: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps
-from flashgc.command.show.counted import told
+from flashgc.command.show.counted import identical, told
 from flashgc.options import find
+from flashgc.results import varied
 from flashgc.results.result import short_workload
 from flashgc.terminal.render import (
     LEFT,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flashgc._documents import Scalar
-    from flashgc.results import Comparison, Figures, Rank, Result, Timing, Worst
+    from flashgc.results import Comparison, Figures, Rank, Result, Steadiness, Timing, Worst
     from flashgc.terminal.render import Console
 
 #: The columns of a table of response times, and the keys of their figures.
@@ -49,7 +51,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
     headline.append("response time  ", style="bold" if not is_plain(out) else "")
     headline.append(figure(result, plus_minus), style="bold cyan")
     runs = len(timing.mean_us_runs)
-    spread = f"  mean, {runs} run{'s' if runs != 1 else ''}"
+    spread = f"  mean, {runs} run{'s' if runs != 1 else ''}{identical(result)}"
     headline.append(spread if result.measured else " nothing was measured", style="dim")
     out.print(headline)
     out.print()
@@ -170,22 +172,41 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         f"{format_share(used.collection)}; {_few_digits(timing.requests_in_system)} requests "
         "at a time",
     )
+    yield "steady", steadiness(result.steady, result.steadiness)
     yield "collections", ", ".join(told(timing.collecting)) or "none"
+    if timing.suspension is not None:
+        yield "suspended", timing.suspension.rule
     if timing.slc is not None:
         yield "SLC region", ", ".join(told(timing.slc)) or "not used"
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from programmed.rows(result)
+        yield from programmed.in_pages(result)
     # How busy the flash was is said above, die by die.
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)
     yield from hosts.rows(result)
 
 
+def steadiness(steady: bool, tests: Steadiness) -> str:
+    """The verdict on a measured part, with the changes between its halves and SNIA's rule."""
+    said = [
+        f"{name} {one.drift * 100:+.2g}%"
+        for name, one in (("amplification", tests.amplification), ("pace", tests.pace))
+        if one is not None
+    ]
+    if tests.snia is not None:
+        said.append(f"SNIA's rule {'met' if tests.snia.met else 'missed'}")
+    if tests.from_spare and not steady:
+        said.append(f"{format_share(tests.from_spare, 1)} went to blocks erased before")
+    verdict = "yes" if steady else "no"
+    return f"{verdict}: {', '.join(said)}" if said else f"{verdict}: too little to tell"
+
+
 def _workloads(result: Result) -> Iterable[tuple[str, str]]:
     timed = result.config.timed or {}
     if not result.config.tenants:
-        yield "workload", f"{result.workload}, {_arrivals(timed)}"
+        yield "workload", f"{result.workload}, {_arrivals(result.workload, timed)}"
         return
     for tenant in result.config.tenants:
         keys = dict(part.split("=", 1) for part in tenant.split("; "))
@@ -196,9 +217,17 @@ def _workloads(result: Result) -> Iterable[tuple[str, str]]:
     yield "arbitration", str(timed.get("arbitration", find("arbitration").default))
 
 
-def _arrivals(timed: Mapping[str, Scalar]) -> str:
+def _arrivals(workload: str, timed: Mapping[str, Scalar]) -> str:
+    from flashgc import _core
+    from flashgc.registry import has_own_times
+
     chosen = timed.get("arrivals")
-    text = "arriving by its own times" if chosen is None else f"arrivals {chosen}"
+    if chosen is not None:
+        text = f"arrivals {chosen}"
+    elif _core.is_trace(workload) or has_own_times(workload):
+        text = "arriving by its own times"
+    else:
+        text = "one request after the other"
     scale = timed["rate_scale"]
     return text if scale == 1 else f"{text}, {scale:g} times as fast"
 
@@ -224,37 +253,20 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: Parts in which the results of a comparison may differ: the heading, and the value of a result.
-VARIED: tuple[tuple[str, Callable[[Result], str]], ...] = (
-    ("policy", lambda result: result.policy),
-    ("preemption", lambda result: result.preemption),
-    ("alloc.", lambda result: result.allocation),
-    ("spare", lambda result: format_share(result.config.spare_factor)),
-)
-#: Said where differences have no interval.
-NO_INTERVAL = "One run: no interval, so that differences are not judged"
+#: The part that stands first.
+_POLICY: Callable[[Result], str] = operator.attrgetter("policy")
 #: The meaning of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
 
-def varied(results: Iterable[Result]) -> list[tuple[str, Callable[[Result], str]]]:
-    """Return the parts that differ between ``results``; the policy where nothing does."""
-    results = list(results)
-    found = [one for one in VARIED if len({one[1](result) for result in results}) > 1]
-    return found or [VARIED[0]]
-
-
-def name(result: Result, parts: Iterable[tuple[str, Callable[[Result], str]]]) -> str:
-    """A result's name by what differs."""
-    return "/".join(of(result) for _, of in parts)
-
-
 def show_ranking(comparison: Comparison, drive: str) -> None:
-    """Prints the ranking of ``flashgc compare`` on drives with a clock."""
+    """Prints the ranking of ``flashgc compare`` on drives with a clock, without its findings."""
     out = console()
-    plus_minus = unicode(out, "±", "+-")
-    parts = varied(comparison.results)
-    first = comparison.results[0]
+    results = comparison.results
+    parts = {heading: varied.PARTS[heading] for heading in varied.differing(results)}
+    if not parts or len({result.policy for result in results}) > 1:
+        parts = {"policy": _POLICY, **parts}
+    first = results[0]
     timed = first.config.timed or {}
     rows = [
         *_workloads(first),
@@ -262,30 +274,31 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
         ("hardware", _hardware(timed)),
         ("times", str(first.config.times).replace(",", ", ")),
     ]
+    shared = {"policy": _POLICY, **varied.PARTS}
     rows += [
-        (heading, of(first))
-        for heading, of in VARIED
-        if heading in ("policy", "preemption", "spare") and (heading, of) not in parts
+        (heading, shared[heading](first))
+        for heading in ("policy", "preemption", "spare")
+        if heading not in parts
     ]
-    if runs := max(len(clock(result).mean_us_runs) for result in comparison.results):
-        rows.append(("runs", f"{runs} of each, on the same requests; intervals are 95%"))
+    if runs := max(len(clock(result).mean_us_runs) for result in results):
+        alike = identical(*results)
+        rows.append(("runs", f"{runs} of each, on the same requests{alike}; intervals are 95%"))
     show(out, facts(out, rows))
     out.print()
-    columns = [("#", RIGHT), *((heading, LEFT) for heading, _ in parts)]
+    columns = [("#", RIGHT), *((heading, LEFT) for heading in parts)]
     headings = ("mean", "times", "p99", "p99.9", "max", "write ampl.")
     made = table(out, [*columns, *((heading, RIGHT) for heading in headings)])
     for rank in comparison:
-        made.add_row(str(rank.place), *(of(rank.result) for _, of in parts), *_cells(out, rank))
+        made.add_row(
+            str(rank.place), *(of(rank.result) for of in parts.values()), *_cells(out, rank)
+        )
     if comparison.ranking:
         show(out, made)
     if comparison.ranking and not is_plain(out):
         out.print(Text(LEGEND, style="dim"))
     for result in comparison.unmeasured:
-        out.print(f"{name(result, parts)}: nothing was measured.", soft_wrap=is_plain(out))
-    if len(comparison) > 1:
-        out.print()
-        for line in verdicts([(name(rank.result, parts), rank) for rank in comparison]):
-            out.print(line.replace("±", plus_minus), soft_wrap=is_plain(out))
+        named = "/".join(of(result) for of in parts.values())
+        out.print(f"{named}: nothing was measured.", soft_wrap=is_plain(out))
 
 
 def _cells(out: Console, rank: Rank) -> list[Text | str]:
@@ -301,33 +314,3 @@ def _cells(out: Console, rank: Rank) -> list[Text | str]:
         format_time(whole.max),
         f"{result.write_amplification:.3f}" if result.host_pages else "-",
     ]
-
-
-def verdicts(told: list[tuple[str, Rank]]) -> list[str]:
-    """Return the verdict of a ranking on response times: the mean, the tail and the longest."""
-    (best, least), (worst, most) = told[0], told[-1]
-    inside = [one for one, rank in told if rank.inside_noise]
-    lines = []
-    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
-        low, high = (float(getattr(_whole(rank.result), key)) for rank in (least, most))
-        if low == high or (key == "mean" and worst in inside):
-            continue
-        shorter, longer = (best, worst) if low < high else (worst, best)
-        low, high = sorted((low, high))
-        lines.append(
-            f"{what}: {shorter} {format_time(low)}, {longer} {format_time(high)} "
-            f"({format_share(1 - low / high)} less)."
-        )
-    if inside:
-        lines.append(
-            f"Inside the noise: the mean of {', '.join(inside)} is too close to that of {best} to "
-            "tell; hint: more --runs or --requests."
-        )
-    others = [rank for _, rank in told[1:]]
-    if any(rank.basis == "none" for rank in others):
-        lines.append(f"{NO_INTERVAL}; hint: more --runs.")
-    if others and all(rank.basis == "exact" for rank in others):
-        lines.append("Exact: all served the same requests, without random numbers.")
-    if least.result.interrupted:
-        lines.append("Interrupted: the figures cover the part that was run.")
-    return lines

@@ -41,9 +41,12 @@ class Pictures {
       said.push(this.caption());
       if (!points.some((one) => one.y !== null)) throw new Refused(`no cell here has a number for ${plan.y.title}`);
       this.view = view;
-      const counts = points.filter((one) => one.y !== null).map((one) => one.count);
+      const drawn = points.filter((one) => one.y !== null);
+      const counts = drawn.filter((one) => one.same === 1).map((one) => one.count);
       const [few, many] = extent(counts, 0);
       if (many > 1) said.push(`means of ${few === many ? many : `${few} to ${many}`} seeds, with 95% intervals`);
+      const exact = drawn.filter((one) => one.same > 1).length;
+      if (exact) said.push(`${exact < drawn.length ? `${exact} of ${drawn.length} points ${exact > 1 ? "are" : "is"} ` : ""}exact: all ${exact === 1 ? "its" : "their"} seeds give the same, and count once`);
       if (plan.kind === "pareto") said.push(`the line joins the points that no other one betters in both figures`);
       if (view.without) said.push(`${several(view.without, "cell")} without a result`);
       if (view.older) said.push(`${several(view.older, "cell")} left out: newer ones have the same command, of another build or another content of a file`);
@@ -190,6 +193,7 @@ class Pictures {
     const rows = [[view.x.title, plan.kind === "pareto" ? SHOWN[view.x.show](point.x) : view.x.text(point.x)], [view.y.title, point.y === null ? "no result" : view.y.text(point.y)]];
     if (point.low !== null) rows.push(["95% interval", `${view.y.text(point.low)} to ${view.y.text(point.high)}`]);
     if (point.count > 1) rows.push(["mean of", `${point.count} seeds`]);
+    if (point.same > 1) rows.push(["exact", `${point.same} seeds give the same`]);
     if (plan.kind === "heatmap") rows.unshift([view.by.title, view.by.text(line.by)]);
     for (const [column, value] of point.at ?? []) rows.push([column.title, column.text(value)]);
     if (point.reason) rows.push(["because", cut(point.reason, 160)]);

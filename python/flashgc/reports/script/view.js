@@ -84,14 +84,15 @@ const newest = (rows) => {
 /** The mean of a figure over rows, with its interval. */
 const point = (x, y, rows) => {
   const known = rows.filter((row) => isNumber(y.at(row)));
-  if (!known.length) return { x, y: null, low: null, high: null, count: 0, rows, reason: rows.length ? named("reason").at(rows[0]) : null };
+  if (!known.length) return { x, y: null, low: null, high: null, count: 0, same: 1, rows, reason: rows.length ? named("reason").at(rows[0]) : null };
   const values = known.map((row) => y.at(row));
-  // One seed, or seeds that nothing was drawn from: they say nothing of what is by chance.
-  const alike = y.name === "write_amplification" && new Set(values).size === 1;
-  const own = alike ? named("write_amplification_ci95")?.at(known[0]) : null;
-  const half = isNumber(own) ? own : halfWidth(values);
-  const middle = values.length === 1 ? values[0] : mean(values);
-  return { x, y: middle, low: half === null ? null : middle - half, high: half === null ? null : middle + half, count: values.length, rows: known };
+  // Seeds that nothing was drawn from say nothing of what is by chance, and count as one.
+  const amplification = named("write_amplification");
+  const alike = new Set(values).size === 1 && new Set(known.map((row) => amplification?.at(row))).size === 1;
+  const own = y.name === "write_amplification" ? named("write_amplification_ci95")?.at(known[0]) : null;
+  const half = !alike ? halfWidth(values) : isNumber(own) ? own : null;
+  const middle = alike ? values[0] : mean(values);
+  return { x, y: middle, low: half === null ? null : middle - half, high: half === null ? null : middle + half, count: alike ? 1 : values.length, same: alike ? values.length : 1, rows: known };
 };
 
 /** What to draw of some rows; raises `Refused`. `by` and `panels` may be missing. */

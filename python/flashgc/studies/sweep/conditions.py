@@ -12,6 +12,9 @@ from flashgc._core import ConfigError
 from flashgc.options import PATHS
 from flashgc.units import parse_count, parse_share, parse_size
 
+#: The word for an option that a cell leaves out, so that it has its default.
+UNSET = "unset"
+
 _COMPARED = re.compile(r"\s*(<=|>=|!=|<|>)\s*(.+)\Z")
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -32,8 +35,13 @@ class Condition:
         """True if it holds for a cell with these values, by path."""
         return all(
             _agrees(path, values.get(path, PATHS[path].usual), wanted, self.where)
+            or (path not in values and _has_unset(wanted))
             for path, wanted in self.wanted.items()
         )
+
+
+def _has_unset(wanted: Any) -> bool:
+    return UNSET in wanted if isinstance(wanted, list) else bool(wanted == UNSET)
 
 
 def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:

@@ -9,10 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashgc import _core
+from flashgc.policy_files import KEYS, is_written
 from flashgc.units import parse_count
 
 #: Page writes a second of one core, if nothing is known: of counting drives, and of timed ones.
 USUAL = {"counting": 10e6, "timed": 0.5e6}
+#: Seconds of a call of a usual policy in Python: a victim that looks at ten blocks, and what a
+#: placement takes for each page that is programmed (``scripts/bench/python_policies.py`` and
+#: ``python_placements.py``). A policy may take a hundred times as long.
+PICK, PAGE = 1.5e-6, 0.5e-6
+#: Pages programmed for each that the host writes, if nothing is known.
+_AMPLIFICATION = 2.0
+#: Pages a block, where the drive says nothing.
+_PAGES_PER_BLOCK = 64
 #: Bytes of a trace that stand for one write; compressed ones have fewer.
 _TRACE_BYTES = 10
 #: Pages of a drive whose size the trace says.
@@ -22,6 +31,20 @@ _UNKNOWN_PAGES = 1 << 20
 def drive_of(config: Mapping[str, Any]) -> str:
     """The kind of drive: ``counting`` or ``timed``."""
     return "counting" if config.get("timed") is None else "timed"
+
+
+def written(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The policies in Python that the drive asks, as they are named."""
+    return tuple(config[key] for key in KEYS if is_written(config.get(key)))
+
+
+def kind_of(config: Mapping[str, Any]) -> str:
+    """Configurations of one kind are about as fast: those of a kind of drive, and Python policies.
+
+    >>> kind_of({"victim": "python:mine.py:pick"}), kind_of({"victim": "greedy", "timed": {}})
+    ('counting python:mine.py:pick', 'timed')
+    """
+    return " ".join((drive_of(config), *written(config)))
 
 
 def pages_of(config: Mapping[str, Any]) -> int:
@@ -60,12 +83,22 @@ def writes_of(config: Mapping[str, Any]) -> float:
 
 
 def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
-    """About how many seconds of a core; ``speeds`` are writes a second by kind of drive.
+    """About how many seconds of a core; ``speeds`` are writes a second by :func:`kind_of`.
+
+    Without a speed it is the usual one of the drive, and the usual time of calls to Python.
 
     >>> config = {"workload": "uniform", "blocks": 1000, "pages_per_block": 100, "runs": 1,
     ...           "length": {"writes": "20x"}, "timed": None}
     >>> seconds_of(config, {"counting": 1e6})
     2.0
     """
-    speed = speeds.get(drive_of(config)) or USUAL[drive_of(config)]
-    return max(writes_of(config) / speed, 1e-3) if math.isfinite(speed) else 0.0
+    writes = writes_of(config)
+    speed = speeds.get(kind_of(config))
+    if speed:
+        return max(writes / speed, 1e-3) if math.isfinite(speed) else 0.0
+    called = 0.0
+    if is_written(config.get("victim")):
+        called += PICK / int(config.get("pages_per_block") or _PAGES_PER_BLOCK)
+    if is_written(config.get("placement")):
+        called += PAGE
+    return max(writes / USUAL[drive_of(config)] + writes * _AMPLIFICATION * called, 1e-3)

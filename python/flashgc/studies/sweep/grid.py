@@ -14,7 +14,7 @@ from flashgc._core import ConfigError
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS
 from flashgc.studies.sweep import ranges
-from flashgc.studies.sweep.conditions import Condition, sameness
+from flashgc.studies.sweep.conditions import UNSET, Condition, sameness
 
 #: The section of a grid that no experiment has, and its keys.
 SECTION = "sweep"
@@ -42,6 +42,15 @@ class Point:
     words: tuple[Any, ...]
     #: The place of each value.
     places: Mapping[str, str] = field(default_factory=dict)
+    #: Options without a value here, whatever the grid or an experiment gives for them.
+    unset: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any], places: Mapping[str, str]) -> Point:
+        """The place with these values by path; one that is unset is ``None``, or so called."""
+        words = {path: UNSET if value is None else value for path, value in found.items()}
+        values = {path: value for path, value in words.items() if value != UNSET}
+        return cls(values, tuple(words.values()), places, frozenset(words.keys() - values.keys()))
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,8 @@ class Grid:
             for point in points:
                 _lay(values, point.values)
                 places.update(point.places)
+                for path in point.unset:
+                    values.pop(path, None)
             out = [condition.holds(values) for condition in self.left_out]
             used = [one or two for one, two in zip(used, out, strict=True)]
             if not any(out):
@@ -188,7 +199,18 @@ def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[t
             if path in _NOT_OF_A_CELL:
                 at = places.get(path, path)
                 raise ConfigError(f"{at}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[path]}")
-            yield path, _native(value)
+            yield path, _native(_in_words(value) if PATHS[path].kind == "yes-no" else value)
+
+
+def _in_words(value: Any) -> Any:
+    """A truth, or a list of these, as yes and no.
+
+    >>> _in_words([True, "no", None]), _in_words(False)
+    (['yes', 'no', None], 'no')
+    """
+    if isinstance(value, list | tuple):
+        return [_in_words(one) for one in value]
+    return value if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def _native(value: Any) -> Any:
@@ -210,11 +232,11 @@ def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
         at = places.get(f"{path}.{index}", places.get(path, path))
         if isinstance(value, list | Mapping):
             raise ConfigError(f"{at}: found {value!r} in a list, expected a value; hint: one list")
-        one = sameness(path, value)
+        one = sameness(path, UNSET if value is None else value)
         if one in taken:
             raise ConfigError(f"{at}: {value!r} is given twice; hint: give each once")
         taken.add(one)
-        points.append(Point({path: value}, (value,), {path: at}))
+        points.append(Point.of({path: value}, {path: at}))
     return Axis((PATHS[path].key,), tuple(points))
 
 
@@ -236,7 +258,7 @@ def _zip(table: Mapping[str, Any], index: int, places: Mapping[str, str]) -> Axi
             f"{where}: lists of different lengths: {told}; hint: as many values in each"
         )
     points = tuple(
-        Point(dict(zip(found, values, strict=True)), values, dict.fromkeys(found, where))
+        Point.of(dict(zip(found, values, strict=True)), dict.fromkeys(found, where))
         for values in zip(*found.values(), strict=True)
     )
     return Axis(tuple(PATHS[path].key for path in found), points)
@@ -280,7 +302,7 @@ def _once(made: Grid, places: Mapping[str, str]) -> None:
     """Refuses an option that two axes set."""
     taken = set(made.base)
     for axis in made.axes:
-        paths = set(axis.points[0].values)
+        paths = axis.points[0].unset.union(axis.points[0].values)
         if axis.names == ("experiment",):
             continue
         for path in sorted(paths & taken):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar
 from flashgc._summaries import Column, Shown, figure, short
+from flashgc.options import find
+from flashgc.results import Finding, findings
 from flashgc.results.figures import figures_of
 from flashgc.store import Kept
-from flashgc.store.tidy import axis_value
+from flashgc.store.tidy import axis_value, not_given
+from flashgc.studies.sweep.conditions import UNSET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,8 +36,10 @@ class Swept:
     seconds: float
     #: Figures of the result by name (:mod:`flashgc.results.figures`); empty without one.
     figures: Mapping[str, Scalar]
-    #: Warnings for readers of the figures.
-    warnings: tuple[str, ...] = ()
+    #: The findings of the result.
+    findings: tuple[Finding, ...] = ()
+    #: Its place as tables have it: numbers, of an option that is unset its default.
+    columns: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def told(self) -> str:
@@ -51,12 +56,17 @@ WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     """A cell with what came of it."""
+    found = kept or Kept("missing", {}, None)
+    columns = dict(
+        not_given(find(name).path, found) if value == UNSET else axis_value(name, value)
+        for name, value in at.items()
+    )
     if kept is None:
-        return Swept(at, "missing", key, "", 0.0, {})
+        return Swept(at, "missing", key, "", 0.0, {}, columns=columns)
     result = kept.result or {}
     figures = figures_of(result) if result else {}
-    warnings = tuple(result.get("warnings", ()))
-    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, warnings)
+    told = tuple(findings.read(result))
+    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, told, columns)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +84,10 @@ class Sweep(Document):
     interrupted: bool
     #: The file of results.
     results: str
+    #: Cells whose simulation is that of another cell, which was run for both.
+    same: int = 0
+    #: The claims: which cells have no result, and the findings of results, the most frequent first.
+    findings: tuple[Finding, ...] = ()
 
     def __iter__(self) -> Iterator[Swept]:
         return iter(self.cells)
@@ -91,14 +105,8 @@ class Sweep(Document):
             line += f", {len(self.of(status))} {words}" if self.of(status) else ""
         columns = [*map(Column, self.axes), Column("write amplification", is_figure=True)]
         rows = [[*(short(str(one)) for one in cell.at.values()), cell.told] for cell in self]
-        reasons = dict.fromkeys(cell.reason for cell in self if cell.reason)
-        return Shown(line + ", interrupted" * self.interrupted, rows, columns, list(reasons))
-
-    @property
-    def same(self) -> int:
-        """Cells whose simulation is that of another cell, which was run for both."""
-        done = sum(bool(cell.key) and cell.status != "missing" for cell in self)
-        return done - self.ran - self.found
+        notes = [one.text for one in self.findings]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     @property
     def impossible(self) -> list[tuple[str, Scalar, str]]:
@@ -120,13 +128,14 @@ class Sweep(Document):
             "version": _core.version(),
             **{name: getattr(self, name) for name in names},
             "axes": list(self.axes),
+            "findings": [one.to_dict() for one in self.findings],
             "cells": [
                 {
                     "at": dict(cell.at),
                     "status": cell.status,
                     "key": cell.key,
                     "reason": cell.reason or None,
-                    "warnings": list(cell.warnings),
+                    "findings": [one.to_dict() for one in cell.findings],
                     "seconds": cell.seconds,
                     **cell.figures,
                 }
@@ -136,11 +145,7 @@ class Sweep(Document):
 
     def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
-        return [
-            {**dict(axis_value(name, value) for name, value in cell.at.items()), **cell.figures}
-            for cell in self.cells
-            if cell.status == "result"
-        ]
+        return [{**cell.columns, **cell.figures} for cell in self.cells if cell.status == "result"]
 
     def plot(
         self,

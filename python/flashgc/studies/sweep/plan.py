@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, FlashgcError
+from flashgc._faults import describe
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.policy_files import KEYS, announce, is_written, load_policy, named
@@ -97,4 +98,9 @@ def _configuration(asked: Any, cell: Cell) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=64)
 def _policy(text: str, place: str) -> object:
-    return load_policy(text, place)
+    try:
+        return load_policy(text, place)
+    except FlashgcError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{place}: {describe(error)}") from error

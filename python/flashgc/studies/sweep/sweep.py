@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from flashgc.store import Contents, Kept, Store
 from flashgc.studies.cells import Cell, Cells
 from flashgc.studies.executing import Threads
 from flashgc.studies.study import Progress, without_unit
-from flashgc.studies.sweep.cost import USUAL, drive_of, seconds_of, writes_of
+from flashgc.studies.sweep import describe
+from flashgc.studies.sweep.cost import kind_of, seconds_of, writes_of, written
 from flashgc.studies.sweep.grid import grid as grid_of
 from flashgc.studies.sweep.outcome import Sweep, swept
 from flashgc.studies.sweep.plan import Planned, plan
@@ -42,6 +44,25 @@ class Plan:
     seconds: float
     #: True if that is from results of the file; else from usual speeds.
     measured: bool
+    #: Simulations to run that ask policies in Python of which no result tells the speed, and their
+    #: part of the seconds: in one process, Python runs them one at a time.
+    in_python: int = 0
+    seconds_in_python: float = 0.0
+
+    def seconds_on(self, cores: int) -> float:
+        """About how many seconds they take on so many cores of this machine."""
+        return max(self.seconds / cores, self.seconds_in_python)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The cells of a shard, perhaps none."""
+
+    #: Names of the axes of the grid.
+    axes: tuple[str, ...]
+    cells: list[Planned]
+    #: With the files of each cell as they were when its key was made.
+    contents: Contents
 
 
 def sweep(
@@ -60,7 +81,8 @@ def sweep(
     ``grid`` is a TOML file with the sections of an experiment, or a dictionary like it. Any option
     may be a list or a range (``{from = "5%", to = "30%", count = 6}``): each is an axis.
     ``[[sweep.zip]]`` has lists that go together, ``sweep.experiments`` whole experiment files,
-    ``[[sweep.leave_out]]`` conditions for cells that are not wanted.
+    ``[[sweep.leave_out]]`` conditions for cells that are not wanted. ``"unset"`` (or ``None``) in a
+    list leaves the option out of a cell.
 
     ``results`` is the file of results (``GRID.results`` beside the file by default). A result that
     it has is not run again. A cell that cannot run has its reason. The reason of a cell that failed
@@ -81,12 +103,12 @@ def sweep(
     (('spare', 'victim'), 4, 4)
     """
     path = _results(grid, results)
-    planned = _planned(grid, path, _shard(shard))
+    part = _planned(grid, path, _shard(shard))
     with Store(path, "results") as store, _notebook_progress.shown(progress) as show:
         if executor is not None:
-            return _run(planned, store, executor, retry, show, control)
+            return _run(part, store, executor, retry, show, control)
         with Threads(parse_jobs(jobs, "jobs")) as threads:
-            return _run(planned, store, threads, retry, show, control)
+            return _run(part, store, threads, retry, show, control)
 
 
 def sweep_plan(
@@ -98,18 +120,20 @@ def sweep_plan(
 ) -> Plan:
     """Return the plan of :func:`sweep`; it runs nothing."""
     path = _results(grid, results)
-    planned = _planned(grid, path, _shard(shard))
+    planned = _planned(grid, path, _shard(shard)).cells
     known, speeds = dict[str, str](), dict[str, float]()
     if path.exists():
         with Store(path, "results", make=False) as store:
             known = store.statuses([one.key for one in planned if one.config])
-            speeds = store.speeds(writes_of)
+            speeds = store.speeds(writes_of, kind_of)
     missing = {
         one.key: one.config
         for one in planned
         if one.config is not None
         and (one.key not in known or (retry and known[one.key] == "failed"))
     }
+    # Measured ones were run beside others, and have waited for them.
+    guessed = [one for one in missing.values() if written(one) and kind_of(one) not in speeds]
     return Plan(
         cells=len(planned),
         cannot=sum(one.config is None or known.get(one.key) == "cannot" for one in planned),
@@ -117,7 +141,9 @@ def sweep_plan(
         failed=sum(known.get(one.key) == "failed" for one in planned),
         missing=len(missing),
         seconds=sum(seconds_of(config, speeds) for config in missing.values()),
-        measured=all(drive_of(config) in speeds for config in missing.values()),
+        measured=all(kind_of(config) in speeds for config in missing.values()),
+        in_python=len(guessed),
+        seconds_in_python=sum(seconds_of(config, speeds) for config in guessed),
     )
 
 
@@ -147,8 +173,8 @@ def _shard(text: str | None) -> tuple[int, int]:
 
 def _planned(
     grid: str | PathLike[str] | Mapping[str, Any], path: Path, shard: tuple[int, int]
-) -> list[Planned]:
-    """The cells of this part. A file of results is not made before all is found to be right."""
+) -> _Part:
+    """The cells of a part. A file of results is not made before all is found to be right."""
     made = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
     contents = Contents()
     if path.exists():
@@ -159,17 +185,18 @@ def _planned(
         with Store(path, "results", make=False) as store, contextlib.suppress(OSError):
             store.remember(contents)
     number, count = shard
-    return planned[number - 1 :: count]
+    return _Part(made.names, planned[number - 1 :: count], contents)
 
 
 def _run(
-    planned: list[Planned],
+    part: _Part,
     store: Store,
     executor: Executor,
     retry: bool,
     progress: Progress | None,
     control: Control | None,
 ) -> Sweep:
+    planned = part.cells
     study = Cells(store, "sweep", retry=retry, show=without_unit(progress), control=control)
     known = study.known([one.key for one in planned if one.config is not None])
     configs: dict[str, dict[str, Any]] = {}
@@ -177,15 +204,28 @@ def _run(
     for one in planned:
         if one.config is not None and one.key not in known and one.key not in configs:
             configs[one.key] = one.config
-            missing.append(Cell(one.key, one.place, seconds_of(one.config, USUAL), one.asked))
+            missing.append(Cell(one.key, one.place, seconds_of(one.config, {}), one.asked))
+    if part.contents.new:
+        store.remember(part.contents)
     with study.stoppable():
-        study.run(missing, lambda cell: configs[cell.key], executor, contents=store.contents())
+        study.run(missing, lambda cell: configs[cell.key], executor, contents=part.contents)
     cells = []
     for one in planned:
-        kept = store.load(one.key) if one.config is not None else None
+        kept = study.unkept.get(one.key)
+        if kept is None and one.config is not None:
+            kept = store.load(one.key)
         if one.config is None:
-            kept = Kept("cannot", {}, None, one.reason)
+            kept = Kept("cannot", {}, None, one.reason, asked=one.asked)
         cells.append(swept(one.at, one.key, kept))
-    names = tuple(planned[0].at) if planned else ()
     found = sum(known.get(one.key) == "result" for one in planned)
-    return Sweep(names, tuple(cells), study.ran, found, study.interrupted, results=str(store.path))
+    new = [cell.key for cell in cells if cell.key in configs and cell.status != "missing"]
+    made = Sweep(
+        part.axes,
+        tuple(cells),
+        study.ran,
+        found,
+        study.interrupted,
+        results=str(store.path),
+        same=len(new) - len(set(new)),
+    )
+    return dataclasses.replace(made, findings=tuple(describe.findings(made)))

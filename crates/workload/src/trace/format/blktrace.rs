@@ -1,7 +1,7 @@
 //! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
 
 use super::events::Flushes;
-use super::records::{BadValue, ByteOrder, RecordFormat, Records};
+use super::records::{BadValue, ByteOrder, RecordFormat, Records, fetch_again};
 use super::{Format, SECTOR, Sample, Scaled, events, request};
 use crate::Op;
 use crate::trace::Request;
@@ -89,14 +89,14 @@ impl RecordFormat for Blktrace {
             return Err(BadValue {
                 found: format!("{magic:#010x}"),
                 expected: "the magic 0x65617407 of a record",
-                hint: "fetch the file again, or --on-bad-line skip leaves the rest out",
+                hint: fetch_again(),
             });
         }
         if magic & 0xff != 7 {
             return Err(BadValue {
                 found: format!("a record of version {}", magic & 0xff),
                 expected: "version 7",
-                hint: "print it with the blkparse that belongs to it, and read the text",
+                hint: "print it with the blkparse that belongs to it, and read the text".into(),
             });
         }
         Ok(RECORD + usize::from(self.order.u16_at(head, DATA)))

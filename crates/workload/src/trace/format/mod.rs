@@ -33,15 +33,15 @@ mod wiscsee;
 
 use std::sync::Arc;
 
-use flashgc_base::spec::suggest;
+use flashgc_base::spec::{SpecError, suggest};
 use flashgc_base::stream::NO_STREAM;
 
+use super::Request;
 use super::error::TraceError;
 use super::input::Input;
 use super::lines::{Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header};
 use super::parse::BadField;
 use super::relations::Relations;
-use super::{Fault, Request};
 use crate::Op;
 
 pub(crate) use csv::header as csv_header;
@@ -151,13 +151,12 @@ pub static FORMATS: &[&Format] = &[
 ];
 
 /// Returns the format called `name`. An unknown name is an error that suggests the nearest one.
-pub fn find(name: &str) -> Result<&'static Format, TraceError> {
-    FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| TraceError {
-        path: "--format".to_owned(),
-        place: super::Place::File,
-        fault: Fault::Format,
-        message: format!("unknown trace format '{}'", name.escape_default()),
-        hint: suggest(name, FORMATS.iter().map(|format| format.name)),
+pub fn find(name: &str) -> Result<&'static Format, SpecError> {
+    FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {
+        SpecError::new(
+            format!("unknown trace format '{}'", name.escape_default()),
+            suggest(name, FORMATS.iter().map(|format| format.name)),
+        )
     })
 }
 

@@ -1,6 +1,8 @@
 //! A decoder of binary records: of one length, or with their length near their start. It reports bad
 //! records and does not know the meaning of good ones.
 
+use flashgc_base::naming::choice;
+
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::input::Input;
@@ -84,7 +86,22 @@ pub(super) struct BadValue {
     /// The expected value, in words.
     pub expected: &'static str,
     /// The advice to the user.
-    pub hint: &'static str,
+    pub hint: String,
+}
+
+/// Returns the option that skips what is bad, for a hint.
+fn skip() -> String {
+    choice("on_bad_line", "skip")
+}
+
+/// Returns the hint for a file whose rest cannot be read.
+pub(super) fn fetch_again() -> String {
+    format!("fetch the file again, or {}", leave_out_the_rest())
+}
+
+/// Returns the part of a hint that says how to read what comes before.
+pub(super) fn leave_out_the_rest() -> String {
+    format!("{} leaves the rest out", skip())
 }
 
 pub(super) struct Records<F> {
@@ -127,7 +144,7 @@ impl<F: RecordFormat> Records<F> {
         Ok((self.window.filled - self.window.start).min(wanted))
     }
 
-    fn error(&self, fault: Fault, message: String, hint: &str) -> TraceError {
+    fn error(&self, fault: Fault, message: String, hint: String) -> TraceError {
         let place = Place::Record { record: self.record + 1, byte: self.position() };
         TraceError::new(self.window.path(), fault, message).at(place).hint(hint)
     }
@@ -169,8 +186,7 @@ impl<F: RecordFormat> Records<F> {
                 "found {found} bytes, expected a {} record of {length} bytes: the file is cut off",
                 F::NAME
             );
-            let hint = "fetch the file again, or --on-bad-line skip leaves the rest out";
-            let error = self.error(Fault::Damaged, message, hint);
+            let error = self.error(Fault::Damaged, message, fetch_again());
             return self.give_up(error).map(|()| None);
         }
         Ok(Some(length))
@@ -200,7 +216,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                         bad.at,
                         bad.expected
                     );
-                    let hint = "--on-bad-line skip counts and skips such records";
+                    let hint = format!("{} counts and skips such records", skip());
                     return Err(self.error(Fault::BadRecord, message, hint));
                 }
             }

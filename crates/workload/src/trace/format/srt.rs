@@ -1,6 +1,6 @@
 //! HP Labs' SRT traces (cello 1992 and others). Decodes records.
 
-use super::records::{BadValue, ByteOrder, RecordFormat, Records};
+use super::records::{BadValue, ByteOrder, RecordFormat, Records, fetch_again, leave_out_the_rest};
 use super::{Format, SECTOR, Sample, Scaled, request};
 use crate::Op;
 use crate::trace::Request;
@@ -65,14 +65,14 @@ impl RecordFormat for Srt {
             return Err(BadValue {
                 found: format!("a record of version {version}"),
                 expected: "version 1 to 4",
-                hint: "convert the trace with HP's tools, or --on-bad-line skip leaves the rest out",
+                hint: format!("convert the trace with HP's tools, or {}", leave_out_the_rest()),
             });
         }
         if ![IO, SUSPECT].contains(&kind) {
             return Err(BadValue {
                 found: format!("a record of type {kind}"),
                 expected: "type 1 (I/O) or 4 (suspect I/O)",
-                hint: "fetch the file again, or --on-bad-line skip leaves the rest out",
+                hint: fetch_again(),
             });
         }
         let whole = Self::LEAST + 4 * (usize::from(version == 4) + usize::from(kind == SUSPECT));
@@ -80,7 +80,7 @@ impl RecordFormat for Srt {
             return Err(BadValue {
                 found: format!("a length of {length} bytes"),
                 expected: "52, 4 more in version 4, 4 more for a suspect I/O",
-                hint: "fetch the file again, or --on-bad-line skip leaves the rest out",
+                hint: fetch_again(),
             });
         }
         Ok(whole)

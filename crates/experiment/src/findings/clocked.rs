@@ -1,0 +1,189 @@
+//! The findings about drives with a clock.
+
+use flashgc_base::naming::{choice, option};
+use flashgc_base::spec::count;
+use flashgc_timed::{Overload, Suspension};
+
+use super::{
+    FEW_ROUNDS, Finding, NO_ERASE, NOTHING_MEASURED, OVERLOAD, PACE_MOVES, PLANES_APART, STARVED,
+    SUSPENDED_NO_MORE, UNSTEADY, WRITES_IN_CACHE, percent,
+};
+use crate::steadiness::Drift;
+
+/// Returns the finding that no request was measured on a drive with a clock.
+pub(crate) fn nothing_arrived() -> Finding {
+    Finding::new(NOTHING_MEASURED, "no request arrived: nothing was measured")
+}
+
+/// Returns the finding that amplification moves on a drive with a clock, with the `change` if it is known.
+pub(crate) fn still_moves_with_a_clock(change: Option<Drift>) -> Finding {
+    let claim = "write amplification still moves in the measured part";
+    let hint = format!("a longer {}", option("warmup"));
+    match change {
+        None => Finding::new(UNSTEADY, claim).hint(hint),
+        Some(change) => {
+            let by = format!(
+                "{claim}: {:+.2}% ± {:.2}% from its first to its second half",
+                change.drift * 100.0,
+                change.ci95 * 100.0
+            );
+            Finding::new(UNSTEADY, by).hint(hint).with_change(change)
+        }
+    }
+}
+
+/// Returns the finding that the time for a request moves.
+pub(crate) fn pace_moves(change: Drift) -> Finding {
+    let claim = format!(
+        "the time for a request still moves: {:+.2}% ± {:.2}% from the first to the second half of the \
+         measured part",
+        change.drift * 100.0,
+        change.ci95 * 100.0
+    );
+    Finding::new(PACE_MOVES, claim)
+        .hint(format!("a longer {}, or more {}", option("warmup"), option("requests")))
+        .with_change(change)
+}
+
+/// Returns the finding that requests come too fast, for a drive that tenants share or not.
+pub(crate) fn overload(overload: &Overload, is_shared: bool) -> Finding {
+    // A little below the rate that can be sustained.
+    let scale = match 0.9 * overload.sustainable_per_second / overload.offered_per_second {
+        small if small < 0.01 => format!("{small:.1e}"),
+        scale => format!("{scale:.2}"),
+    };
+    let waiting = count(overload.outstanding, "request");
+    let closed = match is_shared {
+        true => "for a tenant arrivals=closed:threads=8".to_string(),
+        false => choice("arrivals", "closed:threads=8"),
+    };
+    let end = match overload.is_cut_short {
+        true => format!("the run was stopped with {waiting} waiting"),
+        false => format!("{waiting} waited when the last one arrived"),
+    };
+    let claim = format!(
+        "overload: requests arrive at {:.0} a second and the drive serves {:.0}; {end}, so response \
+         times grow with the length of the run",
+        overload.offered_per_second, overload.sustainable_per_second,
+    );
+    Finding::new(OVERLOAD, claim)
+        .hint(format!("{}, or {closed}", choice("rate_scale", scale)))
+        .with("offered_per_second", overload.offered_per_second)
+        .with("sustainable_per_second", overload.sustainable_per_second)
+        .with("outstanding", overload.outstanding)
+}
+
+/// Returns the finding that a unit of collections had only so many `rounds` from mark to mark.
+pub(crate) fn few_rounds(rounds: f64) -> Finding {
+    let claim = format!(
+        "collections went only {rounds:.1} times from mark to mark, too few to tell whether write \
+         amplification is steady"
+    );
+    Finding::new(FEW_ROUNDS, claim)
+        .hint(format!("more {}, or a lower {}", option("requests"), option("gc_high")))
+        .with("rounds", rounds)
+}
+
+/// Returns the finding that no block was erased on a drive with a clock.
+pub(crate) fn no_erase(pages: u64) -> Finding {
+    Finding::new(
+        NO_ERASE,
+        "no block was erased in the measured part, so no request met a collection",
+    )
+    .hint(format!(
+        "{} writes the drive full first, or more {}",
+        choice("warmup", "2x"),
+        option("requests")
+    ))
+    .with("host_pages", pages)
+}
+
+/// Returns the finding that `writes` writes waited for an erased block.
+pub(crate) fn starved(writes: u64) -> Finding {
+    Finding::new(STARVED, format!("{} waited because no block was erased", count(writes, "write")))
+        .hint(format!(
+            "a higher {}, or {} to hold writes back in time",
+            option("gc_low"),
+            option("gc_hard")
+        ))
+        .with("writes", writes)
+}
+
+/// Returns the finding that operations waited for the end of erases and programs that were suspended no more;
+/// `None` if none did.
+pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
+    let Suspension { most, spent_erases, spent_programs, longest_wait_us, .. } = *suspension;
+    let kinds = [(spent_erases, "erase"), (spent_programs, "program")];
+    let named: Vec<String> = kinds
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| count(number, what))
+        .collect();
+    let claim = format!(
+        "{} gave way {}, the most allowed, and then no more: requests waited up to {:.2} ms for the end of one",
+        named.join(" and "),
+        if most == 1 { "once".to_string() } else { format!("{most} times") },
+        longest_wait_us / 1e3
+    );
+    let finding = Finding::new(SUSPENDED_NO_MORE, claim)
+        .hint(format!("a larger most in {}", option("suspend")))
+        .with("most", u64::from(most))
+        .with("erases", spent_erases)
+        .with("programs", spent_programs)
+        .with("longest_wait_us", longest_wait_us);
+    (!named.is_empty()).then_some(finding)
+}
+
+/// Returns the finding that of `written` page writes `grown` more than were programmed are in a write cache of
+/// `capacity` pages; `waits` writes waited for it.
+pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u32) -> Finding {
+    let claim = match waits {
+        0 => format!(
+            "the measured writes fit into the write cache, which holds {grown} of {} at the end: their times are \
+             the cache's, not the flash's",
+            count(written, "page write"),
+        ),
+        _ => format!(
+            "{grown} of {} only filled the write cache: their times are the cache's, not the flash's",
+            count(written, "page write"),
+        ),
+    };
+    Finding::new(WRITES_IN_CACHE, claim)
+        .hint(format!("more {}, or a smaller {}", option("requests"), option("write_cache")))
+        .with("page_writes", written)
+        .with("cache_growth", grown)
+        .with("cache_pages", u64::from(capacity))
+        .with("waits", waits)
+}
+
+/// Returns the finding that of `programs` page programs only `joined` were made with one on another plane, and
+/// none of `erases` erases; `gives_way` if requests go between the steps of collections.
+pub(crate) fn planes_apart(joined: u64, programs: u64, erases: u64, gives_way: bool) -> Finding {
+    let share = joined as f64 / programs as f64;
+    let few = if joined == 0 { "none".to_string() } else { percent(share) };
+    let none = if erases == 0 {
+        "no erase".to_string()
+    } else {
+        format!("none of {}", count(erases, "erase"))
+    };
+    let claim = format!(
+        "{} joined {few} of {} and {none}: those on the planes of a die came one after the other",
+        choice("multi_plane", "yes"),
+        count(programs, "program"),
+    );
+    let hint = match gives_way {
+        true => format!(
+            "on a die with a collection under way nothing is joined, and {} lets requests in there",
+            option("preemption")
+        ),
+        false => {
+            "more requests at a time, so that writes wait for several planes of a die".to_string()
+        }
+    };
+    Finding::new(PLANES_APART, claim)
+        .hint(hint)
+        .with("programs", programs)
+        .with("joined_share", share)
+        .with("erases", erases)
+        .with("joined_erases", 0u64)
+}

@@ -1,0 +1,128 @@
+//! A stored drive as a host used it for a while: steady or not, and what a reader should know of its figures.
+
+use flashgc_drive::stats::{Interval, drift, rounds};
+use flashgc_ftl::Geometry;
+use serde::Serialize;
+
+use crate::findings::{self, Finding};
+use crate::result::small;
+use crate::steadiness::{Drift, Snia, Steadiness, spare_used};
+
+/// The host's use of a stored drive for a while.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The shape of the drive.
+    pub geometry: Geometry,
+    /// The blocks that stay erased between two collections.
+    pub kept_erased: u32,
+    /// Pages that the host wrote and pages that were programmed, in parts of about as many host writes each.
+    pub parts: Vec<(u64, u64)>,
+    /// Pages that were programmed, in all.
+    pub programs: u64,
+    /// Blocks that were erased.
+    pub erases: u64,
+}
+
+/// The judgement on [`Served`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// `true` if write amplification was steady.
+    pub steady: bool,
+    /// The tests.
+    pub steadiness: Steadiness,
+    /// The claims about the figures.
+    pub findings: Vec<Finding>,
+}
+
+impl Served {
+    /// Judges the use by the rules of simulated drives.
+    pub fn judged(&self) -> Judged {
+        let parts: Vec<Interval> =
+            self.parts.iter().map(|&(host, programs)| Interval::of_pages(host, programs)).collect();
+        let runs = [parts];
+        let block = u64::from(self.geometry.pages_per_block());
+        let steadiness = Steadiness {
+            amplification: drift(&runs).and_then(Drift::new),
+            pace: None,
+            snia: rounds(&runs).map(Snia::from),
+            from_spare: spare_used(self.programs, (self.erases + 1) * block),
+        };
+        let change = steadiness.amplification.filter(|_| self.erases > 0);
+        let burst = steadiness.burst().filter(|_| self.erases > 0);
+        let mut said = Vec::new();
+        if self.programs == 0 {
+            said.push(findings::nothing_served());
+        } else {
+            said.extend((self.erases == 0).then(|| findings::still_empty(self.programs)));
+            said.extend(change.filter(Drift::moves).map(findings::moves_in_use));
+            said.extend(change.filter(Drift::is_unknown).map(findings::unknown_in_use));
+            if change.is_none() && self.erases > 0 {
+                said.push(findings::too_short_to_tell(self.programs));
+            }
+            said.extend(burst.map(findings::burst_in_use));
+            said.extend(small(&self.geometry, self.kept_erased.into(), false));
+        }
+        let steady = change.is_some_and(|change| change.is_settled()) && burst.is_none();
+        Judged { steady, steadiness, findings: said }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(amplification: impl Fn(u64) -> u64, erases: u64) -> Served {
+        let parts: Vec<(u64, u64)> = (0..20).map(|at| (1000, amplification(at))).collect();
+        let programs = parts.iter().map(|&(_, programs)| programs).sum();
+        let geometry = Geometry::with_spare(1000, 100, 0.1).unwrap();
+        Served { geometry, kept_erased: 2, parts, programs, erases }
+    }
+
+    fn ids(served: &Served) -> Vec<String> {
+        served.judged().findings.into_iter().map(|one| one.id).collect()
+    }
+
+    #[test]
+    fn a_settled_drive_erases_what_it_programs() {
+        // 2000 pages a part, 100 a block: 400 erases.
+        let settled = served(|at| 2000 + at % 2, 400);
+        assert!(settled.judged().steady);
+        assert_eq!(ids(&settled), ["spare-kept-erased"; 0]);
+        assert_eq!(ids(&served(|at| 2000 + at % 2, 370)), ["burst"]);
+        assert!(!served(|at| 2000 + at % 2, 370).judged().steady);
+    }
+
+    #[test]
+    fn a_drive_that_fills_is_not_steady() {
+        let filling = served(|at| 1000 + 100 * at, 390);
+        assert_eq!(ids(&filling), ["unsteady"]);
+        assert!(!filling.judged().steady);
+        let empty = served(|_| 1000, 0);
+        assert_eq!(ids(&empty), ["no-erase"]);
+        assert!(!empty.judged().steady);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_steady() {
+        let noisy = served(|at| if (at * at) % 7 < 2 { 1000 } else { 3000 }, 900);
+        assert_eq!(ids(&noisy), ["steadiness-unknown"]);
+        assert!(!noisy.judged().steady);
+        let short =
+            Served { parts: vec![(5000, 10_000); 3], programs: 30_000, ..served(|_| 1, 300) };
+        assert_eq!(ids(&short), ["too-short"]);
+        let nothing = Served { parts: Vec::new(), programs: 0, ..served(|_| 1, 0) };
+        assert_eq!(ids(&nothing), ["nothing-measured"]);
+    }
+
+    #[test]
+    fn blocks_that_stay_erased_are_no_spare_space() {
+        let small = Served {
+            geometry: Geometry::with_spare(100, 100, 0.1).unwrap(),
+            kept_erased: 3,
+            ..served(|at| 2000 + at % 2, 400)
+        };
+        assert_eq!(ids(&small), ["spare-kept-erased"]);
+        let few = Served { geometry: Geometry::with_spare(40, 100, 0.1).unwrap(), ..small };
+        assert_eq!(ids(&few), ["few-blocks"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Steady or not: the tests of the measured part of all runs, on amplification and on pace.
+
+use flashgc_drive::stats::{
+    Interval, Rounds, drift, exceeds_chance, is_settled, is_unknown, rounds,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::clocked::Pace;
+use crate::config::Resolved;
+
+/// The share of the programmed pages that may go to blocks that were erased before, in a steady state.
+const MOST_FROM_SPARE: f64 = 0.05;
+
+/// The measured part of all runs, by the tests of a steady state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// The change of write amplification; `None` if there is not enough to tell, and for a trace in passes,
+    /// whose parts differ.
+    pub amplification: Option<Drift>,
+    /// The change of the time for a request; `None` without a clock, and where requests arrive at given
+    /// times, which the drive does not choose.
+    pub pace: Option<Drift>,
+    /// The rule of SNIA's tests of performance, for the time for a request, or without it for write
+    /// amplification. `None` for a trace in passes without a clock.
+    pub snia: Option<Snia>,
+    /// The share of the programmed pages for which no block was erased: they went to blocks that were
+    /// erased before the measured part. `None` if nothing was programmed, and where blocks are not all of
+    /// the same size or not erased whole.
+    pub from_spare: Option<f64>,
+}
+
+/// The change from the first to the second half of the measured part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The change over the mean.
+    pub drift: f64,
+    /// Half its 95% interval.
+    pub ci95: f64,
+}
+
+/// The rule of SNIA's Solid State Storage Performance Test Specification, over five rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snia {
+    /// The largest value less the smallest one, over the mean.
+    pub excursion: f64,
+    /// The change of the line of least squares over the rounds, over the mean.
+    pub slope: f64,
+    /// `true` if the excursion is at most 20% and the slope at most 10%.
+    pub met: bool,
+}
+
+impl Drift {
+    pub(crate) fn new((drift, ci95): (f64, f64)) -> Option<Self> {
+        (drift.is_finite() && ci95.is_finite()).then_some(Self { drift, ci95 })
+    }
+
+    /// Returns `true` if the change is more than chance and worth saying.
+    pub fn moves(&self) -> bool {
+        exceeds_chance((self.drift, self.ci95))
+    }
+
+    /// Returns `true` if the figure does not seem to move, and 5% cannot be left out either.
+    pub fn is_unknown(&self) -> bool {
+        !self.moves() && is_unknown((self.drift, self.ci95))
+    }
+
+    /// Returns `true` if the figure does not move, and this is known.
+    pub fn is_settled(&self) -> bool {
+        is_settled((self.drift, self.ci95))
+    }
+}
+
+impl From<Rounds> for Snia {
+    fn from(rounds: Rounds) -> Self {
+        Self { excursion: rounds.excursion, slope: rounds.slope, met: rounds.is_steady() }
+    }
+}
+
+impl Steadiness {
+    /// Returns the tests of `measured`, the intervals of each run. All runs programmed `programs` pages, padding
+    /// included, and erased `erases` blocks; `merges` is `true` for a map of log blocks.
+    pub(crate) fn new(
+        resolved: &Resolved,
+        measured: &[Vec<Interval>],
+        programs: u64,
+        erases: u64,
+        merges: bool,
+    ) -> Self {
+        let alike = Some(measured).filter(|_| !resolved.is_trace_in_passes());
+        Self {
+            amplification: alike.and_then(drift).and_then(Drift::new),
+            pace: None,
+            snia: alike.and_then(rounds).map(Snia::from),
+            from_spare: from_spare(resolved, programs, erases).filter(|_| !merges),
+        }
+    }
+
+    /// Adds the tests of the paces of each run.
+    pub(crate) fn add_paces(&mut self, runs: &[&[Pace]]) {
+        // The time for a request is judged as bytes for a byte are.
+        let runs: Vec<Vec<Interval>> = runs
+            .iter()
+            .filter(|paces| !paces.is_empty())
+            .map(|paces| paces.iter().map(|one| Interval::of_pages(one.requests, one.ns)).collect())
+            .collect();
+        if !runs.is_empty() {
+            self.pace = drift(&runs).and_then(Drift::new);
+            self.snia = rounds(&runs).map(Snia::from);
+        }
+    }
+
+    /// Returns the share of the programmed pages that went to blocks erased before, if it is too large
+    /// for a steady state.
+    pub(crate) fn burst(&self) -> Option<f64> {
+        self.from_spare.filter(|&share| share > MOST_FROM_SPARE)
+    }
+}
+
+/// Returns the share of the programmed pages for which no block was erased. Open blocks are filled more
+/// or less at either end: a block of each plane counts as nothing.
+fn from_spare(resolved: &Resolved, programs: u64, erases: u64) -> Option<f64> {
+    let timed = resolved.timed.as_ref();
+    if resolved.until_failure
+        || resolved.swap.is_some()
+        || timed.is_some_and(|timed| timed.settings.slc.is_some())
+    {
+        return None;
+    }
+    let planes = timed.map_or(1, |timed| timed.settings.hardware.all_planes());
+    let block = u64::from(resolved.geometry.pages_per_block());
+    let runs = u64::from(resolved.config.runs);
+    spare_used(programs, (erases + runs * u64::from(planes)) * block)
+}
+
+/// Returns the share of `programs` programmed pages for which none of the `freed` pages was there; `None` if
+/// nothing was programmed.
+pub(crate) fn spare_used(programs: u64, freed: u64) -> Option<f64> {
+    (programs > 0).then(|| programs.saturating_sub(freed) as f64 / programs as f64)
+}

@@ -1,0 +1,1 @@
+"""The commands of the studies: a module for each."""

@@ -1,0 +1,1 @@
+"""Outcomes of studies as people read them: a module for each command."""

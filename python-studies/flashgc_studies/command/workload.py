@@ -1,0 +1,35 @@
+"""The one workload of a study: first behind the command, or by ``--workload`` as ``run`` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from flashgc._core import ConfigError
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def workload(function: Made) -> Made:
+    """Gives a command the argument WORKLOAD and the option of its name."""
+    option = click.option(
+        "--workload", "by_option", metavar="SPEC", help="WORKLOAD, as `flashgc run` takes it."
+    )
+    return click.argument("workload", required=False)(option(function))
+
+
+def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:
+    """The workload, and the place of its value.
+
+    Raises :class:`flashgc.ConfigError` unless there is one.
+    """
+    where = click.get_current_context().command_path
+    if given is not None and by_option is not None:
+        raise ConfigError(f"{where}: found WORKLOAD and --workload; hint: leave one out")
+    if by_option is not None:
+        return by_option, "--workload"
+    if given is None:
+        raise ConfigError(f"{where}: WORKLOAD is missing; hint: {where} --help")
+    return given, "WORKLOAD"

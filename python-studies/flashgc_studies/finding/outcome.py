@@ -1,0 +1,89 @@
+"""The outcome of a search: the value, how sure it is, and all values that were tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flashgc import _core
+from flashgc._documents import Document, Json, Scalar
+from flashgc._summaries import Column, Shown, figure
+from flashgc.results import Finding, Result
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One value of the option that was simulated."""
+
+    #: As the option takes it.
+    value: Scalar
+    #: The figures that are wanted, with their intervals, by name; empty where it cannot be.
+    figures: Mapping[str, Scalar]
+    #: True if all that is wanted holds for it.
+    holds: bool
+    #: Why it cannot be; empty where it can.
+    reason: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Found(Document):
+    """The value from which, or up to which, all that is wanted holds."""
+
+    #: The option, as typed.
+    option: str
+    #: The conditions.
+    wanted: tuple[str, ...]
+    #: ``found``; ``everywhere`` or ``nowhere`` in the range; ``interrupted``.
+    status: str
+    #: The last value of the range for which it holds, beside one for which it does not; ``None``
+    #: unless found.
+    value: Scalar
+    #: ``least`` if it holds for larger values, ``most`` if for smaller ones; empty unless found.
+    side: str
+    #: The values for which the better and the worse ends of the 95% intervals begin to hold;
+    #: ``None`` where that is beyond the range, or the figures have no interval.
+    interval: tuple[Scalar, Scalar] | None
+    #: The ends of the range.
+    ends: tuple[Scalar, Scalar]
+    #: All values that were simulated, in the order of the range.
+    tried: tuple[Tried, ...]
+    #: The claims: the head, what is odd about the values, and those of a result at one of them.
+    findings: tuple[Finding, ...]
+    #: The result at the value; ``None`` unless found.
+    result: Result | None
+
+    def _shown(self) -> Shown:
+        head, *others = self.findings
+        names = list(dict.fromkeys(name for one in self.tried for name in one.figures))
+        names = [name for name in names if not name.endswith("_ci95")]
+        columns = [Column(self.option, is_figure=True)]
+        columns += [Column(name.replace("_", " "), is_figure=True) for name in names]
+        rows = [
+            [str(one.value), *(_figure(one, name) for name in names), "holds" if one.holds else ""]
+            for one in self.tried
+        ]
+        return Shown(head.text, rows, [*columns, Column("")], [one.text for one in others])
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+        }
+        plain["tried"] = [
+            {"value": one.value, "holds": one.holds, **one.figures, "reason": one.reason or None}
+            for one in self.tried
+        ]
+        plain["findings"] = [one.to_dict() for one in self.findings]
+        plain["result"] = None if self.result is None else self.result.to_dict()
+        return {"version": _core.version(), **plain}
+
+    @property
+    def interrupted(self) -> bool:
+        """True if it was stopped before its end."""
+        return self.status == "interrupted"
+
+
+def _figure(one: Tried, name: str) -> str:
+    value, half = one.figures.get(name), one.figures.get(f"{name}_ci95")
+    return figure(value, half)  # type: ignore[arg-type]

@@ -1,0 +1,202 @@
+"""Files beside a policy's file: those that it imports, and the import of them.
+
+An import in such a file means a file of its folder before any other, as in a program that is run
+from there; the standard library and flashgc keep their names. The import statements alone say which
+files these are, so that is known before anything runs, and no other file of the folder counts. Each
+folder has modules of its own: two folders may have files of one name.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from flashgc import _siblings
+
+#: The reader of a file: its bytes.
+Read = Callable[[str], bytes]
+#: An import statement: the dots before the name, the name, and what is taken from it.
+Statement = tuple[int, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file as it was read."""
+
+    #: Its place, beside the policy's file as that was given.
+    path: str
+    source: bytes
+    #: The package whose modules ``from .`` means there; empty for the folder itself.
+    package: str
+
+
+def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
+    """The file of a policy, and what it imports from its folder, also through others: by name.
+
+    ``read`` reads each once. Raises :class:`OSError` where it does.
+    """
+    folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
+    own = Source(file, read(file), "")
+    found: dict[str, Source] = {}
+    waiting = [own]
+    while waiting:
+        one = waiting.pop()
+        for name in _names(one):
+            if name in found or (place := _place(folder, name)) is None:
+                continue
+            package = name if _is_package(place) else name.rpartition(".")[0]
+            found[name] = Source(place, read(place), package)
+            waiting.append(found[name])
+    return own, found
+
+
+def _names(one: Source) -> list[str]:
+    """The modules that a file may mean by its imports, each after the package that it is in."""
+    made = []
+    for dots, name, taken in _statements(one.source):
+        base = _absolute(one.package, dots, name)
+        if base is None:
+            continue
+        parts = base.split(".") if base else []
+        made += [".".join(parts[: end + 1]) for end in range(len(parts))]
+        made += [".".join([*parts, word]) for word in taken]
+    return made
+
+
+def _absolute(package: str, dots: int, name: str) -> str | None:
+    """The name from the folder on; ``None`` where the dots lead out of it.
+
+    >>> _absolute("shapes", 1, "round"), _absolute("shapes", 2, ""), _absolute("shapes", 3, "")
+    ('shapes.round', '', None)
+    """
+    if not dots:
+        return name
+    parts = package.split(".") if package else []
+    if dots - 1 > len(parts):
+        return None
+    kept = parts[: len(parts) - dots + 1]
+    return ".".join([*kept, *([name] if name else [])])
+
+
+@functools.lru_cache(maxsize=256)
+def _statements(source: bytes) -> Sequence[Statement]:
+    """The import statements of a file; of one that cannot be compiled, none."""
+    import ast
+
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    made: list[Statement] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            made += [(0, alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            taken = tuple(alias.name for alias in node.names if alias.name != "*")
+            made.append((node.level, node.module or "", taken))
+    return tuple(made)
+
+
+def _place(folder: str, name: str) -> str | None:
+    """The file of a module; ``None`` where the folder has none, or the name is another's."""
+    first = name.partition(".")[0]
+    if first in sys.stdlib_module_names or first == "flashgc" or first in _OURS:
+        return None
+    stem = os.path.join(folder, *name.split("."))
+    for place in (os.path.join(stem, "__init__.py"), f"{stem}.py"):
+        if os.path.isfile(place):
+            return place
+    return None
+
+
+_OURS = {f"flashgc_{name}" for name in _siblings.SUMMARIES}
+
+
+def _is_package(place: str) -> bool:
+    return os.path.basename(place) == "__init__.py"
+
+
+class Folder:
+    """The modules of one folder; they share their globals with nobody else's."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is that of the modules' package."""
+        self._name = name
+        self._known: dict[str, Source] = {}
+        #: By the place of the file, so a policy that another one imports is the same module.
+        self._loaded: dict[str, ModuleType] = {}
+        # A policy may import while it is asked, in any thread.
+        self._lock = threading.RLock()
+
+    def policy(self, name: str, own: Source, beside: Mapping[str, Source]) -> ModuleType:
+        """The module of a policy's file, loaded; it is called ``name``."""
+        with self._lock:
+            self._known.update(beside)
+            module = sys.modules[name] = self._run(name, own)
+            return module
+
+    def _module(self, name: str) -> ModuleType:
+        """A module by its name from the folder on, after the packages that it is in."""
+        package, _, last = name.rpartition(".")
+        inside = self._module(package) if package else None
+        if name not in self._known:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = self._run(f"{self._name}.{name}", self._known[name])
+        if inside is not None:
+            setattr(inside, last, module)
+        return module
+
+    def _run(self, name: str, one: Source) -> ModuleType:
+        """The module of a file, which is run if it has not been."""
+        place = os.path.realpath(one.path)
+        if place in self._loaded:
+            return self._loaded[place]
+        module = self._loaded[place] = ModuleType(name)
+        module.__file__ = one.path
+        if _is_package(one.path):
+            module.__path__ = [os.path.dirname(one.path)]
+        own_import = functools.partial(self._import, one.package)
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": own_import}
+        # Data classes and others look their module up.
+        sys.modules[name] = module
+        try:
+            exec(compile(one.source, one.path, "exec", dont_inherit=True), vars(module))
+        except BaseException:
+            del self._loaded[place]
+            raise
+        return module
+
+    def _import(
+        self,
+        package: str,
+        name: str,
+        globals: Mapping[str, Any] | None = None,  # noqa: A002
+        locals: Mapping[str, Any] | None = None,  # noqa: A002
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        """``__import__`` in the modules of a package of this folder."""
+        if not level and name.partition(".")[0] not in self._known:
+            return __import__(name, globals, locals, fromlist or (), level)
+        absolute = _absolute(package, level, name)
+        if absolute is None:
+            raise ImportError("attempted relative import beyond the folder of the policy")
+        with self._lock:
+            module = self._module(absolute) if absolute else ModuleType(self._name)
+            if not fromlist:
+                return self._module(absolute.partition(".")[0])
+            taken = [one for one in fromlist if one != "*"]
+            if "*" in fromlist:
+                taken += getattr(module, "__all__", ())
+            for word in taken:
+                inner = f"{absolute}.{word}" if absolute else word
+                if not hasattr(module, word) and inner in self._known:
+                    setattr(module, word, self._module(inner))
+            return module

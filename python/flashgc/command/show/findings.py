@@ -1,0 +1,41 @@
+"""Findings of results as people read them, below the figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashgc.command.show.results import policy_name
+from flashgc.results import varied
+from flashgc.results.findings import NOTE, together
+from flashgc.terminal.render import console, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flashgc.results import Finding, Result
+
+
+def warn_of(of: list[Result], *, quiet: bool) -> None:
+    """Prints what a reader should know before using the figures, each thing once.
+
+    ``quiet`` leaves out notes. It never leaves out a doubt about a figure.
+    """
+    for gravity, line in findings_of(of):
+        _warn(gravity, line, quiet=quiet)
+
+
+def warn_each(findings: Iterable[Finding], *, quiet: bool) -> None:
+    """Prints findings of a study, as :func:`warn_of` those of results."""
+    for one in findings:
+        _warn(one.gravity, one.text, quiet=quiet)
+
+
+def _warn(gravity: str, line: str, *, quiet: bool) -> None:
+    warn(line, quiet=quiet and gravity == NOTE)
+
+
+def findings_of(of: list[Result]) -> list[tuple[str, str]]:
+    """The findings of all results, each with its gravity; one of several results is said once."""
+    names = varied.names(of, policy_name(console())) if len(of) > 1 else [""]
+    each = [(name, one.findings) for name, one in zip(names, of, strict=True)]
+    return [(one.gravity, one.text) for one in together(each)]

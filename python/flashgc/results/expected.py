@@ -1,0 +1,65 @@
+"""A result beside one that is expected: equal, or what differs first."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError
+
+#: Fields that differ where nothing does: speed, memory, and the spelling of the configuration.
+_BESIDE = ("page_programs_per_second", "peak_memory_bytes", "config_digest", "findings")
+
+
+class Expected:
+    """A digest, or the result in a JSON file, that a run is expected to have."""
+
+    def __init__(self, given: str, option: str = "expect") -> None:
+        """Reads ``given``: 16 hexadecimal digits, or the path of a file.
+
+        Raises :class:`flashgc.ConfigError` where it is neither.
+        """
+        self.digest, self._result = given.lower(), None
+        if re.fullmatch("[0-9a-fA-F]{16}", given):
+            return
+        try:
+            self._result = json.loads(Path(given).read_text())
+            self.digest = self._result["digest"]
+        except OSError as error:
+            raise ConfigError(
+                f"{option}: {given}: {error.strerror}; hint: a digest of 16 hexadecimal digits, or "
+                "the JSON file of a result"
+            ) from None
+        except (ValueError, KeyError, TypeError):
+            raise ConfigError(
+                f"{option}: {given} holds no result; hint: flashgc run --out {given} writes one"
+            ) from None
+
+    def difference(self, result: Mapping[str, Any]) -> str | None:
+        """Say in a line what differs first in ``result``; ``None`` if the digests are equal."""
+        if result["digest"] == self.digest:
+            return None
+        told = f"the digest is {result['digest']}, expected {self.digest}"
+        first = None if self._result is None else next(_differences(self._result, result), None)
+        return told if first is None else f"{told}; first difference: {first}"
+
+
+def _differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """The differences between two results, causes before effects."""
+    for name in ("version", "seed", "config", *expected):
+        if name not in _BESIDE and name != "digest":
+            yield from _within(name, expected.get(name), found.get(name))
+
+
+def _within(name: str, expected: Any, found: Any) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in expected:
+            yield from _within(f"{name}.{key}", expected[key], found.get(key))
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for index, (one, other) in enumerate(zip(expected, found, strict=True)):
+            yield from _within(f"{name}[{index}]", one, other)
+    elif expected != found:
+        yield f"{name} is {json.dumps(found)}, expected {json.dumps(expected)}"

@@ -1,0 +1,190 @@
+"""Findings: the claims about results that stand beside their figures.
+
+Each has a rule, which says what it claims and when it is made. The engine declares the rules of one
+result; what ranks or searches several declares its own with :func:`declare`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc._documents import Json
+from flashgc._siblings import FINDINGS, PACKAGES, found
+
+#: Words for the weight of a finding: the figures hold; a longer or another run may give others;
+#: they are not those that were asked for.
+NOTE, DOUBT, INVALID = "note", "doubt", "invalid"
+
+
+def without_numbers(text: str) -> str:
+    """Return the part that texts have in common which differ only in numbers.
+
+    >>> without_numbers("touches 3 pages, expected at least two blocks of 256 pages (10%)")
+    'touches N pages, expected at least two blocks of N pages (N%)'
+    """
+    return re.sub(r"\d+(\.\d+)?", "N", text)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim about a result."""
+
+    #: The id of its rule.
+    id: str
+    #: ``note``, ``doubt`` or ``invalid``.
+    gravity: str
+    #: The part that it rests on: ``measured``, ``warm-up``, ``run``, ``workload``,
+    #: ``configuration``.
+    window: str
+    #: The claim.
+    claim: str
+    #: The advice; ``None`` without any.
+    hint: str | None
+    #: The numbers and names that the claim rests on, by name.
+    evidence: Mapping[str, Json]
+
+    @property
+    def text(self) -> str:
+        """The claim and the hint in a line.
+
+        >>> Finding("no-erase", "doubt", "measured", "no erase", "more --requests", {}).text
+        'no erase; hint: more --requests'
+        """
+        return self.claim if self.hint is None else f"{self.claim}; hint: {self.hint}"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Return the part that findings share which differ only in numbers, and behind a colon."""
+        return self.id, without_numbers(self.claim.split(":")[0])
+
+    @property
+    def sentence(self) -> str:
+        """The line of text as a sentence."""
+        return f"{self.text}."
+
+    def to_dict(self) -> dict[str, Json]:
+        """The finding as plain values, with the keys of a JSON document."""
+        return {**vars(self), "evidence": dict(self.evidence)}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A kind of finding."""
+
+    #: The id of its findings.
+    id: str
+    #: The weight of it.
+    gravity: str
+    #: The part that it rests on.
+    window: str
+    #: The claim, in general.
+    claim: str
+    #: The condition under which it is made.
+    rule: str
+
+    def found(self, claim: str, hint: str | None = None, /, **evidence: Json) -> Finding:
+        """A finding by this rule."""
+        return Finding(self.id, self.gravity, self.window, claim, hint, evidence)
+
+    def found_in(self, before: str, text: str, /, **evidence: Json) -> Finding:
+        """A finding whose claim is ``before`` and a text of the engine, which may end with a hint.
+
+        >>> Rule("left-out", "note", "gap", "", "").found_in("fifo: ", "no room; hint: more").hint
+        'more'
+        """
+        claim, _, hint = text.partition("; hint: ")
+        return self.found(before + claim, hint or None, **evidence)
+
+
+#: The rules of findings about several results and about studies, by what they are of.
+_DECLARED: dict[str, tuple[Rule, ...]] = {}
+
+
+def declare(window: str, *rows: tuple[str, str, str, str]) -> dict[str, Rule]:
+    """Declares rules, each by its id, weight, claim and condition, of what ``window`` names."""
+    made = {id_: Rule(id_, gravity, window, claim, rule) for id_, gravity, claim, rule in rows}
+    _DECLARED[window] = tuple(made.values())
+    return made
+
+
+#: The modules that declare rules; other packages of ours name theirs as entry points.
+_MODULES = ("flashgc.results.ranked", "flashgc.studies.sweep.describe")
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    """The rules of all findings, in the order of their declaration.
+
+    Rules of studies are there if ``flashgc-studies`` is installed.
+
+    >>> [one.id for one in rules()][:2]
+    ['nothing-measured', 'runs-in-warm-up']
+    """
+    from flashgc import _core
+
+    for name in _MODULES:
+        importlib.import_module(name)
+    for command in PACKAGES:
+        found(FINDINGS, command)
+    of_one = tuple(Rule(**one) for one in json.loads(_core.finding_rules()))
+    return of_one + tuple(one for declared in _DECLARED.values() for one in declared)
+
+
+def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
+    """The findings of several results, each by its name; those that differ only in numbers are one.
+
+    What all have in common is said as of one. Evidence of several is that of the first.
+
+    >>> one = Finding("no-erase", "doubt", "measured", "no erase: 3 writes", None, {})
+    >>> [said.claim for said in together([("a", [one]), ("b", [one]), ("c", [])])]
+    ['a, b: no erase']
+    >>> [said.claim for said in together([("a", [one]), ("b", [one])])]
+    ['no erase: 3 writes']
+    >>> two = dataclasses.replace(one, claim="2 were left out")
+    >>> three = dataclasses.replace(one, claim="3 were left out")
+    >>> [said.claim for said in together([("a", [two]), ("b", [three])])]
+    ['a: 2 were left out (1 more likewise, with other figures)']
+    """
+    kinds: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
+    for name, findings in each:
+        for one in findings:
+            kinds.setdefault(one.kind, []).append((name, one))
+    return [_as_one(said, len(each)) for said in kinds.values()]
+
+
+def doubts_of(each: Iterable[tuple[str, Sequence[Finding]]]) -> list[Finding]:
+    """The findings of several results, together, without notes: what a study of them passes on."""
+    return together([(name, [one for one in said if one.gravity != NOTE]) for name, said in each])
+
+
+def _as_one(said: Sequence[tuple[str, Finding]], results: int) -> Finding:
+    (name, first), *others = said
+    if len(said) == results and all(one.text == first.text for _, one in others):
+        return first
+    if not others:
+        return dataclasses.replace(first, claim=f"{name}: {first.claim}")
+    heads = [one.claim.split(":")[0] for _, one in said]
+    if len(set(heads)) > 1:
+        more = f"{len(others)} more likewise, with other figures"
+        return dataclasses.replace(first, claim=f"{name}: {heads[0]} ({more})")
+    named = _first_names([name for name, _ in said], results)
+    return dataclasses.replace(first, claim=f"{named}: {heads[0]}")
+
+
+def _first_names(names: Sequence[str], all_: int) -> str:
+    """Names of results in a line: the first ones, and how many more there are."""
+    if len(names) == all_ > 2:
+        return f"all {all_}"
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def read(raw: Mapping[str, Any]) -> list[Finding]:
+    """The findings in the document of a result."""
+    return [Finding(**one) for one in raw.get("findings", ())]

@@ -1,0 +1,277 @@
+"""Places of a ranking, and its findings: who is first by how much, and what cannot be told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flashgc.results.findings import DOUBT, NOTE, Finding, declare
+from flashgc.results.result import Result
+from flashgc.units import format_share, format_time
+
+if TYPE_CHECKING:
+    from flashgc.results.latency import Figures
+
+RULES = declare(
+    "ranking",
+    (
+        "last-of-ranking",
+        NOTE,
+        "The figure of the last of a ranking is this multiple of that of the first.",
+        "Both have a figure, and the 95% interval of their difference leaves out 0, or the "
+        "difference is exact, or it has no interval.",
+    ),
+    (
+        "response-times",
+        NOTE,
+        "The mean, the 99.9th percentile or the longest response time of one is shorter than that "
+        "of the other, of the first and the last.",
+        "The two figures differ; the means by more than the 95% interval of their difference.",
+    ),
+    (
+        "equal-in-every-run",
+        NOTE,
+        "Some are equal in every run.",
+        "The figures of all their runs are equal to the last bit.",
+    ),
+    (
+        "inside-the-noise",
+        DOUBT,
+        "Some are too close to the first to tell.",
+        "The 95% interval of the difference holds 0, and the figures are not equal in every run.",
+    ),
+    (
+        "exact",
+        NOTE,
+        "The differences have no chance in them.",
+        "All replayed the same finite writes equally often, without random numbers, and every "
+        "drive is steady.",
+    ),
+    (
+        "exact-for-this-length",
+        DOUBT,
+        "The differences have no chance in them, and may be others in a longer run.",
+        "All replayed the same finite writes equally often, without random numbers, and a drive "
+        "is not steady.",
+    ),
+    (
+        "no-interval",
+        DOUBT,
+        "The differences have no interval and are not judged.",
+        "A difference has neither pairs nor two intervals, because there are too few runs or parts "
+        "of a run.",
+    ),
+    (
+        "longest-life",
+        NOTE,
+        "One drive lives this much longer than another.",
+        "Endurance ended every drive, in the same way, and not after equally many drive writes.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One result's place among those it was compared with."""
+
+    #: 1 for the least write amplification.
+    place: int
+    #: Write amplification over the least one's.
+    ratio: float
+    #: Write amplification minus the least one's.
+    difference: float
+    #: Half the 95% interval of the difference; ``None`` where it cannot be told.
+    difference_ci95: float | None
+    #: The basis of that interval: ``exact`` (the same finite writes and no random numbers),
+    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
+    #: intervals together), or ``none``.
+    basis: str
+    #: True if the difference from the least is inside its interval; never without one, or where it
+    #: is exact.
+    inside_noise: bool
+    #: The result itself.
+    result: Result
+    #: The name of the result where results of several files are ranked; else empty.
+    name: str = ""
+
+
+#: Ends of a life, as results name them, and their names for people.
+ENDS = {"first_failure": "first failure", "system_failure": "system failure"}
+
+
+def findings(ranking: Sequence[Rank], names: Sequence[str]) -> list[Finding]:
+    """The findings of a ranking, whose results are called ``names``; of one result there are none.
+
+    Intervals in them are written with ``±``.
+    """
+    if len(ranking) < 2:
+        return []
+    return [one for part in _PARTS for one in part(ranking, names)]
+
+
+def _last(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    last = ranking[-1]
+    if last.result.timing is not None or last.inside_noise or not math.isfinite(last.ratio):
+        return
+    half = "" if last.difference_ci95 is None else f" ± {last.difference_ci95:.4f}"
+    if last.basis == "exact":
+        half = ", exact for this length"
+    if last.result.swap is not None:
+        than = f"keeps flash busy for {last.ratio:.2f}x the time of {names[0]}"
+    elif len({rank.result.workload for rank in ranking}) == 1:
+        than = f"makes {last.ratio:.2f}x the flash writes of {names[0]}"
+    else:
+        than = f"has {last.ratio:.2f}x the write amplification of {names[0]}"
+    yield RULES["last-of-ranking"].found(
+        f"{names[-1]} {than} (difference {last.difference:.4f}{half})",
+        ratio=last.ratio,
+        difference=last.difference,
+        difference_ci95=last.difference_ci95,
+    )
+
+
+def _response_times(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    first, last = ranking[0], ranking[-1]
+    low, high = times_of(first.result), times_of(last.result)
+    if low is None or high is None:
+        return
+    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
+        least, most = float(getattr(low, key)), float(getattr(high, key))
+        if least == most or (key == "mean" and last.inside_noise):
+            continue
+        shorter, longer = (names[0], names[-1]) if least < most else (names[-1], names[0])
+        least, most = sorted((least, most))
+        yield RULES["response-times"].found(
+            f"{what}: {shorter} {format_time(least)}, {longer} {format_time(most)} "
+            f"({format_share(1 - least / most)} less)",
+            figure=key,
+            shorter_us=least,
+            longer_us=most,
+        )
+
+
+def _equal(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    equal = [at for at in range(1, len(ranking)) if _is_equal(ranking[at], ranking[0])]
+    if equal:
+        told = ", ".join(names[at] for at in (0, *equal))
+        yield RULES["equal-in-every-run"].found(
+            f"Equal in every run: {told}", places=_places(equal)
+        )
+
+
+def _inside(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    first = ranking[0]
+    inside = [
+        at for at, rank in enumerate(ranking) if rank.inside_noise and not _is_equal(rank, first)
+    ]
+    if inside:
+        told = ", ".join(names[at] for at in inside)
+        mean = "the mean of " if first.result.timing is not None else ""
+        is_ = "are" if len(inside) > 1 else "is"
+        yield RULES["inside-the-noise"].found(
+            f"Inside the noise: {mean}{told} {is_} too close to {names[0]} to tell",
+            advice(first.result),
+            places=_places(inside),
+        )
+
+
+def _bases(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    others, first = ranking[1:], ranking[0].result
+    if all(rank.basis == "exact" for rank in others):
+        same = "all wrote the same trace as often, without random numbers"
+        if first.timing is not None:
+            same = "all served the same requests, without random numbers"
+        if any(is_doubtful(rank.result) for rank in ranking):
+            unsure = "nothing shows that every drive has settled"
+            yield RULES["exact-for-this-length"].found(
+                f"Exact for this length only: {same}, and {unsure}"
+            )
+        else:
+            yield RULES["exact"].found(f"Exact: {same}")
+    if any(rank.basis == "none" for rank in others):
+        if len(values_of(first)) > 1:
+            yield RULES["no-interval"].found(
+                "No interval, so that differences are not judged", advice(first)
+            )
+        else:
+            yield RULES["no-interval"].found(
+                "One run: no interval, so that differences are not judged",
+                "more --runs" if first.trace is None else advice(first),
+            )
+
+
+def _lives(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
+    """By the last end that all drives came to."""
+    for end, name in reversed(ENDS.items()):
+        lives = [
+            (drive_writes(rank.result, end), label)
+            for rank, label in zip(ranking, names, strict=True)
+        ]
+        known = sorted((life, label) for life, label in lives if life is not None)
+        if len(known) == len(ranking) and known[0][0] < known[-1][0]:
+            (shortest, worst), (longest, best) = known[0], known[-1]
+            yield RULES["longest-life"].found(
+                f"{best} lives longest: {longest:.5g} drive writes until the {name}, "
+                f"{longest / shortest:.2f}x those of {worst}",
+                end=end,
+                longest=longest,
+                shortest=shortest,
+            )
+            return
+
+
+_PARTS: tuple[Callable[[Sequence[Rank], Sequence[str]], Iterator[Finding]], ...] = (
+    _last,
+    _response_times,
+    _equal,
+    _inside,
+    _bases,
+    _lives,
+)
+
+
+def _places(at: Sequence[int]) -> list[int]:
+    return [1 + one for one in at]
+
+
+def _is_equal(rank: Rank, first: Rank) -> bool:
+    return rank.place > 1 and values_of(rank.result) == values_of(first.result)
+
+
+def values_of(result: Result) -> Sequence[float]:
+    """The value that each run was judged by."""
+    if result.timing is not None:
+        return result.timing.mean_us_runs
+    return result.run_values if result.swap is None else result.swap.run_values
+
+
+def times_of(result: Result) -> Figures | None:
+    """The response times of all requests; ``None`` without a clock, or without a request."""
+    return None if result.timing is None else result.timing.latency_us.all
+
+
+def drive_writes(result: Result, end: str) -> float | None:
+    """Drive writes until this ``end`` of a life; ``None`` if it did not come."""
+    failure = None if result.lifetime is None else result.lifetime.of(end)
+    return None if failure is None else failure.drive_writes
+
+
+def is_doubtful(result: Result) -> bool:
+    """True if the figure is that of a drive that should have settled and has not."""
+    has_state = result.swap is None and result.lifetime is None
+    return has_state and result.measured and not result.steady
+
+
+def advice(first: Result) -> str:
+    """The option that makes the intervals of differences narrower."""
+    values = values_of(first)
+    # Runs that are alike draw nothing at random, and neither would more of them.
+    is_drawn = len(values) == 1 or len(set(values)) > 1
+    if first.timing is not None:
+        return "more --runs or --requests" if is_drawn else "more --requests"
+    if first.trace is None:
+        return "more --runs or --writes" if is_drawn else "more --writes"
+    passes = (first.trace.passes or 0) + (first.trace.warmup_passes or 0)
+    return f"--passes {4 * passes}" if passes else "more --passes"

@@ -1,6 +1,0 @@
-"""The garbage collection of a real drive, from its measured write amplification over skew.
-
-:mod:`.measurements` reads what was measured, :mod:`.schemes` lists what a drive may do,
-:mod:`.curves` simulates, :mod:`.fit` compares, :mod:`.search` decides what is simulated next,
-:mod:`.found` holds what came of it, and :mod:`.describe` says it in sentences.
-"""

@@ -1,0 +1,74 @@
+"""The findings of a sweep, in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from flashgc.results.findings import INVALID, NOTE, Finding, declare
+from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept
+
+RULES = declare(
+    "sweep",
+    (
+        "cells-cannot",
+        NOTE,
+        "Some cells cannot run, for this reason.",
+        "The engine refuses their experiments.",
+    ),
+    (
+        "cells-failed",
+        INVALID,
+        "Some cells failed, with this error.",
+        "Their runs ended with an error, in this call or an earlier one.",
+    ),
+    (
+        "cells-missing",
+        INVALID,
+        "Some cells were not run.",
+        "The sweep was stopped before them.",
+    ),
+    (
+        "impossible-value",
+        NOTE,
+        "No cell with this value of an axis can run.",
+        "The engine refuses all of them.",
+    ),
+)
+#: Reasons of a kind that are said, and findings of results.
+MOST = 10
+
+
+def findings(swept: Sweep) -> Iterator[Finding]:
+    """Cells without a result, values with which none can be, and the findings of results."""
+    for status in WITHOUT:
+        yield from _reasons(swept.of(status), status)
+    for name, value, _ in swept.impossible:
+        claim = f"no cell with {name} = {value} can run"
+        yield RULES["impossible-value"].found(claim, axis=name, value=value)
+    yield from _of_results(swept)
+
+
+def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
+    """A finding for each reason: how many cells have it."""
+    counts = Counter(cell.reason for cell in cells)
+    for reason, count in counts.most_common(MOST):
+        such = f"{count} {WITHOUT[status]}" + (": " if reason else "")
+        yield RULES[f"cells-{status}"].found_in(such, reason, cells=count)
+
+
+def _of_results(swept: Sweep) -> Iterator[Finding]:
+    """The most frequent findings of results; those that differ only in numbers are one."""
+    said: dict[tuple[str, str], list[tuple[Swept, Finding]]] = {}
+    for cell in swept:
+        for one in cell.findings:
+            said.setdefault(one.kind, []).append((cell, one))
+    for cells in sorted(said.values(), key=len, reverse=True)[:MOST]:
+        (cell, one), *_ = cells
+        place = ", ".join(f"{name}={value}" for name, value in cell.at.items()) or "1 cell"
+        if len(cells) > 1:
+            alike = len({other.text for _, other in cells}) == 1
+            place = f"{len(cells)} cells" if alike else f"{len(cells)} cells, such as {place}"
+        evidence = {**one.evidence, "cells": len(cells)}
+        yield dataclasses.replace(one, claim=f"{place}: {one.claim}", evidence=evidence)

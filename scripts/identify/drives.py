@@ -1,0 +1,123 @@
+"""Simulated drives with a scheme that is in the list or is not, measured with an error."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.identify import rules
+
+import flashgc
+from flashgc._core import Control
+from flashgc_studies.identifying.curves import Size
+from flashgc_studies.identifying.measurements import Drive, Point
+from flashgc_studies.identifying.open_set import KNOWN, UNKNOWN
+from flashgc_studies.identifying.schemes import Scheme
+from flashgc_studies.identifying.workloads import Condition, condition
+
+WORKLOADS = ("uniform", "70/30", "80/20", "90/10", "95/5", "zipf:theta=0.6", "zipf:theta=0.9")
+#: Spare factors of the drives.
+LEAST, MOST = 0.07, 0.30
+#: Workloads on which a drive must be better than one that selects at random.
+_PLAUSIBLE = ("uniform", "95/5")
+FRONTIERS = ("single", "double", "mixed", "pool")
+#: The capacity that a drive is said to have: Zipf's law depends on it.
+_CAPACITY = 10**12
+
+
+@dataclass(frozen=True)
+class Made:
+    """A drive of which we know everything."""
+
+    set: str
+    case: int
+    #: A family of rules, or `list`.
+    family: str
+    name: str
+    spare: float
+    #: The scheme, if the list has it.
+    scheme: Scheme | None
+    options: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The name of its curve."""
+        return f"{self.set} {self.case}: {self.name}, {self.spare:.1%}"
+
+
+def known(case: int, tried: Sequence[Scheme], size: Size) -> Made:
+    """A drive with a scheme of the list."""
+    draw = random.Random(case)
+    scheme, spare = draw.choice(tried), round(draw.uniform(LEAST, MOST), 4)
+    options = scheme.options(size.blocks)
+    return Made(KNOWN, case, "list", scheme.name, spare, scheme, options)
+
+
+def unknown(case: int, size: Size) -> Made:
+    """A drive with a rule that the list lacks.
+
+    A rule that is worse than random selection is drawn again: nobody sells it.
+    """
+    draw = random.Random(f"{UNKNOWN} {case}")
+    while True:
+        rule = rules.drawn(case, draw)
+        frontier, spare = draw.choice(FRONTIERS), round(draw.uniform(LEAST, MOST), 4)
+        options = rules.options(rule, frontier, size.blocks)
+        name = f"{rule.name} {frontier}"
+        made = Made(UNKNOWN, case, rule.family, name, spare, None, options)
+        # Random selection has 1 / spare under uniform writes, and less under others.
+        tried = (amplification(made, condition(name, _CAPACITY), size) for name in _PLAUSIBLE)
+        if all(value < 1 / spare for value in tried):
+            return made
+
+
+def amplification(made: Made, where: Condition, size: Size) -> float:
+    """The write amplification of a drive, with other seeds than those of the curves."""
+    pages = int(size.blocks * size.pages_per_block * (1 - made.spare))
+    result = flashgc.run(
+        where.source(pages),
+        blocks=size.blocks,
+        pages_per_block=size.pages_per_block,
+        spare=made.spare,
+        writes=size.writes,
+        warmup=size.warmup,
+        seed=1000 + made.case,
+        jobs=1,
+        control=Control(),
+        **made.options,
+    )
+    return result.write_amplification
+
+
+class Bench:
+    """Measures drives; what it measured before it has in a file."""
+
+    def __init__(self, size: Size, noise: float, cache: Path | None) -> None:
+        self.size, self.noise = size, noise
+        self._path = None if cache is None else cache / "measured.json"
+        kept = self._path is not None and self._path.exists()
+        self._known: dict[str, float] = json.loads(self._path.read_text()) if kept else {}  # type: ignore[union-attr]
+
+    def measured(self, made: Made, workloads: Sequence[str] = WORKLOADS) -> Drive:
+        """The curve of a drive; the errors of a workload are drawn for it alone."""
+        return Drive(made.title, tuple(self._point(made, name) for name in workloads))
+
+    def _point(self, made: Made, name: str) -> Point:
+        where = condition(name, _CAPACITY)
+        key = f"{flashgc.version()} {self.size} {made.title} {name}"
+        if key not in self._known:
+            self._known[key] = amplification(made, where, self.size)
+            self._keep()
+        error = random.Random(f"{made.title} {name}").gauss(0, self.noise)
+        return Point(where, max(self._known[key] * (1 + error), 1.0), self.noise)
+
+    def _keep(self) -> None:
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            beside = self._path.with_suffix(".new")
+            beside.write_text(json.dumps(self._known))
+            beside.replace(self._path)

@@ -1,0 +1,151 @@
+"""Victim rules that the list of `flashgc identify` lacks, drawn at random from six families."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flashgc_studies.identifying.schemes import VICTIMS, Scheme
+
+#: The mark of a block that may not be picked is above every count.
+_MARK = 0x8000
+
+
+def oldest(blocks: Any, among: NDArray[np.bool_]) -> int:
+    """The block that was closed first."""
+    return int(np.where(among, blocks.closed_at, np.iinfo(np.uint64).max).argmin())
+
+
+def emptiest(blocks: Any, among: NDArray[np.bool_]) -> int:
+    """The block with the fewest valid pages."""
+    return int(np.where(among, blocks.valid, _MARK + 1).argmin())
+
+
+@dataclass
+class Mixture:
+    """Greedy with a probability, else another rule."""
+
+    probability: float
+    other: str
+
+    def pick(self, blocks: Any) -> int:
+        """A block drawn at random is the coin."""
+        candidates = blocks.valid < _MARK
+        coin, drawn = blocks.draw(2)
+        if coin < self.probability * len(blocks):
+            return emptiest(blocks, candidates)
+        return oldest(blocks, candidates) if self.other == "fifo" else int(drawn)
+
+
+@dataclass
+class AgeCap:
+    """Greedy among blocks younger or older than an age, or until the oldest exceeds it."""
+
+    #: ``younger``, ``older`` or ``deadline``.
+    kind: str
+    #: In page programs over the pages of the flash.
+    age: float
+
+    def pick(self, blocks: Any) -> int:
+        """Returns the emptiest of all if no block qualifies, or none would free a page."""
+        candidates = blocks.valid < _MARK
+        limit = self.age * len(blocks) * blocks.pages_per_block
+        ages = blocks.clock - blocks.closed_at.astype(np.int64)
+        if self.kind == "deadline":
+            first = oldest(blocks, candidates)
+            return first if ages[first] > limit else emptiest(blocks, candidates)
+        among = candidates & ((ages <= limit) if self.kind == "younger" else (ages >= limit))
+        found = emptiest(blocks, among)
+        if among[found] and blocks.valid[found] < blocks.pages_per_block:
+            return found
+        return emptiest(blocks, candidates)
+
+
+@dataclass
+class Threshold:
+    """The first block with few valid pages: of those closed first, or after the last victim."""
+
+    #: ``oldest`` or ``hand``.
+    order: str
+    #: Valid pages over pages of a block.
+    share: float
+    last: int = 0
+
+    def pick(self, blocks: Any) -> int:
+        """Returns the emptiest block if none is below the threshold."""
+        few = blocks.valid <= self.share * blocks.pages_per_block
+        if not few.any():
+            return emptiest(blocks, blocks.valid < _MARK)
+        if self.order == "oldest":
+            return oldest(blocks, few)
+        after = np.flatnonzero(few)
+        later = after[after > self.last]
+        self.last = int(later[0] if len(later) else after[0])
+        return self.last
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, and what :func:`flashgc.run` takes for it."""
+
+    family: str
+    name: str
+    victim: Any
+
+
+def _mixture(draw: random.Random) -> Rule:
+    probability, other = round(draw.uniform(0.2, 0.9), 2), draw.choice(("fifo", "random"))
+    return Rule("mixture", f"greedy {probability:.0%}, {other}", Mixture(probability, other))
+
+
+def _age_cap(draw: random.Random) -> Rule:
+    kind = draw.choice(("younger", "older", "deadline"))
+    age = round(draw.uniform(1, 4) if kind == "younger" else draw.uniform(0.3, 1.5), 2)
+    return Rule("age cap", f"greedy, {kind} {age}", AgeCap(kind, age))
+
+
+def _threshold(draw: random.Random) -> Rule:
+    order, share = draw.choice(("oldest", "hand")), round(draw.uniform(0.5, 0.95), 2)
+    return Rule("threshold", f"{order} below {share:.0%}", Threshold(order, share))
+
+
+def _choices(draw: random.Random) -> Rule:
+    name = f"d-choices:d={draw.choice((4, 7, 15, 25, 40))}"
+    return Rule("other d", name, name)
+
+
+def _window(draw: random.Random) -> Rule:
+    part = draw.choice((128, 32, 10, 8, 6, 2))
+    return Rule("other window", f"windowed:w=N/{part}", f"windowed:w=N/{part}")
+
+
+def _other(draw: random.Random) -> Rule:
+    name = draw.choice(
+        ("mdc", "sagc", "cost-benefit:form=lfs", "cost-benefit:age=last_invalidate", "cat",
+         "d-choices:d=5,c=5", "wear-aware:lambda=0.5")
+    )  # fmt: skip
+    return Rule("other policy", name, name)
+
+
+FAMILIES: tuple[Callable[[random.Random], Rule], ...] = (
+    _mixture, _age_cap, _threshold, _choices, _window, _other,
+)  # fmt: skip
+
+
+def drawn(case: int, draw: random.Random) -> Rule:
+    """The rule of a case: the families take turns."""
+    rule = FAMILIES[case % len(FAMILIES)](draw)
+    assert rule.name not in VICTIMS
+    return rule
+
+
+def options(rule: Rule, frontier: str, blocks: int) -> dict[str, Any]:
+    """The keywords of :func:`flashgc.run`."""
+    if isinstance(rule.victim, str):
+        return dict(Scheme(rule.victim, frontier).options(blocks))
+    return {"victim": rule.victim, "frontier": frontier}

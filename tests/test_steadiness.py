@@ -1,0 +1,25 @@
+"""The script that measures how often the rules of a steady state err."""
+
+from __future__ import annotations
+
+import runpy
+
+import pytest
+
+from conftest import ROOT
+
+
+def test_the_errors_of_the_rules_are_measured_by_the_rules(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runpy.run_path(str(ROOT / "scripts" / "steadiness.py"))["main"](100)
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    shares = {
+        row[0]: float(row[2].strip(" %"))
+        for row in rows
+        if row[1:2] in (["steady"], ["rises"]) and "%" in row[-1]
+    }
+    # As docs/validation.md has them, of more series.
+    assert shares["noise 0.2%"] == 100.0
+    assert shares["noise 1%, rising 5%"] == 0.0
+    assert 85 < shares["noise 5%"] < 100

@@ -1,0 +1,89 @@
+"""Estimates of the time that a sweep takes, with policies in Python too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashgc
+from conftest import Command
+from flashgc.store import Store
+from flashgc.studies.sweep.sweep import sweep_plan
+
+#: A million pages, written ten times.
+LARGE: dict[str, Any] = {"blocks": 16_384, "pages_per_block": 64}
+MINE = """
+def pick(blocks):
+    return min(blocks.draw(10), key=blocks.count)
+class Halves:
+    classes = 2
+    def host(self, page, stream, old, now):
+        return page % 2
+    def copy(self, page, from_, zombie, now):
+        return page % 2
+"""
+
+
+def plan(folder: Path, victim: str = "greedy", placement: str = "none", **more: Any) -> Any:
+    gc = {"frontier": "pool", "victim": [victim], "placement": [placement]}
+    asked = {"drive": LARGE, "gc": gc, "run": {"writes": "10x", "seed": [1, 2]}, **more}
+    return sweep_plan(asked, results=folder / "r")
+
+
+def test_policies_in_python_are_estimated_at_the_time_of_their_calls(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    writes = 2 * 10 * LARGE["blocks"] * LARGE["pages_per_block"]
+    mine = f"python:{tmp_path}/mine.py"
+    native = plan(tmp_path)
+    assert native.seconds == pytest.approx(writes / 10e6)
+    victim = plan(tmp_path, victim=f"{mine}:pick")
+    assert victim.seconds - native.seconds == pytest.approx(2 * writes * 1.5e-6 / 64)
+    placement = plan(tmp_path, placement=f"{mine}:Halves")
+    assert placement.seconds - native.seconds == pytest.approx(2 * writes * 0.5e-6)
+    both = plan(tmp_path, victim=f"{mine}:pick", placement=f"{mine}:Halves")
+    assert both.seconds + native.seconds == pytest.approx(victim.seconds + placement.seconds)
+    assert (native.in_python, both.in_python) == (0, 2)
+    # In one process, Python runs one at a time.
+    assert native.seconds_on(2) == native.seconds / 2
+    assert both.seconds_on(2) == both.seconds
+
+
+def test_each_policy_in_python_has_a_measured_speed_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    small = {"blocks": 64, "pages_per_block": 16}
+    victims = ["greedy", f"python:{tmp_path}/mine.py:pick"]
+    flashgc.sweep(
+        {"drive": small, "gc": {"victim": victims}, "run": {"writes": "9x"}},
+        results=tmp_path / "r",
+    )
+    with Store(tmp_path / "r", make=False) as store:
+        took = {row["victim"]: row["seconds"] for row in store.rows()}
+    for victim in victims:
+        asked = {"drive": small, "gc": {"victim": [victim]}, "run": {"writes": "18x"}}
+        found = sweep_plan(asked, results=tmp_path / "r")
+        (own,) = (s for name, s in took.items() if name.startswith(victim.partition("=")[0]))
+        assert found.measured
+        assert found.in_python == 0
+        assert found.seconds == pytest.approx(max(2 * own, 1e-3))
+    other = plan(tmp_path, placement=f"python:{tmp_path}/mine.py:Halves")
+    assert (other.measured, other.in_python) == (False, 2)
+
+
+def test_a_dry_run_says_that_it_is_an_estimate(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "g.toml").write_text(
+        '[drive]\nblocks = 64\npages_per_block = 16\n[gc]\nvictim = ["greedy", '
+        '"python:mine.py:pick"]\n'
+    )
+    done = command("sweep", "g.toml", "--dry-run", "--jobs", "1")
+    first, about, estimate = done.stdout.splitlines()
+    assert first == "2 cells: 2 to run, 0 found"
+    assert about.endswith("on 1 core, at usual speeds")
+    assert estimate == (
+        "an estimate: 1 cell of policies in Python, one at a time, with 1.5 us a pick and 0.5 us a "
+        "page placed"
+    )
+    (tmp_path / "g.toml").write_text('[gc]\nvictim = ["greedy"]\n')
+    assert "an estimate" not in command("sweep", "g.toml", "--dry-run").stdout
