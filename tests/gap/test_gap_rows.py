@@ -385,7 +385,13 @@ def test_bad_keywords_are_refused(options: dict[str, object], words: str) -> Non
 
 
 def test_what_is_wrong_with_the_drive_is_said_of_the_gap() -> None:
-    options: dict[str, Any] = {"writes": "4x", "runs": 2, "couples": ["cost-benefit"], "sigma": [1], "classes": 4}
+    options: dict[str, Any] = {
+        "writes": "4x",
+        "runs": 2,
+        "couples": ["cost-benefit"],
+        "sigma": [1],
+        "classes": 4,
+    }
     small = flashgc_studies.gap("uniform", blocks=60, pages_per_block=32, spare=0.3, **options)
     large = flashgc_studies.gap("uniform", blocks=200, pages_per_block=32, spare=0.3, **options)
     said = [one.claim for one in small.findings if one.id == "few-blocks"]

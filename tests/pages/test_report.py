@@ -49,6 +49,19 @@ def test_the_head_says_what_was_asked_and_what_came_of_it(results: Path, tmp_pat
     assert f"144 cells flashgc {flashgc.version()}, engine" in text
 
 
+def test_the_head_says_what_is_wrong_with_the_figures(tmp_path: Path) -> None:
+    kept = tmp_path / "grid.results"
+    grid = {"drive": {"blocks": [40, 200], "pages_per_block": 16}, "run": {"writes": "20x"}}
+    flashgc.sweep(grid, results=kept)
+    assert [row["findings"] for row in rows_of(kept)] == ["few-blocks", None]
+    flashgc.report(kept, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    claim = "The drive has so few blocks that amplification is above that of a large one."
+    assert f"<b>1 of 2</b>: {claim} <code>few-blocks</code>" in text
+    flashgc.report(kept, tmp_path / "page.html", where=["blocks=200"])
+    assert "Before you use the figures" not in (tmp_path / "page.html").read_text("utf-8")
+
+
 def test_options_are_counted_where_their_combinations_are_not_all_there(tmp_path: Path) -> None:
     made = make(
         tmp_path / "some.results",

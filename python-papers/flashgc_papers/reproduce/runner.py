@@ -9,6 +9,7 @@ import functools
 import importlib
 import math
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import flashgc_papers as papers
 from flashgc.described import Simulation, flags
 from flashgc.results import Result
+from flashgc.results.findings import NOTE
 from flashgc_papers.claims import Claim, Input
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict, relative, sized, together
 
@@ -290,8 +292,22 @@ def conclude(
         heading,
         graded,
         tuple(figure for figure in figures if figure.data.has_numbers),
-        tuple(notes),
+        (*notes, *_doubts(measured.results)),
     )
+
+
+def _doubts(results: Mapping[str, Result]) -> list[str]:
+    """A note on the findings of the runs that doubt their figures, or none."""
+    found = Counter(
+        id_
+        for result in results.values()
+        for id_ in {one.id for one in result.findings if one.gravity != NOTE}
+    )
+    if not found:
+        return []
+    ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    said = ", ".join(f"{id_} of {count}" for id_, count in ranked)
+    return [f"Findings of the {len(results)} simulations that doubt their figures: {said}."]
 
 
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:

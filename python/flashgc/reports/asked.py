@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from flashgc.reports.columns import Column, Rows
+from flashgc.results.findings import rules
 from flashgc.units import format_count, format_duration, format_size
 
 #: Values of an option that are listed; of more, the first and the last.
@@ -36,6 +37,8 @@ class Asked:
     same: list[tuple[str, str]]
     #: Why there is no result: what became of the cells, how many, and the reason.
     reasons: list[tuple[str, int, str]]
+    #: Findings that are no notes: how many results have each, its claim in general, and its id.
+    findings: list[tuple[int, str, str]]
     #: Combinations of the values that vary, and those of which nothing is kept.
     combinations: int
     absent: int
@@ -65,6 +68,7 @@ def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int,
         reasons=[
             (STATUSES[status], count, reason) for (status, reason), count in reasons.most_common()
         ],
+        findings=_findings(rows),
         combinations=all_of_them,
         absent=all_of_them - len(there),
         engines=[
@@ -77,6 +81,13 @@ def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int,
         seconds=format_duration(sum(row.get("seconds") or 0.0 for row in rows)),
         files=[(name, format_size(size), digest) for name, size, digest in files],
     )
+
+
+def _findings(rows: Rows) -> list[tuple[int, str, str]]:
+    claims = {rule.id: rule.claim for rule in rules()}
+    counts = Counter(id_ for row in rows for id_ in (row.get("findings") or "").split())
+    # A file may be of another version, with findings that this one does not know.
+    return [(count, claims.get(id_, ""), id_) for id_, count in counts.most_common()]
 
 
 def _axis(column: Column) -> tuple[str, list[str], int]:

@@ -17,7 +17,10 @@ from flashgc.units import format_count, format_duration, format_share, format_si
 Rows = Sequence[Mapping[str, Any]]
 
 #: The columns of each row beside options and figures, in order.
-ABOUT = ("status", "reason", "work", "seconds", "made", "version", "engine", "key", "command")
+ABOUT = (
+    "status", "reason", "findings", "work", "seconds", "made", "version", "engine", "key",
+    "command",
+)  # fmt: skip
 #: Titles of columns that :func:`flashgc.reports.wording.label` does not know.
 _TITLES = {
     "write_amplification_ci95": "± 95%",

@@ -9,6 +9,7 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.options import OPTIONS, PATHS, Option, find, known
+from flashgc.results import findings
 from flashgc.results.figures import figures_of
 from flashgc.store.file import Kept, Store
 from flashgc.store.query import Condition
@@ -26,7 +27,7 @@ ALIASES = {
 UNITS = {"bytes": "bytes", "us": "µs", "seconds": "s", "terabytes": "TB"}
 
 #: Columns of a row that are neither options nor figures.
-ABOUT = ("key", "status", "work", "seconds", "reason", "command")
+ABOUT = ("key", "status", "work", "seconds", "reason", "findings", "command")
 
 
 def tidy(
@@ -36,7 +37,8 @@ def tidy(
 
     A row has ``key``, ``status``, ``work``, ``seconds``, then the options that were given for any
     of the results (:func:`axis_value`), then the figures (:mod:`flashgc.results.figures`), and last
-    ``reason`` and ``command``, which runs it again. Of an option that was not given, the value is
+    ``reason``, ``findings`` (the ids of those that are no notes) and ``command``, which runs it
+    again. Of an option that was not given, the value is
     the one that the result tells, or the default. ``look`` is called with how many were read.
     """
     found = []
@@ -53,10 +55,17 @@ def tidy(
         row.update(_option(path, kept) for path in paths)
         row.update(figures_of(kept.result) if kept.result else {})
         row["reason"] = kept.reason or None
+        row["findings"] = _doubts(kept)
         row["command"] = command(kept.asked)
         rows.append(row)
         places[row["command"] or key] = kept.place
     return sorted(rows, key=lambda row: places[row["command"] or row["key"]])
+
+
+def _doubts(kept: Kept) -> str | None:
+    """The ids of the findings that a reader should know before using the figures."""
+    found = [] if kept.result is None else findings.read(kept.result)
+    return " ".join(dict.fromkeys(one.id for one in found if one.gravity != findings.NOTE)) or None
 
 
 def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:
