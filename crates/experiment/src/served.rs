@@ -43,6 +43,7 @@ impl Served {
         let block = u64::from(self.geometry.pages_per_block());
         let steadiness = Steadiness {
             amplification: drift(&runs).and_then(Drift::new),
+            // The command chooses when its requests come, not the drive: as of given times of arrival.
             pace: None,
             snia: rounds(&runs).map(Snia::from),
             from_spare: spare_used(self.programs, (self.erases + 1) * block),

@@ -288,12 +288,18 @@ fn told_of_the_drive(
         let units = u64::from(settings.hardware.units_per_page);
         let joined = runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
         let (programs, erases) = (result.counters.programs(), result.counters.erases);
-        if (joined as f64) < LEAST_JOINED * programs as f64 {
+        if joins_nothing(joined, programs) {
             let gives_way = settings.collecting.preemption != Preemption::None;
             said.push(findings::planes_apart(joined, programs, erases, gives_way));
         }
     }
     said
+}
+
+/// Returns `true` if of `programs` programs so few were `joined` that multi-plane operations do next to
+/// nothing.
+fn joins_nothing(joined: u64, programs: u64) -> bool {
+    (joined as f64) < LEAST_JOINED * programs as f64
 }
 
 /// Returns the finding that a write cache of `capacity` pages was filling, if it holds more pages at the end by
@@ -318,4 +324,17 @@ fn digest(counts: &str, runs: &[Measured]) -> String {
         }
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_a_hundred_is_something() {
+        assert!(joins_nothing(0, 1));
+        assert!(joins_nothing(99, 10_000));
+        assert!(!joins_nothing(100, 10_000));
+        assert!(!joins_nothing(0, 0));
+    }
 }
