@@ -455,3 +455,14 @@ def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: 
     made = command("run", *FLAGS, "--preemption", "pgc", "--requests", "500")
     assert "\nsuspended " not in made.stdout
     assert "\ncollections " in made.stdout
+
+
+def test_marks_that_leave_no_room_to_collect_are_refused_before_the_run() -> None:
+    """Seven erased blocks and two open ones leave 91 of 4 pages for 372 pages of data."""
+    drive: dict[str, Any] = {"blocks": 100, "pages_per_block": 4, "spare": "7%", "planes": 1}
+    drive |= {"channels": 1, "ways": 1, "dies": 1, "kind": "timed", "requests": 2000}
+    drive |= {"victim": "random", "gc_low": "3", "runs": 1, "device": "mlc"}
+    with pytest.raises(ConfigError, match="no room to collect beside 372 pages of data"):
+        flashgc.run("uniform", gc_high="6", **drive)
+    for change in ({"gc_high": "4"}, {"gc_high": "6", "spare": "12%"}):
+        assert flashgc.run("uniform", **{**drive, **change}).measured

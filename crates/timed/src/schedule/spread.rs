@@ -69,6 +69,18 @@ impl Spread {
                 format!("more spare space, more blocks, or a lower {}", option("gc_low")),
             ));
         }
+        // Collections go on until more than `high` blocks are erased, even if the data lie densely.
+        let each = u64::from(geometry.logical_pages().div_ceil(planes));
+        let goes_on = settings.collecting.high > settings.collecting.low;
+        if !is_dynamic && unit == 1 && goes_on && most_valid <= each {
+            return Err(SpecError::new(
+                format!(
+                    "planes of {blocks} blocks, of which {kept} are erased or open before collections stop, \
+                     have no room to collect beside {each} pages of data",
+                ),
+                format!("a lower {}, more spare space, or more blocks", option("gc_high")),
+            ));
+        }
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };
         Ok(Self {
             planes_per_die: hardware.planes,
