@@ -12,7 +12,7 @@ use flashgc_base::spec::count;
 use serde::{Deserialize, Serialize};
 
 use crate::clocked::MOST_SETTLING;
-use crate::steadiness::Drift;
+use crate::steadiness::{Drift, FEWEST_ERASES};
 pub(crate) use clocked::*;
 
 /// The weight of a finding for a reader of the figures.
@@ -130,8 +130,9 @@ rules! {
         "Fewer whole passes of a trace were measured than the test for a steady state needs.";
     TOO_SHORT: "too-short", Doubt, Measured,
         "The measured part is too short for a steady state.",
-        "The run with the fewest page writes has less than 0.1 drive writes, or no block was erased. Of a drive that \
-         keeps data: there are fewer than 20 looks at it with writes between them.";
+        "The run with the fewest page writes has less than 0.1 drive writes, or a run has fewer than 20 erases \
+         (on average over the runs with a clock). Of a drive that keeps data: there are fewer than 20 erases, or \
+         fewer than 20 looks at it with writes between them.";
     ONLY_REPLAYS_COLLECT: "only-replays-collect", Doubt, Workload,
         "Replayed once, the trace would cause no collection.",
         "A pass of the trace writes no more pages than the flash has.";
@@ -424,12 +425,16 @@ pub(crate) fn too_few_passes(hint: String) -> Finding {
 }
 
 /// Returns the finding that a measured part of `pages` page writes is too short.
-pub(crate) fn too_short(pages: u64, drive_writes: f64, erased: bool, hint: String) -> Finding {
+pub(crate) fn too_short(pages: u64, drive_writes: f64, erases: u64, hint: String) -> Finding {
     let claim = format!(
         "the measured part is {}, {} of a drive write{}: too short for a steady state",
         count(pages, "page write"),
         percent(drive_writes),
-        if erased { "" } else { ", without an erase" },
+        match erases {
+            0 => ", without an erase".to_string(),
+            FEWEST_ERASES.. => String::new(),
+            few => format!(", with {}", count(few, "erase")),
+        },
     );
     Finding::new(TOO_SHORT, claim)
         .hint(hint)

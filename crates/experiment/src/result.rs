@@ -21,7 +21,7 @@ use crate::hosted::{HostResult, ZombieResult};
 use crate::measured::{BATCHES, cut, kept};
 use crate::options::RunConfig;
 use crate::replayed::{Replayed, Samples};
-use crate::steadiness::{Drift, Steadiness};
+use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, FdpResult, StreamResult};
 use crate::swap_results::Swap;
 use crate::times::{Busy, Work};
@@ -419,8 +419,8 @@ fn too_short(
     let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
     let least = measured.iter().map(host).min()?;
     let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
-    let erased = has_erased(runs);
-    if erased && drive_writes >= SHORTEST_MEASURED {
+    let erases = runs.iter().map(|run| run.counted.counters.erases).min().unwrap_or_default();
+    if erases >= FEWEST_ERASES && drive_writes >= SHORTEST_MEASURED {
         return None;
     }
     let hint = match &resolved.config.length {
@@ -429,7 +429,7 @@ fn too_short(
         }
         length => format!("more {}", option(key(length))),
     };
-    Some(findings::too_short(least, drive_writes, erased, hint))
+    Some(findings::too_short(least, drive_writes, erases, hint))
 }
 
 /// Returns the finding of drives whose life was shorter than the run.

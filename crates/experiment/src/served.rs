@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::findings::{self, Finding};
 use crate::result::small;
-use crate::steadiness::{Drift, Snia, Steadiness, spare_used};
+use crate::steadiness::{Drift, FEWEST_ERASES, Snia, Steadiness, spare_used};
 
 /// The host's use of a stored drive for a while.
 #[derive(Clone, Debug)]
@@ -57,13 +57,15 @@ impl Served {
             said.extend((self.erases == 0).then(|| findings::still_empty(self.programs)));
             said.extend(change.filter(Drift::moves).map(findings::moves_in_use));
             said.extend(change.filter(Drift::is_unknown).map(findings::unknown_in_use));
-            if change.is_none() && self.erases > 0 {
+            if (change.is_none() || self.erases < FEWEST_ERASES) && self.erases > 0 {
                 said.push(findings::too_short_to_tell(self.programs));
             }
             said.extend(burst.map(findings::burst_in_use));
             said.extend(small(&self.geometry, self.kept_erased.into(), false));
         }
-        let steady = change.is_some_and(|change| change.is_settled()) && burst.is_none();
+        let steady = change.is_some_and(|change| change.is_settled())
+            && burst.is_none()
+            && self.erases >= FEWEST_ERASES;
         Judged { steady, steadiness, findings: said }
     }
 }

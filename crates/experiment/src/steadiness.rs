@@ -11,6 +11,9 @@ use crate::config::Resolved;
 /// The share of the programmed pages that may go to blocks that were erased before, in a steady state.
 const MOST_FROM_SPARE: f64 = 0.05;
 
+/// The erases below which nothing shows whether amplification is steady: each copies up to a block at once.
+pub(crate) const FEWEST_ERASES: u64 = 20;
+
 /// The measured part of all runs, by the tests of a steady state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {

@@ -200,6 +200,9 @@ fn cat_divides_by_wear() {
     assert_eq!(old_and_young::<Cat>("cat", 2).pick(), Some(0));
     // Since the last loss: 30/3 = 10 and 2 * 3 = 6.
     assert_eq!(old_and_young::<Cat>("cat:age=last_invalidate", 0).pick(), Some(0));
+    // Logarithms: ln(37)/3 = 1.204; 3 ln(9)/(ec + 1) = 6.592/(ec + 1): 1.318 and 1.099.
+    assert_eq!(old_and_young::<Cat>("cat:weigh=log", 4).pick(), Some(1));
+    assert_eq!(old_and_young::<Cat>("cat:weigh=log", 5).pick(), Some(0));
 }
 
 #[test]
@@ -318,6 +321,15 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
     // Literal: intervals 5 and 0.5 (34 + 15) = 24.5, time 50 + that: 0.75/55 * 2 = 0.0273,
     // 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
     assert_eq!(table("bsgc:reading=literal").pick(), Some(1));
+    // Since the last erase alone, at 100, block 2 erased at 51 with 2 valid, min_ec 1: 0.75/90 =
+    // 0.0083, 0.3125/66 * 2 = 0.0095, 0.75/49. With min_ec 0: 0.0167, 0.3125/66 * 3 = 0.0142, 0.0306.
+    for (spec, pick) in
+        [("bsgc:reading=since_erase", 0), ("bsgc:reading=since_erase,wear=absolute", 1)]
+    {
+        let mut hand = table(spec);
+        hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(100);
+        assert_eq!(hand.pick(), Some(pick), "{spec}");
+    }
     // No valid pages: every cost is 0, the least worn first.
     let mut hand = table("bsgc");
     hand.lose_all(1, 2..4, 50);

@@ -18,7 +18,7 @@ use super::run::{Cached, Pace, TimedRun};
 use crate::config::Resolved;
 use crate::findings::{self, Finding};
 use crate::result::{RunResult, small_drive, summarise as summarise_counts};
-use crate::steadiness::{Drift, Steadiness};
+use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, StreamResult};
 
 /// The share of programs below which multi-plane operations join next to nothing.
@@ -69,9 +69,11 @@ pub(crate) fn summarise(
     let paces: Vec<&[Pace]> = measures.iter().map(|run| &run.paces[..]).collect();
     result.steadiness.add_paces(&paces);
     let few = few_rounds(resolved, timed, &result);
-    result.steady = is_steady(&result) && few.is_none();
+    let erases = few_erases(&result);
+    result.steady = is_steady(&result) && few.is_none() && erases.is_none();
     result.findings = told(&result, &measured);
     result.findings.extend(few.filter(|_| !interrupted).map(findings::few_rounds));
+    result.findings.extend(erases.filter(|_| !interrupted).map(findings::few_erases));
     result.findings.extend(is_unsettled.then(findings::not_settled_before));
     if measured.latency_us.all.is_some() {
         result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures));
@@ -212,6 +214,12 @@ fn is_steady(result: &RunResult) -> bool {
         }
     };
     writes_are && !result.interrupted && pace.is_none_or(|one| one.is_settled())
+}
+
+/// Returns the erases of a run, on average, if there are some and too few.
+fn few_erases(result: &RunResult) -> Option<f64> {
+    let erases = result.counters.erases as f64 / result.run_values.len().max(1) as f64;
+    (erases > 0.0 && erases < FEWEST_ERASES as f64).then_some(erases)
 }
 
 /// Returns the rounds of collections from mark to mark in a unit, if the marks are apart and the rounds

@@ -6,7 +6,7 @@ use flashgc_timed::{Overload, Suspension};
 
 use super::{
     FEW_ROUNDS, Finding, NO_ERASE, NOTHING_MEASURED, OVERLOAD, PACE_MOVES, PLANES_APART, STARVED,
-    SUSPENDED_NO_MORE, UNSTEADY, WRITES_IN_CACHE, percent,
+    SUSPENDED_NO_MORE, TOO_SHORT, UNSTEADY, WRITES_IN_CACHE, percent,
 };
 use crate::steadiness::Drift;
 
@@ -82,6 +82,16 @@ pub(crate) fn few_rounds(rounds: f64) -> Finding {
     Finding::new(FEW_ROUNDS, claim)
         .hint(format!("more {}, or a lower {}", option("requests"), option("gc_high")))
         .with("rounds", rounds)
+}
+
+/// Returns the finding that only so many blocks were erased, on average over the runs.
+pub(crate) fn few_erases(erases: f64) -> Finding {
+    let claim = format!(
+        "only {erases:.0} blocks were erased: too few to tell whether write amplification is steady"
+    );
+    Finding::new(TOO_SHORT, claim)
+        .hint(format!("more {}", option("requests")))
+        .with("erases", erases)
 }
 
 /// Returns the finding that no block was erased on a drive with a clock.

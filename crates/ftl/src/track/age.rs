@@ -26,6 +26,14 @@ impl AgeBasis {
                most since the last collection",
     };
 
+    /// The parameter `weigh` of policies that may weigh its logarithm.
+    pub const WEIGH: Param = Param {
+        name: "weigh",
+        kind: Kind::Word(&["age", "log"]),
+        default: Some("age"),
+        help: "the age itself, or the natural logarithm of 1 + age",
+    };
+
     /// The basis of that name; `last_write` for any other.
     pub fn named(name: &str) -> Self {
         match name {

@@ -26,7 +26,8 @@ const NEVER: u64 = u64::MAX;
 /// half a unit in the last place, 1.1e-16 each.
 const ROUNDING: f64 = 4e-15;
 
-/// A block's score now and how it grows: `value + slope dt + curve dt^2` as long as no page dies.
+/// A block's score now and how it grows as long as no page dies: by at least `slope dt + curve dt^2` and
+/// at most `rise dt + curve dt^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// The score that picks compare.
@@ -35,6 +36,7 @@ pub struct Course {
     /// whose age is 1 or more, and not below it for any.
     floor: f64,
     slope: f64,
+    rise: f64,
     curve: f64,
 }
 
@@ -42,7 +44,7 @@ impl Course {
     /// A score that time does not change.
     #[inline(always)]
     pub fn constant(value: f64) -> Self {
-        Self { value, floor: value, slope: 0.0, curve: 0.0 }
+        Self { value, floor: value, slope: 0.0, rise: 0.0, curve: 0.0 }
     }
 
     /// `gain * age / cost`, an age below 1 counted as 1, and infinite where the cost is 0. One
@@ -51,7 +53,16 @@ impl Course {
     pub fn linear(gain: f64, age: f64, cost: f64) -> Self {
         let value = gain * age.max(1.0) / cost;
         let floor = if age < 1.0 { gain * age / cost } else { value };
-        Self { value, floor, slope: gain / cost, curve: 0.0 }
+        let slope = gain / cost;
+        Self { value, floor, slope, rise: slope, curve: 0.0 }
+    }
+
+    /// `gain * ln(1 + age) / cost`, and infinite where the cost is 0. It rises ever less, so that its growth
+    /// now bounds that of all times to come.
+    #[inline(always)]
+    pub fn logarithmic(gain: f64, age: f64, cost: f64) -> Self {
+        let value = if cost == 0.0 { f64::INFINITY } else { gain * libm::log1p(age) / cost };
+        Self { value, floor: value, slope: 0.0, rise: gain / (cost * (1.0 + age)), curve: 0.0 }
     }
 
     /// `gain * total / cost` for a whole number that grows by `growth` a page programmed, below 1
@@ -60,7 +71,8 @@ impl Course {
     pub fn total(total: f64, growth: f64, gain: f64, cost: f64) -> Self {
         let value = gain * total.max(1.0) / cost;
         let floor = if total < 1.0 { gain * total / cost } else { value };
-        Self { value, floor, slope: gain * growth / cost, curve: 0.0 }
+        let slope = gain * growth / cost;
+        Self { value, floor, slope, rise: slope, curve: 0.0 }
     }
 
     /// `gain * age * other / cost` with two ages, each below 1 counted as 1.
@@ -69,13 +81,14 @@ impl Course {
         let (a, o) = (age.max(1.0), other.max(1.0));
         let value = gain * a * o / cost;
         let floor = if age.min(other) < 1.0 { gain * age * other / cost } else { value };
-        Self { value, floor, slope: gain * (a + o) / cost, curve: gain / cost }
+        let slope = gain * (a + o) / cost;
+        Self { value, floor, slope, rise: slope, curve: gain / cost }
     }
 
     /// The clock until which `other`, which is no better at `now`, certainly stays so.
     #[inline]
     fn ahead_until(&self, other: &Course, now: u64) -> u64 {
-        let same = self.slope == other.slope && self.curve == other.curve;
+        let same = self.rise == other.rise && self.curve == other.curve;
         if self.value == f64::INFINITY {
             return NEVER;
         }
@@ -88,7 +101,7 @@ impl Course {
             return NEVER;
         }
         let gap = self.floor - other.value - ROUNDING * self.value;
-        let closing = other.slope - self.slope + ROUNDING * other.slope;
+        let closing = other.rise - self.slope + ROUNDING * other.rise;
         let bending = other.curve - self.curve + ROUNDING * other.curve;
         if closing <= 0.0 && bending <= 0.0 {
             return NEVER;
@@ -250,10 +263,10 @@ impl Node {
     fn leaves_behind(&self, course: &Course, now: u64) -> bool {
         let line = |clock: f64| self.slope * clock * (1.0 - ROUNDING) + self.base;
         // Two lines: behind at both ends is behind between them.
-        let later = |clock: f64| course.value + course.slope * (clock - now as f64);
+        let later = |clock: f64| course.value + course.rise * (clock - now as f64);
         course.curve == 0.0
             && course.value < line(now as f64)
-            && (course.slope * (1.0 + ROUNDING) <= self.slope
+            && (course.rise * (1.0 + ROUNDING) <= self.slope
                 || later(self.until as f64) * (1.0 + ROUNDING) < line(self.until as f64))
     }
 }

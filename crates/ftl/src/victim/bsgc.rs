@@ -11,7 +11,8 @@
 //!
 //! The paper's symbols for times can mean durations (the default) or moments (`reading=literal`).
 //! With moments, the average is one of the clock times at which the block was erased, and `time` is
-//! the clock plus that average. Equal scores: fewer erases, then closed earlier, then the lower
+//! the clock plus that average. With `reading=since_erase` the average is left out, which departs from
+//! equation 3: `time` is the time since the last erase. With `wear=absolute` min_ec counts as 0. Equal scores: fewer erases, then closed earlier, then the lower
 //! block number. Among blocks with no valid page, the least worn is therefore taken.
 //!
 //! Formula: `argmin u/(1-u) * (1 - c_iu)/time * (1 + ec - min_ec)`.
@@ -43,6 +44,10 @@ pub struct Bsgc {
     sample: bool,
     #[snapshot(skip)]
     live: bool,
+    #[snapshot(skip)]
+    since_erase: bool,
+    #[snapshot(skip)]
+    absolute: bool,
     #[snapshot(table)]
     past: Vec<Past>,
     least_erases: u32,
@@ -63,9 +68,10 @@ impl Scored for Bsgc {
     const PARAMS: &'static [Param] = &[
         Param {
             name: "reading",
-            kind: Kind::Word(&["intervals", "literal"]),
+            kind: Kind::Word(&["intervals", "literal", "since_erase"]),
             default: Some("intervals"),
-            help: "times in the paper's equations are durations, or moments on the clock",
+            help: "times in the paper's equations are durations, or moments on the clock; or only the \
+                   time since the last erase counts",
         },
         Param {
             name: "first",
@@ -79,6 +85,12 @@ impl Scored for Bsgc {
             default: Some("erase"),
             help: "c_iu as of the last erase, or with the valid ratio at the pick averaged in",
         },
+        Param {
+            name: "wear",
+            kind: Kind::Word(&["relative", "absolute"]),
+            default: Some("relative"),
+            help: "the erases of a block beyond the fewest of any block, or all of them",
+        },
     ];
 
     fn new(params: &Params) -> Result<Self, SpecError> {
@@ -86,6 +98,8 @@ impl Scored for Bsgc {
             literal: params.text("reading") == "literal",
             sample: params.text("first") == "sample",
             live: params.text("ratio") == "live",
+            since_erase: params.text("reading") == "since_erase",
+            absolute: params.text("wear") == "absolute",
             past: Vec::new(),
             least_erases: 0,
             least_worn: 0,
@@ -107,8 +121,10 @@ impl Score for Bsgc {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
         let Past { erased, interval, kept } = self.past[block as usize];
         let kept = if self.live { 0.5 * (valid + kept) } else { kept };
-        let wear = 1 + blocks.erase_count(block) - self.least_erases;
+        let least = if self.absolute { 0 } else { self.least_erases };
+        let wear = 1 + blocks.erase_count(block) - least;
         let since = if self.literal { 0 } else { erased };
+        let interval = if self.since_erase { 0.0 } else { interval };
         let time = (now - since) as f64 + interval;
         let cost = valid * (b - kept).max(1.0) * f64::from(wear);
         Course::linear((b - valid) * b, time, cost)

@@ -3,8 +3,9 @@
 //! The score is that of cost-benefit divided by the block's erase count plus 1. Without the 1,
 //! every block of a new drive would cost nothing. As in the BSGC paper, the age is not mapped. It
 //! counts page programs since the block was filled or since it last lost a page; with
-//! `age=last_collection`, at most from the last collection on. CAT's own paper maps the age through
-//! a table of steps and separates hot from cold pages when it copies; this policy does neither.
+//! `age=last_collection`, at most from the last collection on. With `weigh=log` the
+//! natural logarithm of 1 + age stands for the age: CAT's own paper maps the age through a table of
+//! steps and separates hot from cold pages when it copies; this policy does neither.
 //! Equal scores: fewer erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmin u/(1-u) * 1/age * (ec + 1)`.
@@ -28,16 +29,19 @@ use flashgc_base::spec::{Param, Params, SpecError};
 /// See the module's text.
 #[derive(Clone, State)]
 pub struct Cat {
+    #[snapshot(skip)]
+    log: bool,
     #[snapshot(state)]
     ages: Ages,
 }
 
 impl Scored for Cat {
     const NAME: &'static str = "cat";
-    const PARAMS: &'static [Param] = &[AgeBasis::PARAM];
+    const PARAMS: &'static [Param] = &[AgeBasis::PARAM, AgeBasis::WEIGH];
 
     fn new(params: &Params) -> Result<Self, SpecError> {
-        Ok(Self { ages: Ages::new(AgeBasis::named(params.text("age"))) })
+        let log = params.text("weigh") == "log";
+        Ok(Self { log, ages: Ages::new(AgeBasis::named(params.text("age"))) })
     }
 }
 
@@ -54,7 +58,11 @@ impl Score for Cat {
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
-        Course::linear(b - valid, self.ages.at(block, closed, now), valid * wear)
+        let (gain, age, cost) = (b - valid, self.ages.at(block, closed, now), valid * wear);
+        match self.log {
+            true => Course::logarithmic(gain, age, cost),
+            false => Course::linear(gain, age, cost),
+        }
     }
 
     #[inline(always)]

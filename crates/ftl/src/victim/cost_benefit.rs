@@ -7,7 +7,8 @@
 //! was filled or, with `age=last_invalidate`, since it last lost a page. With `age=last_collection`
 //! it counts like `last_invalidate`, but at most from the last collection on. It is at least 1. A
 //! block with no valid page comes first and a full block last; with `lfs` an empty block scores its
-//! age. Equal scores: fewer erases, then closed earlier, then the lower block number.
+//! age. With `weigh=log` the natural logarithm of 1 + age stands for the age. Equal scores: fewer
+//! erases, then closed earlier, then the lower block number.
 //!
 //! Formula: `argmax age (1-u)/(2u)`; `lfs`: `(1-u) age/(1+u)`; `sqrt`: `(1-u)/u sqrt(age)`.
 //!
@@ -19,7 +20,8 @@
 //! # Source
 //! Kawaguchi, Nishioka, Motoda, USENIX 1995; Rosenblum and Ousterhout, SOSP 1991 (`lfs`); Wang et
 //! al., FAST 2022, its code (`sqrt`); Kim and Kwak, 2016 (BSGC), section II.2 (`last_invalidate`)
-//! and II.3 (`last_collection`).
+//! and II.3 (`last_collection`). Papers that call the age "logarithmic" or map it through steps of
+//! powers of two are the reason for `weigh=log`.
 
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
@@ -33,6 +35,8 @@ use flashgc_base::spec::{Kind, Param, Params, SpecError};
 pub struct CostBenefit {
     #[snapshot(skip)]
     form: Form,
+    #[snapshot(skip)]
+    log: bool,
     #[snapshot(state)]
     ages: Ages,
 }
@@ -54,6 +58,7 @@ impl Scored for CostBenefit {
             help: "formula: age (1-u)/(2u), (1-u) age/(1+u) or (1-u)/u sqrt(age)",
         },
         AgeBasis::PARAM,
+        AgeBasis::WEIGH,
     ];
 
     fn new(params: &Params) -> Result<Self, SpecError> {
@@ -62,7 +67,8 @@ impl Scored for CostBenefit {
             "sqrt" => Form::Sqrt,
             _ => Form::Kawaguchi,
         };
-        Ok(Self { form, ages: Ages::new(AgeBasis::named(params.text("age"))) })
+        let log = params.text("weigh") == "log";
+        Ok(Self { form, log, ages: Ages::new(AgeBasis::named(params.text("age"))) })
     }
 }
 
@@ -79,11 +85,15 @@ impl Score for CostBenefit {
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
         let (invalid, age) = (b - valid, self.ages.at(block, closed, now));
-        match self.form {
-            Form::Kawaguchi => Course::linear(invalid, age, 2.0 * valid),
-            Form::Lfs => Course::linear(invalid, age, b + valid),
+        let (gain, cost) = match self.form {
+            Form::Kawaguchi => (invalid, 2.0 * valid),
+            Form::Lfs => (invalid, b + valid),
             // The square of the score ranks alike and grows evenly.
-            Form::Sqrt => Course::linear(invalid * invalid, age, valid * valid),
+            Form::Sqrt => (invalid * invalid, valid * valid),
+        };
+        match self.log {
+            true => Course::logarithmic(gain, age, cost),
+            false => Course::linear(gain, age, cost),
         }
     }
 

@@ -77,20 +77,24 @@ fn pasts(view: &View) -> Vec<Past> {
 pub fn naive_pick(spec: &str) -> NaivePick {
     let (name, params) = spec.split_once(':').unwrap_or((spec, ""));
     let given = |word: &str| params.split(',').any(|param| param.ends_with(&format!("={word}")));
-    let capped = given("last_collection");
+    let (capped, log) = (given("last_collection"), given("log"));
     let age = move |past: &Past, now: u64, from_loss: bool| {
         let since = match (capped, from_loss) {
             (true, _) => past.last_lost.max(past.last_collection),
             (false, true) => past.last_lost,
             (false, false) => past.closed,
         };
-        (now - since).max(1) as f64
+        match log {
+            true => libm::log1p((now - since) as f64),
+            false => (now - since).max(1) as f64,
+        }
     };
     let is_zombie_aware = name == "z-cost-benefit";
     let from_loss = given("last_invalidate");
     let (lfs, sqrt, weighed) = (given("lfs"), given("sqrt"), given("ratio"));
     let (average, literal, sample, live) =
         (given("average"), given("literal"), given("sample"), given("live"));
+    let (since_erase, absolute) = (given("since_erase"), given("absolute"));
     let lambda = params.strip_prefix("lambda=").map_or(0.1, |value| value.parse().unwrap());
     // b, valid, invalid, zombies, what happened, the clock, the fewest and the most erases of any block
     type Formula = dyn Fn(f64, f64, f64, f64, &Past, u64, u64, u64) -> f64;
@@ -100,7 +104,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             if lfs {
                 age * i / (b + v)
             } else if sqrt {
-                age * i * i / (v * v)
+                age * (i * i) / (v * v)
             } else {
                 age * i / (2.0 * v)
             }
@@ -160,7 +164,8 @@ pub fn naive_pick(spec: &str) -> NaivePick {
                 kept = 0.5 * (v + kept);
             }
             let c_time = if literal { now } else { now - past.erased } as f64;
-            let time = (c_time + interval).max(1.0);
+            let time = if since_erase { c_time } else { c_time + interval }.max(1.0);
+            let least = if absolute { 0 } else { least };
             i * b * time / (v * (b - kept).max(1.0) * (1 + past.erases - least) as f64)
         }),
         "wear-aware" => Box::new(move |b, v, i, _, past, _, _, most| {
@@ -176,7 +181,9 @@ pub fn naive_pick(spec: &str) -> NaivePick {
         let score = |block: usize| {
             let (b, v) = (view.b as f64, view.counts[block] as f64);
             let z = view.zombies[block] as f64;
-            formula(b, v, b - v, z, &pasts[block], view.now, least, most)
+            let score = formula(b, v, b - v, z, &pasts[block], view.now, least, most);
+            // An age of 0 has the logarithm 0: without a copy the block comes first all the same.
+            if score.is_nan() { f64::INFINITY } else { score }
         };
         let order = |&a: &usize, &b: &usize| {
             let first = |block: usize| if is_zombie_aware { view.counts[block] } else { 0 };
