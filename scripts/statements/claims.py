@@ -77,11 +77,14 @@ def identical_runs(case: Case) -> Iterator[str]:
 
 
 def too_short(case: Case) -> Iterator[str]:
-    """Less than a tenth of a drive write, or no erase; of one run it follows from its counts."""
+    """Less than a tenth of a drive write, or 20 erases; of one run it follows from its counts."""
     result = case.result
-    if case.is_timed or case.given["runs"] > 1 or case.given.get("warmup") == "auto":
+    if case.is_timed:
+        yield from _equal(case, "too-short", 0 < result.erases < 20 * len(result.run_values))
         return
-    short = result.host_pages < 0.1 * result.config.logical_pages or result.erases == 0
+    if case.given["runs"] > 1 or case.given.get("warmup") == "auto":
+        return
+    short = result.host_pages < 0.1 * result.config.logical_pages or result.erases < 20
     yield from _equal(case, "too-short", short and result.measured)
     if short and result.steady:
         yield "steady after next to nothing"

@@ -16,6 +16,7 @@ import trace_tables
 from conftest import ROOT
 from flashgc.plot import save
 from flashgc.registry import brief, gc_presets, placements, policies
+from flashgc_studies.gaps.describe import RULES
 
 SCRIPTS = ROOT / "scripts" / "placement"
 TRACES = runpy.run_path(str(SCRIPTS / "traces.py"))
@@ -106,7 +107,8 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
         writer.writerows(GAPS["lines"]("shipped", found))
     (again,) = gap_tables.gaps(out)
     told = [one.sentence for one in gap_tables.findings(again)]
-    assert told == [one.sentence for one in found.findings]
+    # Those of the runs stand in no row of a report.
+    assert told == [one.sentence for one in found.findings if one.id in RULES]
     assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
     in_bytes = {row.name: row.write_amplification for row in found}
     for line in GAPS["lines"]("shipped", found):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from flashgc.described import Simulation
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.bsgc import experiment
-from flashgc_papers.bsgc.experiment import AGES, FIGURES, HOT, TABLE, WITH_SFL, Agreement
+from flashgc_papers.bsgc.experiment import FIGURES, HOT, READINGS, TABLE, WITH_SFL, Agreement
 from flashgc_papers.bsgc.traces import traces
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -24,7 +25,6 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
@@ -50,11 +50,7 @@ def _task(size: Size, simulations: dict[str, Simulation], what: str) -> Task:
     settings = (
         f"2048 blocks of 64 pages, empty at first, pool:low={experiment.LOW}; {what}, {seeds} runs"
     )
-    left_out = (
-        ""
-        if size is not Size.QUICK
-        else "nine tenths of every life and of all writes; capped ages in lives"
-    )
+    left_out = "" if size is not Size.QUICK else "nine tenths of every life and of all writes"
     return Task(
         simulations,
         settings=settings.format(
@@ -71,28 +67,27 @@ _WRITES = "{writes} page writes"
 class _PerTrace:
     """A figure of Table 4 in every trace: each combination beside GA, and the order of all."""
 
-    def __init__(self, figure: str) -> None:
-        self._figure = figure
+    def __init__(self, figure: str, reading: Reading) -> None:
+        self._figure, self._reading = figure, reading
         self._kind = FIGURES[figure][0]
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The seven combinations; lives also of every policy with SFL."""
+        reading = self._reading
+        table = experiment.table(reading)
         if self._kind == "life":
-            return _task(
-                size, experiment.lives(size, {**experiment.table(size, "life"), **WITH_SFL}), _LIVES
-            )
-        return _task(size, experiment.wearing(size, experiment.table(size, "wear")), _WRITES)
+            both = {**table, **experiment.with_sfl(reading)}
+            return _task(size, experiment.lives(size, reading, both), _LIVES)
+        return _task(size, experiment.wearing(size, reading, table), _WRITES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each combination and trace, and one for the order in each trace."""
-        readings = experiment.ages(measured.size, self._kind)
-        rows = [self._order(claim, measured, trace, ages) for trace in HOT for ages in readings]
+        rows = [self._order(claim, measured, trace) for trace in HOT]
         rows += [
-            self._beside_ga(claim, measured, trace, name, ages)
+            self._beside_ga(claim, measured, trace, name)
             for trace in HOT
             for name in TABLE
-            for ages in readings
-            if name != "GA" and (not ages or name in readings[ages])
+            if name != "GA"
         ]
         if self._kind == "life":
             rows += [
@@ -104,11 +99,7 @@ class _PerTrace:
         figures = [self._drawn(claim, measured)]
         if claim.id == "bsgc.fig5.system-failure" and measured.results:
             figures += _survival(measured)
-        notes = [
-            "Capped ages: CB and CAT with ages that reach back no further than the last "
-            "collection, as section II.3 says of the policies before BSGC.",
-            *(self._absolute(measured, trace) for trace in HOT),
-        ]
+        notes = [self._absolute(measured, trace) for trace in HOT]
         if self._kind == "life":
             notes.append(self._with_sfl(measured))
         return conclude(
@@ -120,42 +111,39 @@ class _PerTrace:
             notes=[note for note in notes if note],
         )
 
-    def _values(self, measured: Measured, trace: str, ages: str = "") -> dict[str, Value]:
+    def _values(self, measured: Measured, trace: str) -> dict[str, Value]:
         return {
-            name: Value.of(
-                experiment.samples(measured, self._figure, trace, AGES[ages].get(name, name))
-            )
+            name: Value.of(experiment.samples(measured, self._figure, trace, name))
             for name in TABLE
         }
 
-    def _order(self, claim: Claim, measured: Measured, trace: str, ages: str) -> Row:
+    def _order(self, claim: Claim, measured: Measured, trace: str) -> Row:
         said = experiment.published(claim, trace)
 
         def judge() -> tuple[str, Judgement]:
-            found = self._values(measured, trace, ages)
+            found = self._values(measured, trace)
             text = experiment.ordered({name: one.mean for name, one in found.items()})
             return text, Agreement(said, found).judge()
 
-        return row(f"{trace}, order{ages}", experiment.ordered(said), judge)
+        return row(f"{trace}, order", experiment.ordered(said), judge)
 
-    def _beside_ga(self, claim: Claim, measured: Measured, trace: str, name: str, ages: str) -> Row:
+    def _beside_ga(self, claim: Claim, measured: Measured, trace: str, name: str) -> Row:
         said = experiment.published(claim, trace)
         percent = 100 * said[name] / said["GA"]
 
         def judge() -> tuple[Value, Judgement]:
-            read = AGES[ages].get(name, name)
-            found = experiment.in_percent_of_ga(measured, self._figure, trace, read)
+            found = experiment.in_percent_of_ga(measured, self._figure, trace, name)
             verdict, _ = (
                 verdicts.below(Value(100.0), found, ("GA", name))
                 if percent > 100
                 else verdicts.below(found, Value(100.0), (name, "GA"))
             )
             unit = FIGURES[self._figure][2]
-            mean = Value.of(experiment.samples(measured, self._figure, trace, read)).mean
+            mean = Value.of(experiment.samples(measured, self._figure, trace, name)).mean
             why = f"{mean:.4g} {unit}, published {said[name]:g} {PRINTED[self._figure]}"
             return found, Judgement(verdict, why)
 
-        return row(f"{trace}, {name}{ages}", round(percent, 1), judge, base=100)
+        return row(f"{trace}, {name}", round(percent, 1), judge, base=100)
 
     def _allocated(
         self, claim: Claim, measured: Measured, trace: str, name: str, fifo: str
@@ -276,7 +264,7 @@ for _id, _figure in {
     "bsgc.fig7": "page migrations",
     "bsgc.fig8": "response time",
 }.items():
-    runner(_id)(functools.partial(_PerTrace, _figure))  # type: ignore[type-var]
+    runner_under(READINGS, _id)(functools.partial(_PerTrace, _figure))
 
 
 def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
@@ -285,15 +273,18 @@ def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
     return Value.of([sum(seed) / len(HOT) for seed in zip(*traces, strict=True)])
 
 
-@runner("bsgc.table4")
+@runner_under(READINGS, "bsgc.table4")
 class TableFour:
     """Table 4's rows of means: who is first, who is last."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The runs of Figures 5 to 8."""
         both = {
-            **experiment.lives(size, experiment.table(size, "life")),
-            **experiment.wearing(size, experiment.table(size, "wear")),
+            **experiment.lives(size, self._reading, experiment.table(self._reading)),
+            **experiment.wearing(size, self._reading, experiment.table(self._reading)),
         }
         return _task(size, both, f"{_LIVES}, and {_WRITES}")
 
@@ -309,11 +300,9 @@ class TableFour:
             else:
                 bsgcs, eigcs = ("FIFO+BSGC", "SFL+BSGC"), ("FIFO+EIGC", "LIF+EIGC")
                 rows.append(self._apart(measured, figure, bsgcs, eigcs))
-                rows += [
-                    self._apart(measured, figure, eigcs, ("CAT", "CB", "GA"), ages)
-                    for ages in experiment.ages(measured.size, FIGURES[figure][0])
-                ]
-        return conclude(claim, measured, rows, heading="mean of traces", figures=[traces()])
+                rows.append(self._apart(measured, figure, eigcs, ("CAT", "CB", "GA")))
+        figures = [traces(self._reading["hot"])]
+        return conclude(claim, measured, rows, heading="mean of traces", figures=figures)
 
     @staticmethod
     def _longest(measured: Measured, figure: str) -> Row:
@@ -332,15 +321,11 @@ class TableFour:
         figure: str,
         less: tuple[str, ...],
         more: tuple[str, ...],
-        ages: str = "",
     ) -> Row:
         """All of ``less`` below all of ``more``: its highest below the lowest of the other."""
 
         def judge() -> tuple[str, Judgement]:
-            found = {
-                name: _mean_of_traces(measured, figure, AGES[ages].get(name, name))
-                for name in (*less, *more)
-            }
+            found = {name: _mean_of_traces(measured, figure, name) for name in (*less, *more)}
             high = max(less, key=lambda name: found[name].mean)
             low = min(more, key=lambda name: found[name].mean)
             text = experiment.ordered({name: one.mean for name, one in found.items()})
@@ -348,37 +333,33 @@ class TableFour:
 
         lesser = " and ".join(less)
         greater = "all others" if len(more) > 3 else ", ".join(more)
-        return row(f"{figure}: {lesser}{ages}", f"below {greater}", judge)
+        return row(f"{figure}: {lesser}", f"below {greater}", judge)
 
 
-@runner("bsgc.gains")
+@runner_under(READINGS, "bsgc.gains")
 class Gains:
     """The abstract's percentages: SFL+BSGC against each of the six, averaged."""
 
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
     def task(self, claim: Claim, size: Size) -> Task:
         """Those of Table 4."""
-        return TableFour().task(claim, size)
+        return TableFour(self._reading).task(claim, size)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a figure."""
-        rows = [
-            self._row(measured, str(figure), float(percent), ages)
-            for figure, percent in claim.rows
-            for ages in experiment.ages(measured.size, FIGURES[str(figure)][0])
-        ]
+        rows = [self._row(measured, str(figure), float(percent)) for figure, percent in claim.rows]
         return conclude(claim, measured, rows, heading="better by (%)")
 
     @staticmethod
-    def _row(measured: Measured, figure: str, percent: float, ages: str) -> Row:
+    def _row(measured: Measured, figure: str, percent: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
             seeds = []
             for seed in range(experiment.SEEDS):
                 mean = {
                     name: sum(
-                        experiment.samples(measured, figure, trace, AGES[ages].get(name, name))[
-                            seed
-                        ]
-                        for trace in HOT
+                        experiment.samples(measured, figure, trace, name)[seed] for trace in HOT
                     )
                     for name in TABLE
                 }
@@ -389,16 +370,20 @@ class Gains:
             found = Value.of(seeds)
             return found, verdicts.true(found.low > 0, "")
 
-        return row(f"{figure}{ages}", percent, judge)
+        return row(figure, percent, judge)
 
 
-@runner("bsgc.seconds")
+@runner_under(READINGS, "bsgc.seconds")
 class Seconds:
     """The lives in seconds: what the latencies and erases of the paper come to."""
 
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
     def task(self, _claim: Claim, size: Size) -> Task:
         """The lives of SFL+BSGC."""
-        return _task(size, experiment.lives(size, {"SFL+BSGC": TABLE["SFL+BSGC"]}), _LIVES)
+        ours = {"SFL+BSGC": experiment.table(self._reading)["SFL+BSGC"]}
+        return _task(size, experiment.lives(size, self._reading, ours), _LIVES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Busy time beside the published seconds, and what bounds it from below."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from flashgc.described import Simulation, simulation
 from flashgc.results import WearPoint
 from flashgc_papers.bsgc import experiment
 from flashgc_papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement
+from flashgc_papers.bsgc.traces import hot_of_deviation
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -116,14 +116,7 @@ def hot_of(trace: str, skew: str) -> float:
         return ratio
     if skew == "fitted":
         return FITTED[trace]
-    # The addresses are so many standard deviations to each side of the middle.
-    half = 0.5 / (ratio if skew == "sigma" else ratio / 2)
-    low, high = 0.0, 0.5
-    for _ in range(60):
-        hot = (low + high) / 2
-        central = math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
-        low, high = (hot, high) if central < 1 - hot else (low, hot)
-    return round(high, 6)
+    return hot_of_deviation(ratio if skew == "sigma" else ratio / 2)
 
 
 def surroundings(size: Size) -> list[Surrounding]:
@@ -159,9 +152,7 @@ def forms_of(name: str) -> tuple[str, ...]:
 
 
 #: CB and CAT whose ages reach back no further than the last collection.
-CAPPED_AGES = {
-    name: experiment.CAPPED[column][0] for name, column in experiment.AGES[", capped ages"].items()
-}
+CAPPED_AGES = experiment.CAPPED
 
 
 def _capped(size: Size) -> tuple[Surrounding, ...]:

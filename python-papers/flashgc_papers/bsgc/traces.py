@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flashgc_papers.bsgc.experiment import HOT
 from flashgc_papers.reproduce.runner import Figure, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-def traces() -> Figure:
-    """Figure 4: how the writes of the three traces lie, as they are read here."""
+def traces(shares: Mapping[str, float]) -> Figure:
+    """Figure 4: how the writes of the three traces lie under a reading, by their hot shares."""
     points = [at / 200 for at in range(1, 200)]
     cells = tuple(
-        (trace, 100 * at, density(hot, at)) for trace, hot in HOT.items() for at in points
+        (trace, 100 * at, density(hot, at)) for trace, hot in shares.items() for at in points
     )
 
     def draw() -> Drawing:
@@ -28,7 +28,7 @@ def traces() -> Figure:
                 [100 * at for at in points],
                 [density(hot, at) for at in points],
             )
-            for trace, hot in HOT.items()
+            for trace, hot in shares.items()
         ]
         return against(series, x_label="address (% of all)", y_label="writes a page, mean 1")
 
@@ -63,3 +63,20 @@ def half_width(hot: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if central(middle) < 1 - hot else (low, middle)
     return high
+
+
+def hot_of_deviation(sigma: float) -> float:
+    """The central share h of the addresses that gets 1 - h of the writes.
+
+    ``sigma`` is the standard deviation, as a share of the addresses.
+
+    >>> [round(hot_of_deviation(one), 4) for one in (0.048, 0.15)]
+    [0.1412, 0.306]
+    """
+    half = 0.5 / sigma  # The addresses are so many standard deviations to each side of the middle.
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        hot = (low + high) / 2
+        central = math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
+        low, high = (hot, high) if central < 1 - hot else (low, hot)
+    return round(high, 6)

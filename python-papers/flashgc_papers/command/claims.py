@@ -71,8 +71,12 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
         show(out, _table(out, outcome))
         out.print()
     told = [(str(outcome.verdict), outcome.why)]
-    if len(outcome.rows) > 1:
-        told += _reasons(outcome.rows)
+    if len(outcome.chosen) > 1:
+        told += _reasons(outcome.chosen)
+    told += [
+        ("reading" if not place else f"under {name}", name if not place else str(verdict))
+        for place, (name, verdict) in enumerate(outcome.under.items())
+    ]
     for trial in outcome.trials:
         rows = f"{len(trial.told)} of {len(trial.met)} met rows detect it"
         told.append((f"wrong: {trial.name}", trial.failed or rows))
@@ -94,7 +98,7 @@ def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
 
 def _table(out: Console, outcome: Outcome) -> AnyTable:
     """The rows of a claim; without differences where no row has one."""
-    made_lines = lines(outcome)
+    made_lines = lines(outcome.chosen)
     numbers = any(line.difference for line in made_lines)
     columns = [(outcome.heading, LEFT), ("published", LEFT), ("measured", LEFT)]
     columns += [("diff.", RIGHT)] if numbers else []

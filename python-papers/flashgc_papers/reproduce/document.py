@@ -13,6 +13,7 @@ from typing import Any
 
 from flashgc._documents import Json, dumps
 from flashgc_papers.claims import Claim, Paper
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
@@ -54,8 +55,17 @@ class Reproduction:
         return _counted(outcome.verdict for outcome in self._of(paper))
 
     def rows(self, paper: str = "") -> dict[str, int]:
-        """Return the number of rows with each verdict: of one paper, or of all."""
-        return _counted(row.verdict for outcome in self._of(paper) for row in outcome.rows)
+        """The number of rows with each verdict, under chosen readings: of one paper, or of all."""
+        return _counted(row.verdict for outcome in self._of(paper) for row in outcome.chosen)
+
+    def under(self, paper: str, reading: str) -> dict[str, int]:
+        """The number of a paper's claims with each verdict under a reading of it."""
+        return _counted(outcome.under.get(reading, outcome.verdict) for outcome in self._of(paper))
+
+    def readings(self, paper: str) -> tuple[Reading, ...]:
+        """The readings of a paper that its claims here ran under, the chosen one first."""
+        ran = {name for outcome in self._of(paper) for name in outcome.under}
+        return tuple(one for one in readings_of(paper) if one.name in ran)
 
     def _of(self, paper: str) -> list[Outcome]:
         return [one for one in self.outcomes if paper in ("", one.claim.paper)]
@@ -85,6 +95,15 @@ class Reproduction:
                     "source": paper.source,
                     "counts": self.counts(paper.name),
                     "rows": self.rows(paper.name),
+                    "readings": [
+                        {
+                            "name": one.name,
+                            "what": one.what,
+                            "argument": one.argument,
+                            "counts": self.under(paper.name, one.name),
+                        }
+                        for one in self.readings(paper.name)
+                    ],
                 }
                 for paper in self.papers.values()
             ],
@@ -104,6 +123,7 @@ class Reproduction:
             "input": str(claim.input),
             "tolerance": None if claim.tol is None else str(claim.tol),
             "verdict": str(outcome.verdict),
+            "readings": {name: str(verdict) for name, verdict in outcome.under.items()},
             "why": outcome.why,
             "settings": task.settings,
             "left_out": task.left_out,
@@ -134,6 +154,7 @@ def _row(one: Row) -> dict[str, Any]:
     value = one.measured if isinstance(one.measured, Value) else None
     return {
         "label": one.label,
+        "reading": one.reading or None,
         "published": one.published,
         "published_ci95": one.published_ci95,
         "measured": one.measured if value is None else value.mean,
@@ -148,8 +169,8 @@ def _row(one: Row) -> dict[str, Any]:
 def rows_table(outcome: Outcome) -> Table:
     """The rows of a claim, as data."""
     made = [_row(one) for one in outcome.rows]
-    columns = ("label", "published", "published_ci95", "measured", "measured_ci95", "difference",
-               "verdict", "why", "stand_in")  # fmt: skip
+    columns = ("label", "reading", "published", "published_ci95", "measured", "measured_ci95",
+               "difference", "verdict", "why", "stand_in")  # fmt: skip
     return Table(columns, tuple(tuple(one[name] for name in columns) for one in made))
 
 

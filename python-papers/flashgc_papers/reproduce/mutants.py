@@ -182,7 +182,7 @@ def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) 
 
 
 def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]:
-    return {one.label: one for one in runner.judge(claim, measured).rows}
+    return {one.key: one for one in runner.judge(claim, measured).rows}
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
@@ -216,8 +216,8 @@ def weighed(outcome: Outcome, trials: tuple[Trial, ...]) -> Outcome:
 
 
 def _weighed(one: Row, tried: Sequence[Trial]) -> Row:
-    told = [trial.name for trial in tried if one.label in trial.told]
-    fooled = [trial.name for trial in tried if one.label in trial.fooled]
+    told = [trial.name for trial in tried if one.key in trial.told]
+    fooled = [trial.name for trial in tried if one.key in trial.fooled]
     why = [one.why] if one.why else []
     if one.verdict in (Verdict.MET, Verdict.IN_KIND):
         if not told:

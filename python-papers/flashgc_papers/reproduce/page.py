@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from flashgc_papers.reproduce.document import Reproduction, commands, rows_table, to_csv
 from flashgc_papers.reproduce.runner import Figure
 from flashgc_papers.reproduce.verdicts import ROUGHLY, Verdict
-from flashgc_papers.reproduce.words import lines
+from flashgc_papers.reproduce.words import groups
 
 HERE = Path(__file__).parent
 
@@ -50,7 +50,7 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
         figures=figures,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         commands=commands,
-        lines=lines,
+        groups=groups,
         csv=lambda outcome: to_csv(rows_table(outcome)),
         figure_csv=lambda figure: to_csv(figure.data),
         meanings=MEANINGS,

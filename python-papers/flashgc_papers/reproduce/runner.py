@@ -170,6 +170,13 @@ class Row:
     #: number that is met in kind must be met in the size of its effect; ``None`` where the row's
     #: own judgement has looked at that.
     base: float | None = 0.0
+    #: The reading under which it was measured; empty where the paper leaves nothing open.
+    reading: str = ""
+
+    @property
+    def key(self) -> str:
+        """A name that no other row of the claim has."""
+        return f"{self.label} ({self.reading})" if self.reading else self.label
 
     @property
     def difference(self) -> float | None:
@@ -265,6 +272,15 @@ class Outcome:
     notes: tuple[str, ...] = ()
     #: Wrong engines that were asked for the same.
     trials: tuple[Trial, ...] = ()
+    #: The verdict under each reading of the paper, that of the chosen one first; empty where the
+    #: paper leaves nothing open.
+    under: Mapping[str, Verdict] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> tuple[Row, ...]:
+        """The rows that the verdict is of: those under the chosen reading."""
+        name = next(iter(self.under), "")
+        return tuple(one for one in self.rows if one.reading in ("", name))
 
 
 def conclude(
@@ -312,8 +328,13 @@ def _doubts(results: Mapping[str, Result]) -> list[str]:
 
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
     """The outcome with other verdicts of its rows."""
-    verdict = together([one.verdict for one in rows])
-    return replace(outcome, rows=rows, verdict=verdict, why=_why(rows))
+    under = {
+        name: together([one.verdict for one in rows if one.reading == name])
+        for name in outcome.under
+    }
+    made = replace(outcome, rows=rows, under=under)
+    verdict = together([one.verdict for one in made.chosen])
+    return replace(made, verdict=verdict, why=_why(made.chosen))
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
@@ -358,7 +379,7 @@ class Runner(Protocol):
 
 
 _RUNNERS: dict[str, Runner] = {}
-R = TypeVar("R", bound=type[Runner])
+R = TypeVar("R", bound=Callable[..., Runner])
 
 
 def runner(claim_id: str) -> Callable[[R], R]:
@@ -369,6 +390,11 @@ def runner(claim_id: str) -> Callable[[R], R]:
         return made
 
     return register
+
+
+def register_runner(claim_id: str, made: Runner) -> None:
+    """Registers the runner of a claim."""
+    _RUNNERS[claim_id] = made
 
 
 def runner_of(claim: Claim) -> Runner | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashgc_papers.reproduce.runner import Outcome, Row
@@ -18,13 +19,18 @@ class Line:
     difference: str
 
 
-def lines(outcome: Outcome) -> list[Line]:
-    """The rows of a claim in words; published numbers with as many decimals as any of them has."""
-    numbers = [one.published for one in outcome.rows if not isinstance(one.published, str)]
+def lines(rows: Sequence[Row]) -> list[Line]:
+    """Rows of a claim in words; published numbers with as many decimals as any of them has."""
+    numbers = [one.published for one in rows if not isinstance(one.published, str)]
     digits = max((_decimals(number) for number in numbers), default=0)
-    return [
-        Line(one, _published(one, digits), _measured(one), _difference(one)) for one in outcome.rows
-    ]
+    return [Line(one, _published(one, digits), _measured(one), _difference(one)) for one in rows]
+
+
+def groups(outcome: Outcome) -> list[tuple[str, list[Line]]]:
+    """The rows of a claim in words, by the reading that they are of, the chosen one first."""
+    made = lines(outcome.rows)
+    names = dict.fromkeys(one.row.reading for one in made)
+    return [(name, [one for one in made if one.row.reading == name]) for name in names]
 
 
 def _decimals(number: float) -> int:

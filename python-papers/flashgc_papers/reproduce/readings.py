@@ -1,0 +1,122 @@
+"""Readings: complete sets of answers to what a paper leaves open.
+
+Every claim of a paper runs under each of its readings. One is chosen for the paper, by all its
+claims together; a claim is met if it is met under that one. The others stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from flashgc_papers.claims import Claim
+from flashgc_papers.reproduce.runner import (
+    Measured,
+    Outcome,
+    Runner,
+    Size,
+    Task,
+    conclude_again,
+    register_runner,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A complete set of answers to what a paper leaves open."""
+
+    #: A word for tables: ``literal``.
+    name: str
+    #: The answers, in a sentence or two.
+    what: str
+    #: What speaks for them, and against them, in the paper's own terms.
+    argument: str
+    #: The answers, as the paper's experiments use them.
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.answers[name]
+
+
+#: The readings of each paper, the chosen one first.
+_OF_PAPERS: dict[str, tuple[Reading, ...]] = {}
+
+
+def readings_of(paper: str) -> tuple[Reading, ...]:
+    """The readings of a paper whose runners are loaded; none where it leaves nothing open."""
+    return _OF_PAPERS.get(paper, ())
+
+
+def runner_under(
+    readings: Sequence[Reading], claim_id: str
+) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:
+    """Registers a class, made of a reading, as the runner of a claim under all of ``readings``."""
+    _OF_PAPERS[claim_id.partition(".")[0]] = tuple(readings)
+
+    def register(made: Callable[[Reading], T]) -> Callable[[Reading], T]:
+        register_runner(claim_id, _Under({one.name: made(one) for one in readings}))  # type: ignore[misc]
+        return made
+
+    return register
+
+
+class _Under:
+    """A runner that asks another one under each reading."""
+
+    def __init__(self, runners: Mapping[str, Runner]) -> None:
+        self._runners = runners
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """The tasks under all readings; equal simulations of several run once."""
+        tasks = {name: one.task(claim, size) for name, one in self._runners.items()}
+        first = next(iter(tasks.values()))
+        if first.not_run:
+            return first
+        return replace(
+            first,
+            simulations={
+                _key(name, key): made
+                for name, task in tasks.items()
+                for key, made in task.simulations.items()
+            },
+            computations={
+                _key(name, key): made
+                for name, task in tasks.items()
+                for key, made in task.computations.items()
+            },
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The outcome under the first reading, with the rows and verdicts of the others."""
+        outcomes = {
+            name: one.judge(claim, _part(measured, name, one.task(claim, measured.size)))
+            for name, one in self._runners.items()
+        }
+        first = next(iter(outcomes.values()))
+        rows = tuple(
+            replace(row, reading=name) for name, one in outcomes.items() for row in one.rows
+        )
+        under = {name: one.verdict for name, one in outcomes.items()}
+        return conclude_again(replace(first, task=measured.task, under=under), rows)
+
+
+def _key(reading: str, key: str) -> str:
+    return f"{reading}: {key}"
+
+
+def _part(measured: Measured, name: str, task: Task) -> Measured:
+    """What was measured under one reading."""
+    results = {
+        key: measured.results[_key(name, key)]
+        for key in task.simulations
+        if _key(name, key) in measured.results
+    }
+    computed = {
+        key: measured.computed[_key(name, key)]
+        for key in task.computations
+        if _key(name, key) in measured.computed
+    }
+    return replace(measured, task=task, results=results, computed=computed)
