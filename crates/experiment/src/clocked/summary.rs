@@ -72,8 +72,11 @@ pub(crate) fn summarise(
     let erases = few_erases(&result);
     result.steady = is_steady(&result) && few.is_none() && erases.is_none();
     result.findings = told(&result, &measured);
-    result.findings.extend(few.filter(|_| !interrupted).map(findings::few_rounds));
-    result.findings.extend(erases.filter(|_| !interrupted).map(findings::few_erases));
+    // A run that was stopped, or in which requests queue up, has a graver finding.
+    if !interrupted && measured.overload.is_none() {
+        result.findings.extend(few.map(findings::few_rounds));
+        result.findings.extend(erases.map(findings::few_erases));
+    }
     result.findings.extend(is_unsettled.then(findings::not_settled_before));
     if measured.latency_us.all.is_some() {
         result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures));
