@@ -32,7 +32,7 @@ class Reading:
     name: str
     #: The answers, in a sentence or two.
     what: str
-    #: What speaks for them, and against them, in the paper's own terms.
+    #: The case for them and against them, in the paper's own terms.
     argument: str
     #: The answers, as the paper's experiments use them.
     answers: Mapping[str, Any] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def _key(reading: str, key: str) -> str:
 
 
 def _part(measured: Measured, name: str, task: Task) -> Measured:
-    """What was measured under one reading."""
+    """Return the measurements under one reading."""
     results = {
         key: measured.results[_key(name, key)]
         for key in task.simulations

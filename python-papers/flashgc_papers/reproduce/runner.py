@@ -278,7 +278,7 @@ class Outcome:
 
     @property
     def chosen(self) -> tuple[Row, ...]:
-        """The rows that the verdict is of: those under the chosen reading."""
+        """Return the rows that decide the verdict: those under the chosen reading."""
         name = next(iter(self.under), "")
         return tuple(one for one in self.rows if one.reading in ("", name))
 
