@@ -14,7 +14,7 @@ from typing import Any
 from flashgc._documents import Json, dumps
 from flashgc_papers.claims import Claim, Paper
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table
+from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table, met
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 
@@ -61,6 +61,16 @@ class Reproduction:
     def under(self, paper: str, reading: str) -> dict[str, int]:
         """The number of a paper's claims with each verdict under a reading of it."""
         return _counted(outcome.under.get(reading, outcome.verdict) for outcome in self._of(paper))
+
+    def rows_under(self, paper: str, reading: str) -> str:
+        """The rows of a paper's claims that are met under a reading, and how many there are."""
+        rows = [
+            row
+            for outcome in self._of(paper)
+            for row in outcome.rows
+            if row.reading in ("", reading)
+        ]
+        return f"{met(rows)} of {len(rows)}"
 
     def readings(self, paper: str) -> tuple[Reading, ...]:
         """The readings of a paper that its claims here ran under, the chosen one first."""

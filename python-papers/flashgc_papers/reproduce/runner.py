@@ -282,6 +282,16 @@ class Outcome:
         name = next(iter(self.under), "")
         return tuple(one for one in self.rows if one.reading in ("", name))
 
+    @property
+    def rows_met(self) -> int:
+        """Return the number of :attr:`chosen` rows that are met, or met in kind."""
+        return met(self.chosen)
+
+
+def met(rows: Sequence[Row]) -> int:
+    """Return the number of rows that are met, or met in kind."""
+    return sum(one.verdict in (Verdict.MET, Verdict.IN_KIND) for one in rows)
+
 
 def conclude(
     claim: Claim,
