@@ -34,18 +34,25 @@ def rows(claim: str) -> Rows:
 
 def migrations() -> list[Sequence[str]]:
     """BSGC's Figure 7: pages that a collection migrates, in percent of GA's."""
-    found = rows("bsgc.fig7")
+    under = rows_under("bsgc.fig7")
     names = ("CB", "CAT", "FIFO+EIGC", "LIF+EIGC", "FIFO+BSGC", "SFL+BSGC")
     made: list[Sequence[str]] = [("% of GA's", *names)]
     for trace in ("trace1", "trace2", "trace3"):
-        lines = [found[f"{trace}, {name}"] for name in names]
-        capped = [found.get(f"{trace}, {name}, capped ages") for name in names]
-        made.append((f"{trace}, published", *(f"{float(one['published']):.1f}" for one in lines)))
-        made.append(("literal reading", *map(_value, lines)))
-        made.append(("capped ages", *("" if one is None else _value(one) for one in capped)))
-        orders = [found[f"{trace}, order{on}"]["why"] for on in ("", ", capped ages")]
-        made[-2] = (f"literal reading: {_pairs(orders[0])}", *made[-2][1:])
-        made[-1] = (f"capped ages: {_pairs(orders[1])}", *made[-1][1:])
+        said = [next(iter(under.values()))[f"{trace}, {name}"]["published"] for name in names]
+        made.append((f"{trace}, published", *(f"{float(one):.1f}" for one in said)))
+        for reading, found in under.items():
+            order = _pairs(found[f"{trace}, order"]["why"])
+            values = [_value(found[f"{trace}, {name}"]) for name in names]
+            made.append((f"{reading}: {order}", *values))
+    return made
+
+
+def rows_under(claim: str) -> dict[str, dict[str, Mapping[str, str]]]:
+    """The rows of a claim by reading and label."""
+    made: dict[str, dict[str, Mapping[str, str]]] = {}
+    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            made.setdefault(line["reading"], {})[line["label"]] = line
     return made
 
 
