@@ -237,6 +237,39 @@ def test_what_stands_in_is_met_in_kind_at_best() -> None:
     assert outcome(Input.RIG, NOT_RUN).verdict is NOT_RUN
 
 
+def test_what_a_paper_excludes_itself_is_not_missed() -> None:
+    claim = Claim("bsgc.x", "x", Kind.EQUAL, Input.RIG, contradiction="1 is not 2")
+    measured = Measured(Size.QUICK, Task(), {}, {})
+
+    def verdict(*parts: Verdict) -> Verdict:
+        rows = [
+            row(f"{at}", "y", lambda part=part: ("z", verdicts.Judgement(part, "")))  # type: ignore[misc]
+            for at, part in enumerate(parts)
+        ]
+        return conclude(claim, measured, rows).verdict
+
+    assert verdict(MET, MISSED) is Verdict.CONTRADICTED
+    assert verdict(MET, MET) is IN_KIND
+    assert verdict(MET, NOT_RUN) is NOT_RUN
+
+
+def test_the_arithmetic_of_contradictions_is_that_of_the_published_numbers() -> None:
+    known = {claim.id: claim for claim in claims().claims}
+    copies, times = known["bsgc.fig7"], known["bsgc.fig8"]
+    for at, (_, ga, *_rest) in enumerate(times.rows):
+        by_name = [dict(zip(one.columns, one.rows[at], strict=True)) for one in (copies, times)]
+        assert f"{(float(ga) - 1.5) / 0.86:.1f}" in times.contradiction
+        for name in ("LIF+EIGC", "FIFO+BSGC"):
+            assert all(f"{one[name]}" in times.contradiction for one in by_name)
+        assert by_name[0]["LIF+EIGC"] > by_name[0]["FIFO+BSGC"]
+        assert by_name[1]["LIF+EIGC"] < by_name[1]["FIFO+BSGC"]
+    seconds = known["bsgc.seconds"]
+    assert 2048 * 1000 * 1.5e-3 == 3072
+    assert max(float(one) for _, *both in seconds.rows for one in both) == 2149.4
+    told = {claim.id for claim in claims().claims if claim.contradiction}
+    assert told == {"bsgc.fig8", "bsgc.seconds"}, "check the arithmetic of each here"
+
+
 def test_what_was_not_measured_is_not_run() -> None:
     measured = Measured(Size.QUICK, Task(), {}, {}, "interrupted")
     made = row("x", 1.0, lambda: (measured.value("x"), verdicts.Judgement(MET, "")))

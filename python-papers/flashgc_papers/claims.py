@@ -113,6 +113,8 @@ class Claim:
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: A note for readers about the published figures.
     note: str = ""
+    #: Why the paper's own figures exclude each other, with the arithmetic; empty if they do not.
+    contradiction: str = ""
 
     @property
     def paper(self) -> str:
@@ -210,7 +212,8 @@ def parse(text: str, place: str) -> Claims:
 
 
 #: Keys of a claim besides those that every claim has.
-_OPTIONAL = ("tol", "value", "lo", "hi", "holds", "columns", "rows", "facts", "note")
+_OPTIONAL = ("tol", "value", "lo", "hi", "holds", "columns", "rows", "facts", "note",
+             "contradiction")  # fmt: skip
 
 
 def _claim(at: str, raw: dict[str, Any]) -> Claim:
@@ -246,6 +249,7 @@ def _claim(at: str, raw: dict[str, Any]) -> Claim:
         rows=rows,
         facts=raw.get("facts", {}),
         note=raw.get("note", ""),
+        contradiction=raw.get("contradiction", ""),
     )
 
 

@@ -33,6 +33,7 @@ STYLES = {
     Verdict.MET: "bold green",
     Verdict.IN_KIND: "green",
     Verdict.BLIND: "magenta",
+    Verdict.CONTRADICTED: "magenta",
     Verdict.MISSED: "bold red",
     Verdict.NOT_RUN: "yellow",
 }
@@ -80,6 +81,8 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
     for trial in outcome.trials:
         rows = f"{len(trial.told)} of {len(trial.met)} met rows detect it"
         told.append((f"wrong: {trial.name}", trial.failed or rows))
+    if claim.contradiction:
+        told.append(("paper", claim.contradiction))
     told += [("note", note) for note in outcome.notes]
     show(out, facts(out, [(name, _text(out, said)) for name, said in told]))
 

@@ -133,6 +133,7 @@ class Reproduction:
             "input": str(claim.input),
             "tolerance": None if claim.tol is None else str(claim.tol),
             "verdict": str(outcome.verdict),
+            "contradiction": claim.contradiction or None,
             "readings": {name: str(verdict) for name, verdict in outcome.under.items()},
             "why": outcome.why,
             "settings": task.settings,

@@ -23,6 +23,8 @@ MEANINGS = {
     f"numbers, the size of the effect within a factor of {ROUGHLY:g}. If the paper says 'up to', "
     "its figure is an upper bound.",
     Verdict.BLIND: "Every wrong engine that was run reproduces it as well, so it does not count.",
+    Verdict.CONTRADICTED: "It is not reproduced, and cannot be: the paper's own figures exclude "
+    "each other. The arithmetic stands with the claim.",
     Verdict.MISSED: "It is not reproduced; the row gives the difference.",
     Verdict.NOT_RUN: "It was not run, or only in part; the row gives the reason.",
 }

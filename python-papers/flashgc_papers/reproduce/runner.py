@@ -308,7 +308,7 @@ def conclude(
     published ones.
     """
     graded = tuple(_graded(claim, one) for one in rows)
-    verdict = together([one.verdict for one in graded])
+    verdict = _of_claim(claim, graded)
     return Outcome(
         claim,
         measured.size,
@@ -339,12 +339,18 @@ def _doubts(results: Mapping[str, Result]) -> list[str]:
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
     """The outcome with other verdicts of its rows."""
     under = {
-        name: together([one.verdict for one in rows if one.reading == name])
+        name: _of_claim(outcome.claim, [one for one in rows if one.reading == name])
         for name in outcome.under
     }
     made = replace(outcome, rows=rows, under=under)
-    verdict = together([one.verdict for one in made.chosen])
-    return replace(made, verdict=verdict, why=_why(made.chosen))
+    return replace(made, verdict=_of_claim(made.claim, made.chosen), why=_why(made.chosen))
+
+
+def _of_claim(claim: Claim, rows: Sequence[Row]) -> Verdict:
+    """The verdict on a claim with these rows; none is missed where its paper excludes it."""
+    verdict = together([one.verdict for one in rows])
+    is_excluded = verdict is Verdict.MISSED and claim.contradiction
+    return Verdict.CONTRADICTED if is_excluded else verdict
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:

@@ -24,6 +24,8 @@ class Verdict(StrEnum):
     IN_KIND = "met-in-kind"
     #: Would be met by wrong engines too: it proves nothing, and is not counted as met.
     BLIND = "does-not-discriminate"
+    #: Not met, and it could not be: the paper's own figures exclude each other.
+    CONTRADICTED = "contradicts-itself"
     MISSED = "missed"
     NOT_RUN = "not-run"
 
