@@ -83,6 +83,26 @@ def test_the_signal_to_terminate_keeps_what_there_is_as_ctrl_c_does() -> None:
         assert "interrupted: the figures cover the part that was run" in errors
 
 
+def test_the_signal_to_terminate_ends_a_program_and_keeps_its_checkpoint(tmp_path: Path) -> None:
+    program = (
+        "import flashgc; print('go', flush=True); "
+        "flashgc.run('uniform', blocks=2000, writes='9000x', checkpoint='run.ckpt'); print('on')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(),
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, rest) == (-signal.SIGTERM, "")
+    assert (tmp_path / "run.ckpt").exists()
+
+
 def loaded(statement: str) -> set[str]:
     """The modules that a statement imports in a new interpreter."""
     program = (

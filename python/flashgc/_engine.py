@@ -87,18 +87,30 @@ def interruptible(control: Control) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def terminable(control: Control) -> Iterator[None]:
-    """Turns the signal to terminate into a request to stop, so that what is done is kept."""
+    """Turns the signal to terminate into a request to stop, so that what is done is kept.
+
+    The command then reports and ends by itself. A program that called us is terminated.
+    """
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
     ):
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: control.cancel())
+    asked = False
+
+    def stop(*_: object) -> None:
+        nonlocal asked
+        asked = True
+        control.cancel()
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if asked and not _ctrl_c.of_command():
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _say_that_it_stops() -> None:
