@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
-#: True in a process of the command, false in a program that imports flashgc.
-_is_command = False
+#: Not empty in a process of the command, empty in a program that imports flashgc.
+_commands: list[bool] = []
 
 
 def of_command() -> bool:
     """True in a process of the command: it reports a result that was stopped, and ends."""
-    return _is_command
+    return bool(_commands)
 
 
 def hold() -> None:
     """Has Ctrl-C end the process at once from now on, unless somebody else has it in hand."""
-    global _is_command
-    _is_command = True
+    _commands.append(True)
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, leave)
 

@@ -1,0 +1,138 @@
+"""``make wrong-findings``: which test notices that a finding is wrong.
+
+A wrong version of a rule states something else in its claim. The tests that made a finding of the
+rule are run with it, the quickest first, until one fails. The first argument is a part of the ids
+to try; without it all are tried. The result is ``noticed.json``, from which the reference is made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+#: Which test notices a wrong version, by the id of the finding.
+NOTICED = Path(__file__).parent / "noticed.json"
+#: The tests that make findings.
+TESTS = (
+    "tests/test_statements.py", "tests/test_ranked.py", "tests/test_find.py", "tests/test_fleet.py",
+    "tests/gap", "tests/tuning", "tests/identify", "tests/test_sweep.py", "tests/test_command.py",
+    "tests/test_sweep_failures.py", "tests/test_timed.py", "tests/test_streams.py",
+    "tests/test_slc.py", "tests/test_host.py", "tests/test_steadiness.py", "tests/test_lifetime.py",
+    "tests/test_traces.py", "tests/test_interrupts.py", "tests/test_few_writes.py",
+    "tests/test_checkpoint.py", "tests/test_trace_events.py", "tests/test_bad_input.py",
+    "tests/test_worst.py", "tests/test_sweep_unset.py", "tests/placement/test_traces.py",
+)  # fmt: skip
+#: Tests that are run with a wrong version before it counts as not noticed.
+MOST = 8
+#: The claim of a wrong version.
+WRONG = "the moon is made of pages"
+
+
+def install(folder: str, wrong: str) -> None:
+    """Makes findings of the rule ``wrong`` wrong; without one, notes which test makes which."""
+    from flashgc.results import findings
+
+    def seen(one: findings.Finding) -> findings.Finding:
+        if one.id == wrong:
+            return dataclasses.replace(one, claim=WRONG)
+        if not wrong:
+            at = Path(folder, "current")
+            if at.exists():
+                with Path(folder, "made").open("a", encoding="utf-8") as file:
+                    file.write(f"{one.id}\t{at.read_text()}\n")
+        return one
+
+    found, read = findings.Rule.found, findings.read
+
+    def patched(self: findings.Rule, /, *given: Any, **evidence: Any) -> findings.Finding:
+        return seen(found(self, *given, **evidence))
+
+    def patched_read(raw: Any) -> list[findings.Finding]:
+        return [seen(one) for one in read(raw)]
+
+    findings.Rule.found = patched  # type: ignore[method-assign,assignment]
+    findings.read = patched_read
+    for module in list(sys.modules.values()):
+        if getattr(module, "read", None) is read:
+            module.read = patched_read  # type: ignore[attr-defined]
+
+
+class Plugin:
+    """What pytest does besides, in a process of its own."""
+
+    def __init__(self, folder: str, wrong: str) -> None:
+        self._folder = folder
+        sys.path.insert(0, str(ROOT / "tests"))
+        import forks
+
+        begin = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        begin += f"from scripts.statements.wrong import install; install({folder!r}, {wrong!r})\n"
+        forks.PROGRAM = begin + forks.PROGRAM
+        install(folder, wrong)
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Notes which test runs."""
+        Path(self._folder, "current").write_text(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes how long a test took."""
+        if report.when == "call":
+            with Path(self._folder, "times").open("a", encoding="utf-8") as file:
+                file.write(f"{report.duration}\t{report.nodeid}\n")
+
+
+def passes(folder: str, wrong: str, tests: list[str]) -> bool:
+    """Runs tests with a plugin; returns true if all passed."""
+    program = (
+        "import sys, pytest; from scripts.statements.wrong import Plugin; "
+        f"sys.exit(pytest.main(sys.argv[1:], [Plugin({folder!r}, {wrong!r})]))"
+    )
+    words = [sys.executable, "-c", program, "-q", "-x" if wrong else "-q", "-p", "no:cacheprovider"]
+    made = subprocess.run(
+        [*words, *tests], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    return made.returncode == 0
+
+
+def main(part: str) -> int:
+    """Tries the rules whose ids have ``part`` in them; the exit code is 1 if a test misses one."""
+    from flashgc.results.findings import rules
+
+    with tempfile.TemporaryDirectory() as folder:
+        passes(folder, "", [*TESTS])
+        times = dict(_pairs(Path(folder, "times")))
+        made: dict[str, dict[str, None]] = {}
+        for id_, test in _pairs(Path(folder, "made")):
+            made.setdefault(id_, {})[test] = None
+        known = json.loads(NOTICED.read_text()) if NOTICED.exists() else {}
+        seconds = {test: float(time) for time, test in times.items()}
+        for rule in rules():
+            if part not in rule.id:
+                continue
+            tests = sorted(made.get(rule.id, ()), key=lambda test: seconds.get(test, 1e9))[:MOST]
+            notices = next((one for one in tests if not passes(folder, rule.id, [one])), None)
+            print(f"{rule.id}: {notices or f'not noticed by {len(tests)} tests'}", flush=True)
+            known.pop(rule.id, None)
+            if notices is not None:
+                known[rule.id] = notices
+        NOTICED.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+        return int(any(rule.id not in known for rule in rules()))
+
+
+def _pairs(path: Path) -> list[tuple[str, str]]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [tuple(line.split("\t", 1)) for line in lines]  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))
