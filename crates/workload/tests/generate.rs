@@ -23,6 +23,7 @@ const SPECS: &[&str] = &[
     "0.2*uniform:read=1 + 0.3*skew:h=10 + 0.5*normal",
     "classes:pages=10/20/70,shares=60/30/10,run=64,burst=3",
     "classes:pages=10/20/5,shares=0/1/1,scatter=no,trim=0.1",
+    "windows:pages=10/20/70,shares=60/30/10,active=0.05,period=5000,region=16,read=0.2",
     "phases:set=0.1,length=700,keep=0.3,read=0.4",
     // Every table on a page.
     "tpcc:warehouses=1,page=64MiB",
@@ -158,7 +159,7 @@ fn commands_do_not_change_between_versions() {
     }
 }
 
-const RECORDED: &[u64; 13] = &[
+const RECORDED: &[u64; 14] = &[
     0xac8b_d0be_0b90_e08a,
     0xe6a9_76fc_a530_10ec,
     0x48c4_1bfa_7b19_e06c,
@@ -171,6 +172,7 @@ const RECORDED: &[u64; 13] = &[
     0xac71_37cf_d6d2_e90e,
     0x70f3_4771_d91f_3d54,
     0x3dcd_3906_b578_6c7c,
+    0x5ab2_46b9_f0f7_4cf4,
     0x6d0a_6608_5458_228a,
 ];
 

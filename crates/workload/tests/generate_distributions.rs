@@ -149,6 +149,31 @@ fn bursts_walk_through_their_class_and_leave_every_page_as_likely() {
 }
 
 #[test]
+fn windows_move_through_their_classes_by_regions() {
+    // Two classes of 40 and 60 pages; a quarter of each is active, 10 and 15 pages; in 1000 commands both
+    // windows move once round, by regions of 5 pages: after t commands floor(40 t/1000/5) * 5 pages.
+    let text = "windows:pages=2/3,shares=1/3,active=0.25,period=1000,region=5";
+    let drawn = draw(text, 100, 27, DRAWS);
+    let (mut found, mut in_window) = (vec![0; 100], [vec![0; 10], vec![0; 15]]);
+    for (at, page) in drawn.into_iter().enumerate() {
+        let (first, pages) = if page < 40 { (0, 40) } else { (40, 60) };
+        let begin = (pages * (at as u32 % 1000) / 1000) / 5 * 5;
+        let within = (page - first + pages - begin) % pages;
+        in_window[usize::from(page >= 40)][within as usize] += 1; // out of range behind the window
+        found[page as usize] += 1;
+    }
+    assert_distributed("the first window", &in_window[0], &[0.1; 10]);
+    assert_distributed("the second window", &in_window[1], &[1.0 / 15.0; 15]);
+    // A whole period long every page is as likely as any other of its class.
+    assert_distributed("whole periods", &found, &classes(&[(40, 0.25), (60, 0.75)]));
+    // All of a class, and less than a region.
+    let whole = draw("windows:pages=1,shares=1,active=1,period=10", 30, 28, DRAWS);
+    assert_distributed("active=1", &counts(&whole, 30), &[1.0 / 30.0; 30]);
+    let least = draw("windows:pages=1,shares=1,active=0,region=8,period=1000000", 100, 29, 5000);
+    assert!(least.iter().all(|&page| page < 8));
+}
+
+#[test]
 fn the_80_20_rule_gives_its_shares_and_is_uniform_at_50() {
     for (h, pages, low) in [(20.0, 1000, 200), (10.0, 1000, 100), (5.0, 30, 2), (49.9, 1000, 499)] {
         let text = format!("skew:h={h}");

@@ -57,6 +57,7 @@ fn every_generator_and_mixture_goes_on_alike() {
         "uniform:read=0.3,trim=0.01",
         "zipf:theta=1.3,scatter=no,read=0.5",
         "classes:pages=10/20/70,shares=60/30/10,run=64,burst=3",
+        "windows:pages=10/20/70,shares=60/30/10,active=0.05,period=5000,region=16",
         "phases:set=0.1,length=700,keep=0.3,read=0.4",
         "0.2*uniform:read=1 + 0.3*skew:h=10 + 0.5*normal",
         "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",

@@ -13,9 +13,10 @@ from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.experiment import choices
-from flashgc_papers.dchoices.standins import Published
-from flashgc_papers.dchoices.traces import LACKS, paired, percent
+from flashgc_papers.dchoices.standins import READINGS, Published
+from flashgc_papers.dchoices.traces import paired, percent
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -26,7 +27,6 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement
 
@@ -43,23 +43,35 @@ CHOICES = {
 }
 
 
-@runner("dchoices.fig4")
+@runner_under(READINGS, "dchoices.fig4")
 class ManyChoices:
     """Figure 4: write amplification against d, with and without memory."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A curve for each trace and c."""
         simulations = {
             self._key(trace, c, d): standins.drive(
-                trace, size, spare=SPARE, victim=choices(d, c), frontier="double"
+                trace,
+                size,
+                spare=SPARE,
+                victim=choices(d, c),
+                frontier="double",
+                reading=self._reading,
             )
             for trace, c, _, _ in self._curves(claim)
             for d in self._choices(size)
         }
         said = ", ".join(map(str, self._choices(size)))
         points = "every other d" if size is Size.QUICK else ""
-        missed = "; ".join(part for part in (standins.left_out(size), points) if part)
-        return Task(simulations, settings=f"d = {said}; {standins.settings(size)}", left_out=missed)
+        left = (standins.left_out(size, self._reading), points)
+        return Task(
+            simulations,
+            settings=f"d = {said}; {standins.settings(size, self._reading)}",
+            left_out="; ".join(part for part in left if part),
+        )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The optimal d of each curve, and what memory gains at the best."""
@@ -143,7 +155,7 @@ class ManyChoices:
             met = gain.mean < 0 and abs(gain.mean) > gain.ci95
             why = f"{text} of the best without memory, d = {d_without}"
             if standing and not met:
-                why += f": {LACKS}, which memory gains from"
+                why += f": {self._reading['lacks']}"
             return f"c = {c}, d = {d_with}: {text}", verdicts.true(met, why)
 
         return row(

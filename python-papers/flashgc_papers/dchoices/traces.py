@@ -11,15 +11,16 @@ import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from flashgc.described import Simulation
 from flashgc.results import Result, TraceStat
-from flashgc.units import format_count
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.experiment import choices
-from flashgc_papers.dchoices.standins import Found, Missing, Published
+from flashgc_papers.dchoices.standins import READINGS, Found, Missing, Published
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Computation,
     Measured,
@@ -36,8 +37,6 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: The distance from the published value within which a stand-in has its size.
 SIZE = 0.25
-#: Why a stand-in misses what a trace shows.
-LACKS = "unlike a trace, the stand-in does not change over time"
 
 
 def paired(one: Result, other: Result) -> Value:
@@ -170,14 +169,25 @@ def _cells(claim: Claim) -> Iterator[_Cells]:
         yield _Cells(standins.published()[str(name)], float(spare), values)
 
 
-#: The variations beside the tables: pages in a run, and pages of the drive.
-_VARIED: dict[str, dict[str, int]] = {
-    f"as in the table (runs of {standins.RUN}, {format_count(standins.PAGES)} pages)": {},
-    "runs of 1": {"run": 1},
-    "runs of 16": {"run": 16},
-    "runs of 256": {"run": 256},
-    "50 000 pages": {"pages": 50_000},
-    "400 000 pages": {"pages": 400_000},
+#: The variations beside the tables, by the reading: pages in a run or region, pages of the drive,
+#: width of windows.
+_VARIED: dict[str, dict[str, dict[str, Any]]] = {
+    "static": {
+        f"as in the table (runs of {standins.RUN})": {},
+        "runs of 1": {"run": 1},
+        "runs of 16": {"run": 16},
+        "runs of 256": {"run": 256},
+        "a quarter of the pages": {"times": 0.25},
+        "twice the pages": {"times": 2},
+    },
+    "windows": {
+        f"as in the table (regions of {standins.RUN})": {},
+        "regions of 16": {"run": 16},
+        "regions of 256": {"run": 256},
+        "half the width": {"wider": 0.5},
+        "twice the width": {"wider": 2},
+        "twice the pages": {"times": 2},
+    },
 }
 #: The point of the variations: the spare factor in the middle, and the c that is best.
 _AT = (0.10, 1)
@@ -188,6 +198,10 @@ class _Memory:
 
     FRONTIER: str
     SUM = 10
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._variations = _VARIED[reading.name]
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Every cell, and the stand-ins varied."""
@@ -200,11 +214,12 @@ class _Memory:
                     )
         shorter = Size.DEFAULT if size is Size.FULL else size
         for trace in self._replaced(claim):
-            for name, options in _VARIED.items():
+            for name, options in self._variations.items():
                 simulations[f"{trace.name} {name}"] = self._simulated(
                     trace, shorter, _AT[0], self.FRONTIER, _AT[1], **options
                 )
-        return Task(simulations, settings=standins.settings(size), left_out=standins.left_out(size))
+        said = (standins.settings(size, self._reading), standins.left_out(size, self._reading))
+        return Task(simulations, settings=said[0], left_out=said[1])
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a cell, and what the table is to show."""
@@ -224,10 +239,17 @@ class _Memory:
         return []
 
     def _simulated(
-        self, trace: Published, size: Size, spare: float, frontier: str, c: int, **options: int
+        self, trace: Published, size: Size, spare: float, frontier: str, c: int, **options: Any
     ) -> Simulation:
-        victim = choices(self.SUM - c, c)
-        return standins.drive(trace, size, spare=spare, victim=victim, frontier=frontier, **options)
+        return standins.drive(
+            trace,
+            size,
+            spare=spare,
+            victim=choices(self.SUM - c, c),
+            frontier=frontier,
+            reading=self._reading,
+            **options,
+        )
 
     @staticmethod
     def _replaced(claim: Claim) -> list[Published]:
@@ -250,12 +272,11 @@ class _Memory:
             cells.label(c), published, judge, stand_in=standing, base=1 if c == 0 else None
         )  # fmt: skip
 
-    @staticmethod
-    def _of_size(value: Value, published: float) -> Judgement:
+    def _of_size(self, value: Value, published: float) -> Judgement:
         off = value.mean / published - 1
         inside = abs(off) <= SIZE
         why = f"{off * 100:+.1f}% from the trace's, {'within' if inside else 'beyond'} {SIZE:.0%}"
-        return verdicts.true(inside, why + ("" if inside else f": {LACKS}"))
+        return verdicts.true(inside, why + ("" if inside else f": {self._reading['lacks']}"))
 
     def _step(self, measured: Measured, cells: _Cells, c: int) -> Judgement:
         """Judge if memory changes as much as the paper says from one c to the next, in kind."""
@@ -273,7 +294,7 @@ class _Memory:
         spare, c = _AT
         values = [
             f"{name} {measured.get(f'{trace.name} {name}').mean:.3f}"
-            for name in _VARIED
+            for name in self._variations
             if f"{trace.name} {name}" in measured.results
         ]
         if not values:
@@ -285,14 +306,14 @@ class _Memory:
         ]
 
 
-@runner("dchoices.table4")
+@runner_under(READINGS, "dchoices.table4")
 class OneFrontier(_Memory):
     """Table 4: one write frontier."""
 
     FRONTIER = "single"
 
 
-@runner("dchoices.table5")
+@runner_under(READINGS, "dchoices.table5")
 class TwoFrontiers(_Memory):
     """Table 5: two write frontiers, and what they gain over one."""
 
@@ -312,7 +333,7 @@ class TwoFrontiers(_Memory):
                 shares.append(gain.mean / one.write_amplification * 100)
                 met &= gain.mean < 0 and abs(gain.mean) > gain.ci95
             text = f"{min(shares):+.0f} to {max(shares):+.0f}%"
-            why = "" if met or not standing else f": {LACKS}, which two frontiers gain from"
+            why = "" if met or not standing else f": {self._reading['lacks']}"
             return text, verdicts.true(met, f"for every c: {text} of one frontier{why}")
 
         standing = standins.stand_in(cells.trace)

@@ -28,26 +28,15 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::class::Class;
+use super::proportions::{PAGES, Proportions, SHARES};
 use super::scatter::Runs;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const PAGES: Param = Param {
-    name: "pages",
-    kind: Kind::Text,
-    default: Some("20/80"),
-    help: "pages of each class, as proportions",
-};
-const SHARES: Param = Param {
-    name: "shares",
-    kind: Kind::Text,
-    default: Some("80/20"),
-    help: "commands of each class, as proportions",
-};
 const SCATTER: Param = Param {
     name: "scatter",
     kind: Kind::Word(&["yes", "no"]),
@@ -76,9 +65,7 @@ pub(super) const INFO: GeneratorInfo = GeneratorInfo {
 
 #[derive(Debug)]
 struct Classes {
-    /// The proportions of pages and of commands, one of each for every class.
-    pages: Vec<f64>,
-    shares: Vec<f64>,
+    classes: Proportions,
     scatter: bool,
     run: u32,
     burst: u32,
@@ -86,21 +73,8 @@ struct Classes {
 
 impl Classes {
     fn new(params: &Params) -> Result<Self, SpecError> {
-        let pages = proportions(params.text("pages"), &PAGES)?;
-        let shares = proportions(params.text("shares"), &SHARES)?;
-        if pages.len() != shares.len() {
-            return Err(SpecError::new(
-                format!(
-                    "classes: found {} values in pages and {} in shares, expected the same number",
-                    pages.len(),
-                    shares.len()
-                ),
-                "give one of each for every class, for example pages=1/9/90,shares=60/30/10",
-            ));
-        }
         Ok(Self {
-            pages,
-            shares,
+            classes: Proportions::read(params)?,
             scatter: params.text("scatter") == "yes",
             run: params.integer("run") as u32,
             burst: params.integer("burst") as u32,
@@ -108,46 +82,11 @@ impl Classes {
     }
 }
 
-/// Reads numbers separated by `/`, none of them below 0 and not all of them 0.
-fn proportions(text: &str, param: &Param) -> Result<Vec<f64>, SpecError> {
-    let good = |value: &f64| value.is_finite() && *value >= 0.0;
-    let parsed: Option<Vec<f64>> =
-        text.split('/').map(|part| part.trim().parse().ok().filter(good)).collect();
-    let usable = |parts: &Vec<f64>| parts.iter().sum::<f64>().is_normal();
-    parsed.filter(usable).ok_or_else(|| {
-        let name = param.name;
-        SpecError::new(
-            format!(
-                "classes: found {name}={text}, expected numbers from 0 separated by '/', at \
-                     least one above 0"
-            ),
-            format!("{}, for example {name}={}", param.help, param.default.unwrap_or_default()),
-        )
-    })
-}
-
 impl Generator for Classes {
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
-        let sum: f64 = self.pages.iter().sum();
-        let (mut classes, mut below, mut first) = (Vec::new(), 0.0, 0);
-        for (number, (part, share)) in (1..).zip(self.pages.iter().zip(&self.shares)) {
-            below += part;
-            let end = (below / sum * f64::from(pages)).round().min(f64::from(pages)) as u32;
-            if end == first && *share > 0.0 {
-                return Err(SpecError::new(
-                    format!(
-                        "classes: none of {} is in class {number}, which has a share of the \
-                         commands",
-                        count(pages.into(), "page")
-                    ),
-                    "use more logical pages, or make the class larger",
-                ));
-            }
-            classes.push(Class { first, pages: end - first });
-            first = end;
-        }
+        let classes = self.classes.on(pages)?;
         Ok(Box::new(Draws {
-            choice: Alias::from_reals(&self.shares),
+            choice: Alias::from_reals(self.classes.shares()),
             current: classes[0],
             classes,
             page: 0,

@@ -30,6 +30,7 @@ mod hotcold;
 mod normal;
 mod phases;
 mod place;
+mod proportions;
 mod scatter;
 mod sequential;
 mod sized;
@@ -38,6 +39,7 @@ mod spec;
 mod tpcc;
 mod two_class;
 mod uniform;
+mod windows;
 mod zipf;
 
 use std::fmt;
@@ -64,6 +66,7 @@ static GENERATORS: &[GeneratorInfo] = &[
     normal::INFO,
     sequential::INFO,
     phases::INFO,
+    windows::INFO,
     frequency::INFO,
     tpcc::INFO,
 ];
