@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from flashgc.results import Result
 from flashgc.simulation import run
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.pgc import experiment, sweeps
+from flashgc_papers.pgc import experiment, sweeps, traces
 from flashgc_papers.reproduce.execute import programs
 from flashgc_papers.reproduce.mutants import changed, mutants_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
@@ -160,6 +161,20 @@ def test_stand_ins_address_what_their_reading_says() -> None:
         options = task.simulations[f"{reading}: Cello pgc run 1"].options
         assert f"footprint={footprint}" in options["workload"]
         assert options["planes"] == {"one": 1, "literal": 8}[reading]
+
+
+def test_the_public_part_of_financial_is_replayed_on_the_paper_s_drive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / traces.PART
+    trace.parent.mkdir(parents=True)
+    trace.touch()
+    monkeypatch.setenv(traces.FOLDER, str(tmp_path))
+    task = task_of(the("traces"), Size.FULL)
+    replays = [one.options for key, one in task.simulations.items() if ": part " in key]
+    # Without preemption and with, under two readings; table VI: 8 x 8 x 2048 blocks.
+    assert [one["blocks"] for one in replays] == [131072] * 4
+    assert {one["workload"] for one in replays} == {str(trace)}
 
 
 def test_only_the_longest_read_tells_suspension_from_semi_preemption() -> None:
