@@ -62,8 +62,8 @@ READINGS = (
         "lru=0.6,resize=no`). All log blocks are random ones (`sequential=0`), and LDA-VBS weighs "
         "the 12 that are the oldest (`window=12`).",
         "Section IV.D of the paper weighs a window of the oldest log blocks, and no figure before "
-        "13 says of how many. The sizes are a fit: some 40 configurations were looked at beside "
-        "Figure 5, and this was the best, so that agreement with that figure is no evidence. "
+        "13 says of how many. The rest is a fit: some 40 configurations were looked at beside the "
+        "published figures, and this was the best, so that agreement with them is no evidence. "
         "Against it speaks that the paper counts switch and partial merges, which need the "
         "sequential log block.",
         {
