@@ -42,12 +42,12 @@ READINGS = (
         "An element writes one block at a time (`planes=1`). Financial, TPC-H and OpenMail address "
         "1% of the drive, Cello 32%. Sizes of their requests have a Pareto distribution with the "
         "printed mean and shape 1.2. Synthetic requests address an eighth of the drive.",
-        "The footprints and the shape are fits to the published falls: the traces' statistics give "
-        "neither. For Financial something speaks for 1%: on the paper's drive collections move no "
-        "page under its public part, which writes 22 MB, and its mean falls by 8%. Its sizes speak "
-        "against Pareto: none is above 48 KiB. One place to write for an element is what most "
-        "simulators of the time had. No distribution tried gave both the published variance and "
-        "the published largest response.",
+        "All of it is fitted to the published falls: the traces' statistics give no footprint and "
+        "no distribution, and with eight places to write OpenMail gains as much as Financial. For "
+        "Financial something speaks for 1%: on the paper's drive collections move no page under "
+        "its public part, which writes to 22 MB, and its mean falls by 8%. Its sizes speak "
+        "against Pareto: none is above 48 KiB. No distribution tried gave both the published "
+        "variance and the published largest response.",
         {
             "planes": 1,
             "footprint": {"Financial": 1, "Cello": 32, "TPC-H": 1, "OpenMail": 1},
