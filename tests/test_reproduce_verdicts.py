@@ -28,6 +28,26 @@ MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND
 MISSED, NOT_RUN = Verdict.MISSED, Verdict.NOT_RUN
 
 
+def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
+    # Of n tosses of a coin, at most so many are heads with 2.5%: none of 6 to 8, one of 9 to 11,
+    # two of 12 to 14, and four of 17, by any table of the binomial distribution.
+    for n, skipped in ((6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (14, 2), (17, 4)):
+        value = Value.median_of([float(one * one) for one in range(n)])
+        assert (value.low, value.high) == (skipped**2, (n - 1 - skipped) ** 2)
+        assert value.low < value.mean < value.high
+    with pytest.raises(ValueError, match="fewer than six"):
+        Value.median_of([1.0] * 5)
+
+
+def test_an_effect_is_told_from_none_by_the_end_of_its_interval() -> None:
+    # 8 with an interval from 1 to 40: half of its width is more than the effect.
+    lopsided = Value(8.0, 19.5, (1.0, 40.0))
+    assert verdicts.sized(lopsided, 8).verdict is MET
+    assert verdicts.sized(Value(8.0, 19.5), 8).verdict is MISSED
+    assert verdicts.sized(replace(lopsided, ends=(-0.1, 40.0)), 8).verdict is MISSED
+    assert "the other sign" in verdicts.sized(lopsided, -8).why
+
+
 @pytest.mark.parametrize(
     ("measured", "published", "tol", "verdict"),
     [
@@ -282,7 +302,7 @@ def test_what_was_not_measured_is_not_run() -> None:
 def test_the_claims_that_ship_are_all_of_six_papers() -> None:
     known = claims()
     assert list(known.papers) == ["dchoices", "zombie", "vm", "bsgc", "pgc", "ssdiq"]
-    assert len(known.claims) == 59
+    assert len(known.claims) == 60
     # Table 1 of the paper, its third row.
     model = known.select(("dchoices.table1.model",))[0]
     assert model.rows[2] == (64, 0.17, 8, 8, 3.0596)

@@ -98,6 +98,7 @@ class States:
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge who waited for a collection for no more than one operation of it."""
         rows = [self._row(measured, state, expected) for state, expected in claim.rows]
+        rows.append(self._longest(measured))
         return conclude(claim, measured, rows, heading="state")
 
     def _row(self, measured: Measured, state: Any, expected: Any) -> Row:
@@ -105,6 +106,18 @@ class States:
             return self._judge(measured, int(state), expected)
 
         return row(f"state {state:g}", str(expected), judge)
+
+    @staticmethod
+    def _longest(measured: Measured) -> Row:
+        """The longest read: a collection lets it in between two operations, not inside an erase."""
+        most = TIMES["erase"] + TIMES["program"] + TIMES["read"]
+
+        def judge() -> tuple[Value, Judgement]:
+            longest = Value(figures(measured.result("1"), "read").max / 1e3)
+            return longest, verdicts.within(longest, TIMES["erase"], most)
+
+        label = "state 1, the longest read, in ms: it waits for the erase under way"
+        return row(label, f"{TIMES['erase']:g} to {most:g}", judge)
 
     @staticmethod
     def _judge(measured: Measured, state: int, expected: Any) -> tuple[str, Judgement]:

@@ -31,6 +31,11 @@ MUTANTS = (
         "collections run to their end",
         swap("preemption", dict.fromkeys(("pgc", "pgc+pipeline", _ALL), "none")),
     ),
+    Mutant(
+        "suspension",
+        "requests interrupt erases and programs too",
+        swap("preemption", {"pgc": "suspend"}),
+    ),
     Mutant("no merging", "collections share no page", swap("preemption", {_ALL: "pgc+pipeline"})),
     Mutant(
         "no pipelining",

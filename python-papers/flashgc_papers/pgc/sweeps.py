@@ -1,4 +1,4 @@
-"""Lee et al.: sweeps of synthetic requests, variability, and what the extended paper adds."""
+"""Lee et al.: sweeps of synthetic requests, and what the extended paper adds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.pgc.experiment import (
     BLOCKS,
     FOOTPRINT,
-    LENGTH,
+    HEAVY_RUNS_BESIDE,
+    READINGS,
     clock,
     falls,
     falls_row,
@@ -24,8 +25,9 @@ from flashgc_papers.pgc.experiment import (
     settings,
     timed,
 )
-from flashgc_papers.pgc.traces import workloads
+from flashgc_papers.pgc.traces import BURSTY, workloads
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -37,7 +39,6 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
@@ -70,9 +71,12 @@ def workload(**changed: str) -> str:
     return "disksim:" + ",".join(f"{key}={value}" for key, value in values.items())
 
 
-@runner("pgc.synthetic")
+@runner_under(READINGS, "pgc.synthetic")
 class Synthetic:
     """One parameter at a time, the others at their defaults."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """NPGC and PGC at every value."""
@@ -83,8 +87,8 @@ class Synthetic:
                 requests = workload(**{key: form.format(value)})
                 for preemption in ("none", "pgc"):
                     named = f"{name} {value} {preemption}"
-                    simulations |= timed(named, requests, size, preemption)
-        return Task(simulations, {}, settings(size), _left_out(size))
+                    simulations |= timed(named, requests, size, self._reading, preemption)
+        return Task(simulations, {}, settings(size), left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge if the gain grows as the paper says."""
@@ -92,8 +96,8 @@ class Synthetic:
         rows.append(self._more_without(measured, claim))
         rows += [self._slower(measured, claim, preemption) for preemption in ("none", "pgc")]
         notes = (
-            "Consecutive pages go to all 64 planes in turn: what is written together does not "
-            "share a block, whether requests are sequential or not.",
+            "Consecutive pages go to all channels, and to all of their planes, in turn: what is "
+            "written together does not share a block, whether requests are sequential or not.",
             "The paper does not say what share of the drive is addressed: the last panel.",
         )
         return conclude(
@@ -197,150 +201,6 @@ def _draw(data: Table) -> Drawing:
     return plot.panels(parts, x_label="parameter", y_label="mean response time (ms)", at_ends=False)
 
 
-#: Shares of writes and depths of the queue of the measured drives.
-WRITES, DEPTHS = (20, 40, 60, 80), (8, 64)
-#: Slices in which bandwidth is measured: some 100 requests of a busy drive.
-SLICE = "20ms"
-
-
-@runner("pgc.variability")
-class Variability:
-    """The variation of bandwidth without preemption."""
-
-    def task(self, claim: Claim, size: Size) -> Task:
-        """Threads that always have a request of 1 MB each under way, as the paper measured."""
-        del claim
-        simulations: dict[str, Simulation] = {}
-        for writes in WRITES:
-            for depth in DEPTHS:
-                requests = workload(size="constant:1MiB", sequential="0%", reads=f"{100 - writes}%")
-                simulations |= timed(
-                    f"{writes} {depth}",
-                    requests,
-                    size,
-                    arrivals=f"closed:threads={depth}",
-                    requests=max(LENGTH[size][0] // 4, 1000),
-                    resolution=SLICE,
-                )
-        return Task(
-            simulations,
-            {},
-            f"{settings(size)}; a quarter of the requests, of 1 MB, from 8 and 64 threads; "
-            f"bandwidth in slices of {SLICE}",
-            _left_out(size),
-        )
-
-    def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Coefficients of variation."""
-        rows = [self._by_writes(measured, depth) for depth in DEPTHS]
-        rows += [self._by_depth(measured, writes) for writes in WRITES]
-        notes = (
-            "The paper measured drives on the market, whose insides are not known. Eight requests "
-            "of 1 MB already keep every channel of this one busy.",
-        )
-        figures = self._figures(measured) + self._normalised(measured)
-        return conclude(claim, measured, rows, figures=figures, notes=notes)
-
-    @staticmethod
-    def _figures(measured: Measured) -> list[Figure]:
-        """Bandwidth over time by share of writes, of the first run at the smallest depth."""
-        lines: list[tuple[float | str | None, ...]] = []
-        for writes in WRITES:
-            try:
-                series = clock(measured.runs(f"{writes} {DEPTHS[0]}")[0]).over_time
-            except NotMeasuredError:
-                continue
-            both = zip(series.read.bytes_per_second, series.write.bytes_per_second, strict=True)
-            lines += [
-                (writes, at * series.resolution_seconds, (read + write) / 1e6)
-                for at, (read, write) in enumerate(both)
-            ]
-        if not lines:
-            return []
-        data = Table(("writes (%)", "seconds", "MB/s"), tuple(lines))
-        caption = f"Bandwidth over time without preemption, {DEPTHS[0]} threads, one run"
-        return [Figure("pgc.variability", caption, data, functools.partial(_draw_bandwidth, data))]
-
-    @staticmethod
-    def _normalised(measured: Measured) -> list[Figure]:
-        """Write bandwidth in standard deviations from its mean, by depth, of the first run."""
-        cells: list[tuple[float | str | None, ...]] = []
-        for depth in DEPTHS:
-            try:
-                run = measured.runs(f"{WRITES[-1]} {depth}")[0]
-            except NotMeasuredError:
-                continue
-            whole = np.array(clock(run).over_time.write.bytes_per_second)[1:-1]
-            if not np.std(whole) > 0:
-                continue
-            z = np.sort((whole - np.mean(whole)) / np.std(whole))
-            shares = (np.arange(len(z)) + 1) / len(z)
-            cells += [(depth, float(x), float(y)) for x, y in zip(z, shares, strict=True)]
-        if not cells:
-            return []
-        data = Table(("queue depth", "z", "share of the slices"), tuple(cells))
-        caption = (
-            f"Write bandwidth of slices of {SLICE} in standard deviations from its mean, "
-            f"{WRITES[-1]}% writes without preemption: the share of the slices up to each"
-        )
-        return [Figure("pgc.depth", caption, data, functools.partial(_draw_normalised, data))]
-
-    @staticmethod
-    def _varies(measured: Measured, writes: int, depth: int) -> Value:
-        found = []
-        for result in measured.runs(f"{writes} {depth}"):
-            series = clock(result).over_time
-            sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
-            whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
-            found.append(float(np.std(whole) / np.mean(whole)))
-        return Value.of(found)
-
-    def _by_writes(self, measured: Measured, depth: int) -> Row:
-        def judge() -> tuple[str, Judgement]:
-            values = [self._varies(measured, writes, depth) for writes in WRITES]
-            text = ", ".join(f"{value.mean:.3f}" for value in values)
-            return text, verdicts.rising(values, [f"{writes}%" for writes in WRITES])
-
-        said = ", ".join(f"{writes}%" for writes in WRITES)
-        return row(f"queue depth {depth}, writes {said}", "varies more", judge)
-
-    def _by_depth(self, measured: Measured, writes: int) -> Row:
-        def judge() -> tuple[str, Judgement]:
-            values = [self._varies(measured, writes, depth) for depth in DEPTHS]
-            text = ", ".join(f"{value.mean:.3f}" for value in values)
-            return text, verdicts.rising(values, [f"depth {depth}" for depth in DEPTHS])
-
-        return row(f"{writes}% writes, queue depth 8, 64", "varies more", judge)
-
-
-def _draw_bandwidth(data: Table) -> Drawing:
-    from flashgc import plot
-
-    cells = np.array(data.rows, np.float64)
-    series = [
-        plot.Series(f"{writes:g}% writes", of[:, 1], of[:, 2], kind="line")
-        for writes in np.unique(cells[:, 0])
-        for of in [cells[cells[:, 0] == writes]]
-    ]
-    return plot.against(series, x_label="seconds", y_label="bandwidth (MB/s)")
-
-
-def _draw_normalised(data: Table) -> Drawing:
-    from flashgc import plot
-
-    cells = np.array(data.rows, np.float64)
-    series = [
-        plot.Series(f"queue depth {depth:g}", of[:, 1], of[:, 2], kind="line")
-        for depth in np.unique(cells[:, 0])
-        for of in [cells[cells[:, 0] == depth]]
-    ]
-    return plot.against(
-        series,
-        x_label="write bandwidth, standard deviations from its mean",
-        y_label=data.columns[2],
-    )
-
-
 #: Shares of the soft threshold that T_hard is, in blocks of all: 0.8 and 0.2 of 5%.
 HARD = {"0.8": "4%", "0.2": "1%"}
 #: Requests a second in bursts, with which collections cannot keep pace: the read share of Cello and
@@ -356,38 +216,43 @@ def heavy(size: Size) -> dict[str, Any]:
     return {"arrivals": f"bursts:rate={HEAVY},on={seconds}s,off={seconds}s"}
 
 
-@runner("pgc.extended")
+@runner_under(READINGS, "pgc.extended")
 class Extended:
     """The experiments that the extended paper adds."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Two sizes of requests, the traces with optimisations, and the hard threshold."""
         del claim
+        reading = self._reading
+        traces = workloads(reading)
         simulations: dict[str, Simulation] = {}
         for kb in (8, 64):
             requests = workload(size=f"exponential:{kb}KiB")
             for preemption in ("none", "pgc"):
-                simulations |= timed(f"{kb} {preemption}", requests, size, preemption)
-        for name, (requests, options) in workloads().items():
+                simulations |= timed(f"{kb} {preemption}", requests, size, reading, preemption)
+        for name, (requests, options) in traces.items():
             for preemption in ("none", "pgc"):
                 key = f"{name} {preemption}"
-                simulations |= timed(key, requests, size, preemption, **options)
-            simulations |= _on_the_bus(name, requests, size, options)
-        requests, options = workloads()[PIPELINED]
-        requests = requests.replace(f"footprint={FOOTPRINT:g}%", "footprint=100%")
-        for times in RATES[1:]:
-            faster = {"arrivals": _faster(options["arrivals"], times)}
-            simulations |= _on_the_bus(f"{PIPELINED} x{times}", requests, size, faster)
+                simulations |= timed(key, requests, size, reading, preemption, **options)
+            simulations |= _on_the_bus(name, requests, size, reading, options)
+        requests, options = traces[PIPELINED]
+        requests = re.sub("footprint=[0-9.]+%", "footprint=100%", requests)
+        for times in reading["rates"][1:]:
+            faster = {**options, "arrivals": _faster(options["arrivals"], times)}
+            simulations |= _on_the_bus(f"{PIPELINED} x{times}", requests, size, reading, faster)
         requests = workload(size="exponential:300kB", sequential="0%", reads="19.63%")
         for share, hard in HARD.items():
             key = f"hard {share}"
-            simulations |= timed(key, requests, size, "pgc", gc_hard=hard, **heavy(size))
+            simulations |= timed(key, requests, size, reading, "pgc", gc_hard=hard, **heavy(size))
         return Task(
             simulations,
             {},
             f"{settings(size)}; the traces are generators of their statistics; pipelining and "
             f"merging without copy-back; T_hard with 300 KB requests, {HEAVY} a second in bursts",
-            _left_out(size),
+            left_out(size),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -402,7 +267,7 @@ class Extended:
         for name, published in facts["max"].items():
             pair = (f"{name} pgc", f"{name} none")
             rows.append(falls_row(measured, f"{name}, largest", "max", pair, published))
-        for times in RATES:
+        for times in self._reading["rates"]:
             name = _at_rate(times)
             pair = (f"{name} pgc+pipeline", f"{name} pgc on the bus")
             label = f"{PIPELINED}, pipelining on top"
@@ -413,25 +278,24 @@ class Extended:
         pair = ("hard 0.2", "hard 0.8")
         label = "T_hard from 0.8 to 0.2 of T_soft, mean"
         rows.append(falls_row(measured, label, "mean", pair, facts["hard"]))
-        rows += [self._merged(measured, name, facts["merged_below"]) for name in workloads()]
+        rows += [self._merged(measured, name, facts["merged_below"]) for name in BURSTY]
         notes = (
-            "The paper has 10% of Cello's reads and 44% of its writes pipelined. At the printed 60 "
-            "writes a second of 7 KB collections are under way for less than 1% of the time. Where "
-            f"faster requests address the whole drive, {self._collecting(measured)}.",
+            "The paper has 10% of Cello's reads and 44% of its writes pipelined, at the printed 60 "
+            f"writes a second of 7 KB. Here {self._collecting(measured)}.",
         )
         return conclude(claim, measured, rows, notes=notes)
 
-    @staticmethod
-    def _collecting(measured: Measured) -> str:
-        """For how much of the time collections are under way at the higher rates."""
+    def _collecting(self, measured: Measured) -> str:
+        """For how much of the time collections are under way."""
         said = []
-        for times in RATES[1:]:
+        for times in self._reading["rates"]:
             key = f"{_at_rate(times)} pgc on the bus"
             try:
                 shares = [clock(run).utilisation.collection for run in measured.runs(key)]
             except NotMeasuredError:
-                return "it was not measured for how much of the time"
-            said.append(f"{100 * sum(shares) / len(shares):.1f}% at {times} times the rate")
+                return "it was not measured for how much of the time dies collect"
+            share = f"{100 * sum(shares) / len(shares):.1f}% of the time"
+            said.append(f"{share} at {times} times the rate" if times > 1 else share)
         return f"dies collect for {', '.join(said)}"
 
     @staticmethod
@@ -462,7 +326,7 @@ class Extended:
 #: The trace of which the paper says what pipelining adds, and how many times faster than printed
 #: its requests come, over the whole drive: at the printed rate and on an eighth of it hardly any of
 #: them meets a collection.
-PIPELINED, RATES = "Cello", (1, 4, 16, 32)
+PIPELINED = "Cello"
 
 
 def _at_rate(times: int) -> str:
@@ -479,18 +343,21 @@ def _faster(arrivals: str, times: int) -> str:
 
 
 def _on_the_bus(
-    name: str, requests: str, size: Size, options: dict[str, Any]
+    name: str, requests: str, size: Size, reading: Reading, options: dict[str, Any]
 ) -> dict[str, Simulation]:
     """PGC and what is added to it, where collections move pages over the bus.
 
     Copy-back would leave little to overlap and nothing to share.
     """
     made: dict[str, Simulation] = {}
+    if "runs" in options:
+        options = {**options, "runs": HEAVY_RUNS_BESIDE}
     for preemption in ("pgc", "pgc+pipeline", "pgc+merge+pipeline"):
         key = f"{name} pgc on the bus" if preemption == "pgc" else f"{name} {preemption}"
-        made |= timed(key, requests, size, preemption, copy_back="no", **options)
+        made |= timed(key, requests, size, reading, preemption, copy_back="no", **options)
     return made
 
 
-def _left_out(size: Size) -> str:
+def left_out(size: Size) -> str:
+    """Return the parts of the published experiments that a size leaves out."""
     return "" if size is Size.FULL else "the drive's full size and long runs"

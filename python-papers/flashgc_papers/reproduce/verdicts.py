@@ -7,8 +7,9 @@ papers nor simulations.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ class Verdict(StrEnum):
     NOT_RUN = "not-run"
 
 
+#: Share of the cases in which an interval may miss its median.
+_BEYOND = 0.05
 #: The 0.975 quantile of Student's t for so many values, from any table of it.
 _T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 
@@ -41,6 +44,8 @@ class Value:
     mean: float
     #: Half the width of its 95% confidence interval; 0 for what is computed.
     ci95: float = 0.0
+    #: The ends of the interval where they are not equally far from the value.
+    ends: tuple[float, float] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Value:
@@ -54,15 +59,35 @@ class Value:
         square = sum((one - mean) ** 2 for one in values) / (n - 1)
         return cls(mean, _T95[n] * math.sqrt(square / n))
 
+    @classmethod
+    def median_of(cls, values: Sequence[float]) -> Value:
+        """The median of six values or more, with an interval that needs no variance.
+
+        Its ends are two of the values: the innermost ones that have the median of the distribution
+        between them with 95%, whatever its tails are. ``ci95`` is half the distance of the two.
+
+        >>> Value.median_of([1, 2, 3, 5, 6, 91])
+        Value(mean=4.0, ci95=45.0)
+        >>> Value.median_of(range(1, 18)).ends  # 5th and 13th of 17, by any table of the sign test
+        (5, 13)
+        """
+        n, ranked = len(values), sorted(values)
+        outside = [2 * sum(math.comb(n, i) for i in range(at + 1)) / 2**n for at in range(n)]
+        beyond = [at for at in range(n // 2) if outside[at] <= _BEYOND]
+        if not beyond:
+            raise ValueError("fewer than six values have no such interval")
+        low, high = ranked[beyond[-1]], ranked[-1 - beyond[-1]]
+        return cls(statistics.median(ranked), (high - low) / 2, (low, high))
+
     @property
     def low(self) -> float:
         """The lower end of the interval."""
-        return self.mean - self.ci95
+        return self.mean - self.ci95 if self.ends is None else self.ends[0]
 
     @property
     def high(self) -> float:
         """The upper end of the interval."""
-        return self.mean + self.ci95
+        return self.mean + self.ci95 if self.ends is None else self.ends[1]
 
     @property
     def simulated(self) -> bool:
@@ -142,8 +167,9 @@ def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 
     effect = (measured.mean - base) * sign
     if not ends[0]:
         raise ValueError("no effect was published")
-    if not effect > measured.ci95:
-        none = "not told from none" if abs(effect) <= measured.ci95 else "the other sign"
+    above, below_ = measured.low > base, measured.high < base
+    if not (above if sign > 0 else below_):
+        none = "the other sign" if above or below_ else "not told from none"
         return Judgement(Verdict.MISSED, f"{effect * sign:+.4g} where {lo - base:+.4g}: {none}")
     near = min(max(effect, ends[0]), ends[1])
     times = effect / near

@@ -20,7 +20,26 @@ def _with(*schemes: str) -> Change:
     return touched
 
 
+def _in_place(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The recorded programs: in the worked example nothing is written after the collection."""
+    if options.get("page_policy") == "lru:parts=2":
+        return None
+    mapping = str(options.get("mapping"))
+    changed = mapping.replace("log_only=yes", "log_only=no")
+    return {**options, "mapping": changed} if changed != mapping else None
+
+
 MUTANTS = (
+    Mutant(
+        "left-out pages in place",
+        "a page that a merge left out is written to its place in the data block",
+        _in_place,
+    ),
+    Mutant(
+        "LRU region of a third",
+        "the LRU region of the worked example is a third of its cache",
+        swap("page_policy", {"lru:parts=2": "lru:parts=3"}),
+    ),
     Mutant(
         "duplicates are copied",
         "every scheme is DU-GC",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -23,16 +24,14 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.drawings import over_schemes
 from flashgc_papers.vm.experiment import (
-    FIXED,
-    FIXED_REGIONS,
     FURTHER,
     MAPPED,
     PAGE_MAPPED_SPARE,
+    READINGS,
     SCHEMES,
     STAND_IN,
     collections,
@@ -61,11 +60,6 @@ FIGURES: dict[str, Callable[[Result], float]] = {
     "switch merges": lambda result: merges(result).switch,
 }
 
-#: The readings of the drive by the end of their runs' names, and how rows name them: the literal
-#: one, and one under which the published orders hold.
-READINGS = {"": "", FIXED: ", fixed regions"}
-
-
 #: Figures 6 to 10, in their order.
 PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "cost each")
 
@@ -73,16 +67,17 @@ PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "co
 class _Schemes:
     """Every scheme on every program, at the middle of the sweeps."""
 
-    def task(self, _claim: Claim, size: Size) -> Task:
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def task(self, _claim: Claim, _size: Size) -> Task:
         """A run a program and scheme."""
         return task(
-            size,
             {
-                f"{name} {scheme}{on}": drive(path, spec, size, fixed=on == FIXED)
+                f"{name} {scheme}": drive(path, spec, self._reading)
                 for name, path in programs().items()
                 for scheme, spec in (SCHEMES | FURTHER).items()
-                for on in READINGS
-            },
+            }
         )
 
     @staticmethod
@@ -134,14 +129,14 @@ class _Schemes:
         return over_schemes(parts, schemes)
 
 
-@runner("vm.fig5")
+@runner_under(READINGS, "vm.fig5")
 class InputOutputTime(_Schemes):
     """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Those of all figures, and page maps beside them."""
         mapped = {
-            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], size)
+            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], self._reading)
             for name, path in programs().items()
             for scheme in ("DU-GC", "DA-GC")
         }
@@ -151,11 +146,10 @@ class InputOutputTime(_Schemes):
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each inequality, and one for what each scheme saves."""
         rows = [self._mapped(measured)]
-        for on in READINGS:
-            rows += [self._below(measured, *pair, on) for pair in _pairs(claim.holds)]
-            rows.append(self._da(measured, on))
-            for scheme, published in claim.rows:
-                rows.append(self._saves(measured, str(scheme), float(published), on))
+        rows += [self._below(measured, *pair) for pair in _pairs(claim.holds)]
+        rows.append(self._da(measured))
+        for scheme, published in claim.rows:
+            rows.append(self._saves(measured, str(scheme), float(published)))
         figure = Figure(
             "fig5",
             "I/O time of collections and pages swapped out, DU-GC = 1, mean over the programs",
@@ -170,31 +164,29 @@ class InputOutputTime(_Schemes):
             figures=[figure],
             notes=[
                 self._further(measured),
-                f"Fixed regions: no sequential log block, and a page cache of {FIXED_REGIONS}. "
-                "Neither the sizes of the regions nor the log block is in the paper.",
                 "A program is run the same way every time: there are no intervals.",
             ],
         )
 
-    def _below(self, measured: Measured, less: str, more: str, on: str) -> Row:
+    def _below(self, measured: Measured, less: str, more: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            one, other = (self.relative(measured, "I/O time", name, on) for name in (less, more))
+            one, other = (self.relative(measured, "I/O time", name) for name in (less, more))
             means = [statistics.fmean(shares.values()) for shares in (one, other)]
             wins = sum(one[name] < other[name] for name in one)
             text = f"{means[0]:.3f} against {means[1]:.3f}"
             why = f"{text} of DU-GC; so on {wins} of {len(one)} programs"
             return text, verdicts.true(means[0] < means[1], why)
 
-        return row(f"{less} below {more}{READINGS[on]}", "less", judge, stand_in=STAND_IN)
+        return row(f"{less} below {more}", "less", judge, stand_in=STAND_IN)
 
-    def _da(self, measured: Measured, on: str) -> Row:
+    def _da(self, measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            share = self.mean(measured, "I/O time", "DA-GC", on)
-            more = self.mean(measured, "dirty evictions", "DA-GC", on)
+            share = self.mean(measured, "I/O time", "DA-GC")
+            more = self.mean(measured, "dirty evictions", "DA-GC")
             why = f"{share:.3f} of DU-GC, with {more:.3f} of its dirty evictions"
             return Value(share), verdicts.true(share >= 0.98, why)
 
-        label = f"DA-GC no better than DU-GC{READINGS[on]}"
+        label = "DA-GC no better than DU-GC"
         return row(label, "similar or inferior", judge, stand_in=STAND_IN)
 
     def _mapped(self, measured: Measured) -> Row:
@@ -208,12 +200,12 @@ class InputOutputTime(_Schemes):
         label = "DA-GC below DU-GC on a page map"
         return row(label, "effective", judge, stand_in=STAND_IN)
 
-    def _saves(self, measured: Measured, scheme: str, published: float, on: str) -> Row:
+    def _saves(self, measured: Measured, scheme: str, published: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            change = (self.mean(measured, "I/O time", scheme, on) - 1) * 100
+            change = (self.mean(measured, "I/O time", scheme) - 1) * 100
             return Value(change), verdicts.true(change < 0, "")
 
-        label = f"{scheme} against DU-GC{READINGS[on]}, %"
+        label = f"{scheme} against DU-GC, %"
         return row(label, published, judge, stand_in=STAND_IN)
 
     def _further(self, measured: Measured) -> str:
@@ -249,15 +241,13 @@ _FEWER_MIGRATIONS = (
 _DEARER = ("DA-GC", "LDA-GC1", "LDA-GC2", "LDA-GC3", "LDA-GC4")
 
 
-@runner("vm.fig6-10")
+@runner_under(READINGS, "vm.fig6-10")
 class Parts(_Schemes):
     """Figures 6 to 10 and Table IV: what the I/O time is made of."""
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each part of the statement."""
-        rows: list[Row] = []
-        for on in READINGS:
-            rows += self._of_reading(claim, measured, on)
+        rows = self._rows(claim, measured)
         figures = [
             Figure(
                 "fig6-10",
@@ -268,55 +258,49 @@ class Parts(_Schemes):
         ]
         return conclude(claim, measured, rows, heading="part", figures=figures)
 
-    def _of_reading(self, claim: Claim, measured: Measured, on: str) -> list[Row]:
+    def _rows(self, claim: Claim, measured: Measured) -> list[Row]:
         facts = claim.facts
         ldas = [f"LDA-GC{n}" for n in range(1, 6)]
         each = ("migrations each", "erases each", "cost each")
-        # Without a sequential log block every merge is a full one.
-        merged = ("full merges", "partial merges", "switch merges")[: 1 if on else 3]
+        merged = ("full merges", "partial merges", "switch merges")
         add, evicted, less_often = (
             facts["more_evicted"],
             facts["fewer_evicted"],
             facts["less_often"],
         )
         return [
-            self._row(measured, on, "dirty evictions", "DA-GC", (add, add)),
-            *(self._row(measured, on, "dirty evictions", name, evicted) for name in ldas[3:]),
-            *(self._row(measured, on, "collections", name, 1) for name in ("DA-GC", *ldas[:3])),
-            *(self._row(measured, on, "collections", name, less_often) for name in ldas[3:]),
-            *(self._row(measured, on, one, name, -1) for one in each[:2] for name in ldas[3:]),
-            *(self._row(measured, on, "cost each", name, -1) for name in ("DA-GC", *ldas)),
-            *(self._below(measured, on, "migrations each", *pair) for pair in _FEWER_MIGRATIONS),
-            *(self._below(measured, on, "cost each", "LDA-GC5", name) for name in _DEARER),
-            *(self._row(measured, on, one, "DA-GC", 1) for one in merged),
-            *(self._row(measured, on, "full merges", name, -1) for name in ldas[2:]),
+            self._row(measured, "dirty evictions", "DA-GC", (add, add)),
+            *(self._row(measured, "dirty evictions", name, evicted) for name in ldas[3:]),
+            *(self._row(measured, "collections", name, 1) for name in ("DA-GC", *ldas[:3])),
+            *(self._row(measured, "collections", name, less_often) for name in ldas[3:]),
+            *(self._row(measured, one, name, -1) for one in each[:2] for name in ldas[3:]),
+            *(self._row(measured, "cost each", name, -1) for name in ("DA-GC", *ldas)),
+            *(self._below(measured, "migrations each", *pair) for pair in _FEWER_MIGRATIONS),
+            *(self._below(measured, "cost each", "LDA-GC5", name) for name in _DEARER),
+            *(self._row(measured, one, "DA-GC", 1) for one in merged),
+            *(self._row(measured, "full merges", name, -1) for name in ldas[2:]),
         ]
 
-    def _below(self, measured: Measured, on: str, heading: str, less: str, more: str) -> Row:
+    def _below(self, measured: Measured, heading: str, less: str, more: str) -> Row:
         """A figure of one scheme below another's, on the mean."""
 
         def judge() -> tuple[str, Judgement]:
-            one, other = (self.mean(measured, heading, name, on) for name in (less, more))
+            one, other = (self.mean(measured, heading, name) for name in (less, more))
             text = f"{one:.3f} against {other:.3f}"
             return text, verdicts.true(one < other, f"{text} of DU-GC")
 
-        label = f"{heading}, {less} below {more}{READINGS[on]}"
+        label = f"{heading}, {less} below {more}"
         return row(label, "less", judge, stand_in=STAND_IN)
 
     def _row(
-        self,
-        measured: Measured,
-        on: str,
-        heading: str,
-        scheme: str,
-        published: int | Sequence[float],
+        self, measured: Measured, heading: str, scheme: str, published: int | Sequence[float]
     ) -> Row:
         """A figure against DU-GC's: how many percent more, from and to; or only the sign."""
 
-        def judge() -> tuple[Value, Judgement]:
-            shares = self.relative(measured, heading, scheme, on)
+        def judge() -> tuple[Value | str, Judgement]:
+            shares = self.relative(measured, heading, scheme)
             if not shares:
-                raise NotMeasuredError("DU-GC makes none")
+                return "none", verdicts.true(False, "DU-GC makes none")
             change = Value(100 * (statistics.fmean(shares.values()) - 1))
             said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
             if isinstance(published, int):
@@ -331,5 +315,5 @@ class Parts(_Schemes):
             text = words if heading != "cost each" else "less"
         else:
             text = " to ".join(f"{end:+g}" for end in dict.fromkeys(published))
-        label = f"{heading}, {scheme}{READINGS[on]}, %"
+        label = f"{heading}, {scheme}, %"
         return row(label, text, judge, stand_in=STAND_IN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -22,12 +24,12 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.drawings import over_sizes
 from flashgc_papers.vm.experiment import (
-    LOGS,
+    PASSES_TO_ADAPT,
+    READINGS,
     SCHEMES,
     STAND_IN,
     collections,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
 WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
+#: Windows of the statement on Figure 13: from the second one on changes are marginal.
+STATED = (1, 32, 128)
 TIME, SAVED = "I/O time in s", "saved of DU-GC, %"
 EXCLUDED = "N_dup, duplicates left out of a collection"
 
@@ -51,26 +55,29 @@ class _Sweep:
 
     COMPARED = ("DU-GC", "LDA-GC3", "LDA-GC5")
 
-    def runs(self, size: Size) -> dict[str, Simulation]:
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def runs(self) -> dict[str, Simulation]:
         """Both sweeps: over the page cache, and over the log blocks."""
-        made = {}
+        made, reading = {}, self._reading
         for name, path in programs().items():
             for scheme in self.COMPARED:
                 spec = SCHEMES[scheme]
                 for cache in CACHES:
-                    made[f"{name} {scheme} cache {cache}"] = drive(path, spec, size, cache=cache)
+                    made[f"{name} {scheme} cache {cache}"] = drive(path, spec, reading, cache=cache)
                 for logs in LOG_BLOCKS:
-                    made[f"{name} {scheme} logs {logs}"] = drive(path, spec, size, logs=logs)
+                    made[f"{name} {scheme} logs {logs}"] = drive(path, spec, reading, logs=logs)
         return made
 
 
-@runner("vm.fig11-12")
+@runner_under(READINGS, "vm.fig11-12")
 class Sizes(_Sweep):
     """Figures 11 and 12: over the size of the page cache and the number of log blocks."""
 
-    def task(self, _claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, _size: Size) -> Task:
         """A run a program, scheme and point."""
-        return task(size, self.runs(size))
+        return task(self.runs())
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge if the gain rises along each, and what N_dup does."""
@@ -254,64 +261,144 @@ class Sizes(_Sweep):
         return over_sizes(parts, points, "page cache in MiB" if kind == "cache" else "log blocks")
 
 
-@runner("vm.fig13-14")
-class VictimWindow:
-    """Figures 13 and 14: how many log blocks are weighed, fixed and adaptive."""
+class _Windows:
+    """LDA-GC5 on every program, with 128 log blocks and a window of so many of them."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def windows(self, size: Size) -> list[str]:
+        """The windows that are compared with the unlimited one."""
+        raise NotImplementedError
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A run a program and window."""
-        logs = self._logs(size)
-        windows = [*self._fixed(size), "all", *(f"adaptive-{start}-4" for start in (1, logs))]
-        return task(
-            size,
+        made = task(
             {
-                f"{name} {window}": drive(path, SCHEMES["LDA-GC5"], size, logs=logs, window=window)
+                f"{name} {window}": drive(
+                    path,
+                    SCHEMES["LDA-GC5"],
+                    self._reading,
+                    logs=LOG_BLOCKS[-1],
+                    window=window,
+                    passes=PASSES_TO_ADAPT,
+                )
                 for name, path in programs().items()
-                for window in windows
-            },
+                for window in ("all", *self.windows(size))
+            }
         )
+        few = "" if size is not Size.QUICK or made.not_run else "most sizes of the window"
+        return dataclasses.replace(made, left_out=few)
+
+    @staticmethod
+    def idle(measured: Measured) -> list[str]:
+        """The programs that need no collection: page cache or log blocks hold them whole."""
+        return [
+            name
+            for name in programs()
+            if (result := measured.results.get(f"{name} all")) and not collections(result)
+        ]
+
+    @staticmethod
+    def share(measured: Measured, name: str, window: str) -> float:
+        whole = io(measured.result(f"{name} all"))
+        if not collections(measured.result(f"{name} all")):
+            raise NotMeasuredError("there was no collection")
+        return io(measured.result(f"{name} {window}")) / whole
+
+
+@runner_under(READINGS, "vm.fig13")
+class VictimWindow(_Windows):
+    """Figure 13: I/O time over windows of fixed size."""
+
+    def windows(self, size: Size) -> list[str]:
+        """Windows of the statement alone at the quick size, all of the paper's at the others."""
+        return [str(one) for one in (WINDOWS if size is not Size.QUICK else STATED)]
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The adaptive window against the unlimited one, from both starts."""
-        starts = (1, self._logs(measured.size))
-        idle = [name for name in programs() if self._idle(measured, name)]
-        rows = [
-            self._row(claim, measured, name, start)
-            for name in programs()
-            if name not in idle
-            for start in starts
-        ]
+        """Judge if time falls up to 32 log blocks, and changes by less beyond."""
+        rows = [self._falls(measured), self._flat(measured)]
         figure = Figure(
             "fig13",
             "I/O time over the victim window, of the unlimited one's",
             self._table(measured),
             lambda: self._draw(measured),
         )
+        return conclude(claim, measured, rows, heading="statement", figures=[figure])
+
+    def _mean(self, measured: Measured, window: int) -> Value:
+        """I/O time of that of the unlimited window, mean over the programs that collect."""
+        idle = self.idle(measured)
+        names = [name for name in programs() if name not in idle]
+        return Value(statistics.fmean(self.share(measured, name, str(window)) for name in names))
+
+    def _falls(self, measured: Measured) -> Row:
+        windows = [int(one) for one in self.windows(measured.size) if int(one) <= STATED[1]]
+
+        def judge() -> tuple[str, Judgement]:
+            series = [self._mean(measured, window) for window in windows]
+            text = ", ".join(f"{value.mean:.3f}" for value in series)
+            return text, verdicts.falling(series, [str(window) for window in windows])
+
+        label = f"I/O time over a window of {', '.join(map(str, windows))}, unlimited = 1"
+        return row(label, "falls", judge, stand_in=STAND_IN)
+
+    def _flat(self, measured: Measured) -> Row:
+        first, middle, last = STATED
+
+        def judge() -> tuple[str, Judgement]:
+            one, two, three = (self._mean(measured, window).mean for window in STATED)
+            text = f"{one - two:.3f} and {abs(two - three):.3f}"
+            return text, verdicts.true(abs(two - three) < one - two, "of the unlimited one's time")
+
+        label = f"change from {first} to {middle}, and from {middle} to {last}"
+        return row(label, "marginal from 32 on", judge, stand_in=STAND_IN)
+
+    def _table(self, measured: Measured) -> Table:
+        rows: list[tuple[float | str | None, ...]] = []
+        for name in programs():
+            for window in self.windows(measured.size):
+                try:
+                    rows.append((name, window, self.share(measured, name, window)))
+                except NotMeasuredError:
+                    rows.append((name, window, None))
+        return Table(("program", "window", "of unlimited"), tuple(rows), keys=2)
+
+    def _draw(self, measured: Measured) -> Drawing:
+        windows = self.windows(measured.size)
+
+        def known(name: str, window: str) -> float:
+            try:
+                return self.share(measured, name, window)
+            except NotMeasuredError:
+                return math.nan
+
+        shares = {name: [known(name, window) for window in windows] for name in programs()}
+        label = "I/O time, unlimited = 1"
+        return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
+
+
+@runner_under(READINGS, "vm.fig14")
+class Adaptive(_Windows):
+    """Figure 14: the adaptive window against the unlimited one, from both ends."""
+
+    STARTS = (1, LOG_BLOCKS[-1])
+
+    def windows(self, _size: Size) -> list[str]:
+        """Adaptive ones, in steps of 4."""
+        return [f"adaptive-{start}-4" for start in self.STARTS]
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """A row a program and first window."""
+        idle = self.idle(measured)
+        rows = [
+            self._row(claim, measured, name, start)
+            for name in programs()
+            if name not in idle
+            for start in self.STARTS
+        ]
         notes = [f"{', '.join(idle)}: no collection"] if idle else []
-        return conclude(
-            claim, measured, rows, heading="program, first window", figures=[figure], notes=notes
-        )
-
-    @staticmethod
-    def _idle(measured: Measured, name: str) -> bool:
-        """True if a program needs no collection: the page cache or the log blocks hold it whole."""
-        result = measured.results.get(f"{name} all")
-        return result is not None and not collections(result)
-
-    @staticmethod
-    def _logs(size: Size) -> int:
-        """Log blocks: those of the paper, but in a short run few programs fill so many."""
-        return LOGS if size is Size.QUICK else LOG_BLOCKS[-1]
-
-    def _fixed(self, size: Size) -> list[str]:
-        return [str(window) for window in WINDOWS if window <= self._logs(size)]
-
-    @staticmethod
-    def _share(measured: Measured, name: str, window: str) -> float:
-        whole = io(measured.result(f"{name} all"))
-        if not collections(measured.result(f"{name} all")):
-            raise NotMeasuredError("there was no collection")
-        return io(measured.result(f"{name} {window}")) / whole
+        return conclude(claim, measured, rows, heading="program, first window", notes=notes)
 
     def _row(self, claim: Claim, measured: Measured, name: str, start: int) -> Row:
         assert claim.lo is not None
@@ -319,7 +406,7 @@ class VictimWindow:
         low, high = claim.lo, claim.hi
 
         def judge() -> tuple[Value, Judgement]:
-            share = self._share(measured, name, f"adaptive-{start}-4")
+            share = self.share(measured, name, f"adaptive-{start}-4")
             looked = self._weighed(measured, name, f"adaptive-{start}-4")
             most = self._weighed(measured, name, "all")
             verdict, why = verdicts.within(Value(share), low, high)
@@ -333,31 +420,6 @@ class VictimWindow:
     def _weighed(measured: Measured, name: str, window: str) -> float:
         merges = measured.result(f"{name} {window}").merges
         return merges.weighed / max(merges.picks, 1) if merges else 0.0
-
-    def _table(self, measured: Measured) -> Table:
-        rows: list[tuple[float | str | None, ...]] = []
-        for name in programs():
-            starts = (1, self._logs(measured.size))
-            adaptive = (f"adaptive-{start}-4" for start in starts)
-            for window in (*self._fixed(measured.size), *adaptive):
-                try:
-                    rows.append((name, window, self._share(measured, name, window)))
-                except NotMeasuredError:
-                    rows.append((name, window, None))
-        return Table(("program", "window", "of unlimited"), tuple(rows), keys=2)
-
-    def _draw(self, measured: Measured) -> Drawing:
-        windows = self._fixed(measured.size)
-
-        def known(name: str, window: str) -> float:
-            try:
-                return self._share(measured, name, window)
-            except NotMeasuredError:
-                return math.nan
-
-        shares = {name: [known(name, window) for window in windows] for name in programs()}
-        label = "I/O time, unlimited = 1"
-        return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
 
 
 def _listed(names: list[str]) -> str:
