@@ -56,7 +56,7 @@ PUBLISHED_REQUESTS = 50_000_000
 #: Page requests for each page of a stand-in, in which a window moves through its class once.
 PERIOD = 50
 
-#: What the tables do not say of change over time. The first is chosen.
+#: The readings of change over time, which the tables say nothing of. The first is chosen.
 READINGS = (
     Reading(
         "windows",
