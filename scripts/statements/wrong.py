@@ -1,13 +1,12 @@
 """``make wrong-findings``: which test notices that a finding is wrong.
 
-A wrong version of a rule states something else in its claim. The tests that made a finding of the
-rule are run with it, the quickest first, until one fails. The first argument is a part of the ids
-to try; without it all are tried. The result is ``noticed.json``, from which the reference is made.
+A wrong version of a rule has another id, and states something else. The tests that made a finding
+of the rule are run with it, the quickest first, until one fails. The first argument is a part of
+the ids to try; without it all are tried. The result is ``noticed.json``, for the reference.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -39,31 +38,25 @@ WRONG = "the moon is made of pages"
 
 def install(folder: str, wrong: str) -> None:
     """Makes findings of the rule ``wrong`` wrong; without one, notes which test makes which."""
-    from flashgc.results import findings
+    from flashgc.results.findings import Finding
 
-    def seen(one: findings.Finding) -> findings.Finding:
-        if one.id == wrong:
-            return dataclasses.replace(one, claim=WRONG)
-        if not wrong:
-            at = Path(folder, "current")
-            if at.exists():
-                with Path(folder, "made").open("a", encoding="utf-8") as file:
-                    file.write(f"{one.id}\t{at.read_text()}\n")
-        return one
+    begin = Finding.__init__
 
-    found, read = findings.Rule.found, findings.read
+    def init(self: Finding, id: str, gravity: str, window: str, claim: str, *rest: Any) -> None:  # noqa: A002
+        if id == wrong:
+            id, claim = f"wrong-{id}", WRONG  # noqa: A001
+        at = Path(folder, "current")
+        if not wrong and at.exists():
+            with Path(folder, "made").open("a", encoding="utf-8") as file:
+                file.write(f"{id}\t{at.read_text()}\n")
+        begin(self, id, gravity, window, claim, *rest)
 
-    def patched(self: findings.Rule, /, *given: Any, **evidence: Any) -> findings.Finding:
-        return seen(found(self, *given, **evidence))
+    def any_order(self: Finding, /, *given: Any, **named: Any) -> None:
+        names = ("id", "gravity", "window", "claim", "hint", "evidence")
+        values = {**dict(zip(names, given, strict=False)), **named}
+        init(self, *(values[name] for name in names))
 
-    def patched_read(raw: Any) -> list[findings.Finding]:
-        return [seen(one) for one in read(raw)]
-
-    findings.Rule.found = patched  # type: ignore[method-assign,assignment]
-    findings.read = patched_read
-    for module in list(sys.modules.values()):
-        if getattr(module, "read", None) is read:
-            module.read = patched_read  # type: ignore[attr-defined]
+    Finding.__init__ = any_order  # type: ignore[method-assign]
 
 
 class Plugin:
