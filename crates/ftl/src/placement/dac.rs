@@ -107,7 +107,7 @@ impl Dac {
         self.left.get(page as usize).copied().unwrap_or(self.hottest)
     }
 
-    /// Notes the region that `page` leaves if it comes to the zombie block from elsewhere.
+    /// Notes the region that `page` leaves if it goes to the zombie block.
     fn came(&mut self, page: u32, from: Class, to: Class) {
         if to > self.hottest
             && from <= self.hottest
