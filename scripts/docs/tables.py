@@ -61,26 +61,29 @@ def _pairs(why: str) -> str:
     return why.partition(" as published")[0]
 
 
+def under(claim: str, reading: str) -> Rows:
+    """The rows of a claim under a reading, by their labels."""
+    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
+        return {one["label"]: one for one in csv.DictReader(file) if one["reading"] == reading}
+
+
 def statements() -> list[Sequence[str]]:
     """Zombie Chasing's section 5.2.2: four statements on each of two collectors."""
-    found = rows("zombie.fig5")
-    made: list[Sequence[str]] = [("gain, %", "published", "literal reading", "hot pages scattered")]
+    made: list[Sequence[str]] = [("gain, %", "published", "literal", "idle, the chosen one")]
+    readings = [under("zombie.fig5", name) for name in ("literal", "idle")]
     held = [0, 0]
     for less, more in (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB")):
         cells: dict[tuple[str, str], list[str]] = {}
-        for at, on in enumerate(("", ", scattered")):
-
-            def row(h: int, less: str = less, more: str = more, on: str = on) -> Mapping[str, str]:
-                return found[f"{less} below {more} at h = {h}{on}, %"]
-
-            gains = [row(h) for h in (6, 10, 20)]
-            falls = found[f"{less}, gain from h = 6 to 50{on}, %"]
+        for at, found in enumerate(readings):
+            row = {h: found[f"{less} below {more} at h = {h}, %"] for h in (3, 6, 10, 20, 50)}
+            gains = [row[h] for h in (6, 10, 20)]
+            falls = found[f"{less}, gain from h = 6 to 50, %"]
             at_6 = f"{float(gains[0]['published']):g}, a gain, a gain"
             judged = (
                 ("h = 6, 10, 20", at_6, ", ".join(map(_value, gains)), all(map(_is_gain, gains))),
                 ("h = 6 to 50", "falls", falls["measured"], falls["verdict"] in HOLDS),
-                ("h = 50", row(50)["published"], _value(row(50)), row(50)["verdict"] in HOLDS),
-                ("h = 3", "none", _value(row(3)), row(3)["verdict"] in HOLDS),
+                ("h = 50", row[50]["published"], _value(row[50]), row[50]["verdict"] in HOLDS),
+                ("h = 3", "none", _value(row[3]), row[3]["verdict"] in HOLDS),
             )
             for what, said, value, holds in judged:
                 held[at] += holds

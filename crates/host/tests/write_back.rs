@@ -123,8 +123,31 @@ fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age()
 }
 
 #[test]
+fn a_cache_that_starts_clean_writes_all_before_the_clock_of_the_drive() {
+    let cache = "page-cache:size=400KiB,rate=1000,start=";
+    for (start, dirty) in [("dirty", 2), ("clean", 0)] {
+        let spec = HostSpec::parse(&format!("{cache}{start}"), "none").unwrap();
+        let mut host = spec.open_clocked(4096, PAGES, 5).unwrap();
+        host.request_before(Op::Write, 9, NO_STREAM);
+        host.request_before(Op::Write, 5, NO_STREAM);
+        host.rest();
+        let left: Vec<Leaving> = std::iter::from_fn(|| host.next_leaving()).collect();
+        let write = |page| Leaving::Command(page, Op::Write, NO_STREAM);
+        let expected: &[Leaving] = if dirty == 0 { &[write(5), write(9)] } else { &[] };
+        assert_eq!(left, expected, "{start}");
+        host.start();
+        host.advance(1_000_000);
+        assert_eq!(host.counts().dirty, dirty * 1_000_000, "{start}");
+    }
+    let spec = HostSpec::parse(&format!("{cache}clean"), "none").unwrap();
+    let said = "start=clean has no effect with a drive without a clock";
+    assert!(spec.warnings(true, false).unwrap().contains(&said.to_string()));
+    assert_eq!(spec.warnings(true, true).unwrap().len(), 0);
+}
+
+#[test]
 fn a_flush_goes_on_where_the_last_one_stopped() {
-    // 100 pages; background 2, limit 4: the middle is 3. The device is never old. A daemon that looks
+    // 100 pages; background 2. The device is never old. A daemon that looks
     // every 2 s, 1 s a request, one page a second: at 6 s, 3 pages are dirty (5, 50, 90: at 1, 3 and 5).
     let cache =
         "page-cache:size=400KiB,rate=1,speed=1,background=2%,limit=100%,writeback=2s,expire=900s";
@@ -133,41 +156,33 @@ fn a_flush_goes_on_where_the_last_one_stopped() {
     check(cache, "none", "w5 r5 w50 r5 w90 r5 w7 r7 w3 r3 r3 r3 w1 r1 r1 r1 r1", "w5 w7 w50 w90");
 }
 
-#[test]
-fn a_writer_above_the_middle_flushes_half_as_much_again_as_it_dirtied() {
-    // 4 MiB are 1024 pages of 4 KiB: too coarse to see by hand, so pages of 2 MiB, two a turn.
-    let spec = HostSpec::parse(
-        "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,speed=1000000",
-        "none",
-    );
-    let script = requests("w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20");
-    let application = Box::new(Script(script.into_iter()));
-    let mut host = spec.unwrap().open(application, 2 << 20, PAGES, 5).unwrap();
-    // Background 2, limit 6, middle 4. It looks with every second write: at 2 dirty nothing; at 4 it
-    // starts the daemon, whose time passes with the requests, and writes 3 itself: one is left. The
-    // daemon writes while more than 2 are dirty: 3 after w16, when the writer does not yet look; 17
-    // is next, and so on.
-    let seen = seen(&mut host, 100);
-    assert_eq!(seen[..3], ["w10", "w11", "w12"]);
-    let written: Vec<u32> = seen.iter().map(|word| word[1..].parse().unwrap()).collect();
-    assert!(written.is_sorted(), "a sweep: {written:?}");
-    assert!(host.watch().counts().pages.writes == 11 && written.len() >= 8, "{written:?}");
+/// Returns what the drive sees of a host whose turn is two pages of 2 MiB: 4 MiB would be 1024 pages of 4 KiB, too
+/// coarse to see by hand.
+fn in_turns_of_two(cache: &str, asked: &str) -> Vec<String> {
+    let application = Box::new(Script(requests(asked).into_iter()));
+    let spec = HostSpec::parse(cache, "none").unwrap();
+    seen(&mut spec.open(application, 2 << 20, PAGES, 5).unwrap(), 100)
 }
 
 #[test]
-fn a_writer_flushes_exactly_one_and_a_half_turns() {
-    // As above with a daemon that is too slow to write a page between two requests. At the 4th write
-    // 4 are dirty and three go, 10 to 12. At the 6th 3 are dirty; at the 8th 5, and 13 to 15 go; at the
-    // 10th 4, and 16 to 18.
-    let spec = HostSpec::parse(
-        "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1",
-        "none",
-    );
-    let script = requests("w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20");
-    let application = Box::new(Script(script.into_iter()));
-    let mut host = spec.unwrap().open(application, 2 << 20, PAGES, 5).unwrap();
-    let expected: Vec<String> = (10..=18).map(|page| format!("w{page}")).collect();
-    assert_eq!(seen(&mut host, 100), expected);
+fn a_writer_starts_the_daemon_and_writes_nothing_itself_up_to_the_limit() {
+    // Background 2, limit 6. The middle of 4 is passed, but the device has its share: all 6. It looks with
+    // every second write, and the daemon, which does not look by itself, starts at the fourth.
+    let slow = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1";
+    assert!(in_turns_of_two(slow, "w10 w11 w12 w13 w14 w15 r15 r15").is_empty());
+    let fast = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1,speed=2";
+    assert!(in_turns_of_two(fast, "w10 w11 w12").is_empty());
+    assert_eq!(in_turns_of_two(fast, "w10 w11 w12 w13 r10 r10"), ["w10", "w11"]);
+}
+
+#[test]
+fn a_writer_above_the_limit_flushes_exactly_one_and_a_half_turns() {
+    // The daemon is too slow to write a page between two requests. At the 7th write 7 are dirty and three
+    // go, 10 to 12. At the 10th 7 again, and 13 to 15 go, and so on.
+    let cache = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1";
+    let asked = "w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20 w21";
+    let expected: Vec<String> = (10..=15).map(|page| format!("w{page}")).collect();
+    assert_eq!(in_turns_of_two(cache, asked), expected);
 }
 
 #[test]
@@ -245,7 +260,7 @@ fn one_extent_rides_on_each_command_first_in_first_out() {
 #[test]
 fn an_extent_has_at_most_255_sectors() {
     // 8 sectors a page of 4 KiB: 31 pages.
-    let cache = "page-cache:size=400KiB,writeback=0s,limit=100%";
+    let cache = "page-cache:size=400KiB,writeback=0s,background=50%,limit=100%";
     let mut script: Vec<_> = (0..40).map(|page| (page, Op::Write)).collect();
     script.extend([(500, Op::Read), (501, Op::Read)]);
     let seen = seen(&mut host(cache, "piggyback", script), 1000);

@@ -8,44 +8,40 @@ from typing import Any
 
 from flashgc_papers.reproduce.mutants import Change, Mutant, swap
 
-#: Victim policy, and whether there is a zombie block: the presets of Table 1 taken apart.
-_PRESETS = {
-    "gc-gd": ("greedy", "no"),
-    "gc-cb": ("cost-benefit", "no"),
-    "zgc-gd": ("z-greedy", "yes"),
-    "zgc-cb": ("z-cost-benefit", "yes"),
-    "zgc-gd-nz": ("z-greedy", "no"),
-    "zgc-cb-nz": ("z-cost-benefit", "no"),
-}
-_BLIND = {"zgc-gd": "gc-gd", "zgc-cb": "gc-cb", "zgc-gd-nz": "gc-gd", "zgc-cb-nz": "gc-cb"}
+_BLIND = {"z-greedy": "greedy", "z-cost-benefit": "cost-benefit"}
+_ZOMBIES = "zombie-block=yes"
 
 
 def _dac(threshold: int) -> Change:
-    """The presets with a threshold of DAC under which a page is young.
+    """Drives with three regions, with another threshold of DAC under which a page is young.
 
-    With 1 no page is: none is promoted. With the largest, every page is: none is demoted.
+    With 1 no page is: none is promoted. With 0 every update promotes, and every copy demotes. With
+    the largest, every page is young: none is demoted.
     """
 
     def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        preset = options.get("gc_preset")
-        if preset is None:
-            return None
-        victim, block = _PRESETS[str(preset)]
-        kept = {key: one for key, one in options.items() if key != "gc_preset"}
-        placement = f"dac:regions=3,zombie-block={block},threshold={threshold}"
-        return {**kept, "victim": victim, "placement": placement}
+        placement = str(options.get("placement"))
+        other = re.sub(r"threshold=\d+", f"threshold={threshold}", placement)
+        return None if other == placement else {**options, "placement": other}
 
     return change
 
 
 def _ignored(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return swap("gc_preset", _BLIND)(options) or swap("victim", {"z-greedy": "greedy"})(options)
+    blind = swap("victim", _BLIND)(options)
+    return None if blind is None else _no_block(blind) or blind
+
+
+def _no_block(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    placement = str(options.get("placement"))
+    if _ZOMBIES not in placement:
+        return None
+    return {**options, "placement": placement.replace(_ZOMBIES, "zombie-block=no")}
 
 
 def _aware(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The simulations whose collections count zombies, as they are."""
-    counts = str(options.get("gc_preset")) in _BLIND or options.get("victim") == "z-greedy"
-    return options if counts else None
+    return options if options.get("victim") in _BLIND else None
 
 
 def _no_checkpoints(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -61,7 +57,7 @@ MUTANTS = (
     Mutant(
         "no zombie block",
         "copies of zombies go where all copies go",
-        swap("gc_preset", {"zgc-gd": "zgc-gd-nz", "zgc-cb": "zgc-cb-nz"}),
+        _no_block,
     ),
     Mutant(
         "zombie counts stay",
@@ -70,6 +66,7 @@ MUTANTS = (
         engine="zombie-counts-stay",
     ),
     Mutant("DAC never promotes", "an update leaves a page in its region", _dac(1)),
+    Mutant("DAC always promotes", "an update moves a page one region up", _dac(0)),
     Mutant("DAC never demotes", "a copy leaves a page in its region", _dac(2**63)),
     Mutant(
         "half of the hints lost",

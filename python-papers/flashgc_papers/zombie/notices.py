@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import statistics
+
+from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
-    NotMeasuredError,
     Outcome,
     Row,
     Size,
     Task,
     conclude,
     row,
-    runner,
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import (
-    PAGE_BYTES,
-    REACHING,
-    WRITES,
+    READINGS,
+    amplification,
     host_of,
     key,
     known,
@@ -28,36 +29,35 @@ from flashgc_papers.zombie.experiment import (
     micro,
     settings,
 )
-from flashgc_papers.zombie.figures import READS
-from flashgc_papers.zombie.timed import saved, timed
+from flashgc_papers.zombie.figures import READS, over_reads
+from flashgc_papers.zombie.timed import saved
 
 
-@runner("zombie.table3")
+@runner_under(READINGS, "zombie.table3")
 class Knowledge:
     """Table 3: what the drive knows of what is dirty."""
 
-    def task(self, _claim: Claim, _size: Size) -> Task:
-        """A drive a share of reads, from the moment at which the cache is empty."""
-        told = {
-            key("ZGC-GD", 6, 4, reads): micro(
-                Size.DEFAULT, "ZGC-GD", 6, reads=reads, warmup="0", writes=REACHING
-            )
-            for reads in READS
-        }
-        written = WRITES * PAGE_BYTES / 1e9
-        text = f"the first {written:.3g} GB that the application writes, at every size the same"
-        return Task(told, settings=text)
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A drive a share of reads."""
+        made = over_reads(size, self.reading, ("ZGC-GD",))
+        return Task(made, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The share rises, and comes near all."""
+        """The share rises, and comes near all; so does the volume."""
         rows = [self._share(claim, measured, at) for at in range(len(claim.rows))]
-        rows.append(self._rises(measured))
-        notes = [self._volume(claim, measured)]
-        return conclude(claim, measured, rows, heading="reads a write", notes=notes)
+        rows += [self._volume(claim, measured, at) for at in range(len(claim.rows))]
+        rows += [self._rises(measured, at, what) for at, what in enumerate(("MB", "share, %"))]
+        return conclude(claim, measured, rows, heading="reads a write")
 
     @staticmethod
-    def _known(measured: Measured, reads: float) -> tuple[float, float]:
-        return known(measured.result(key("ZGC-GD", 6, 4, reads)))
+    def _known(measured: Measured, reads: float) -> tuple[Value, Value]:
+        """Zombies that the drive knows of: MB, and percent of what is dirty."""
+        each = [known(one) for one in measured.runs(key("ZGC-GD", 6, 4, reads))]
+        volume, share = zip(*each, strict=True)
+        return Value.of(volume), Value.of(share)
 
     def _share(self, claim: Claim, measured: Measured, at: int) -> Row:
         reads = float(str(claim.column("reads a write")[at]))
@@ -65,29 +65,30 @@ class Knowledge:
         above, start = claim.facts["above"], claim.facts["from"]
 
         def judge() -> tuple[Value, Judgement]:
-            volume, share = self._known(measured, reads)
-            why = f"{volume:.0f} MB of zombies known"
-            return Value(share), verdicts.true((share > above) == (reads >= start), why)
+            share = self._known(measured, reads)[1]
+            return share, verdicts.true((share.mean > above) == (reads >= start), "")
 
         wanted = "above" if reads >= start else "below"
         return row(f"{reads:g}, share known, %, {wanted} {above:g}", published, judge)
 
-    def _rises(self, measured: Measured) -> Row:
+    def _volume(self, claim: Claim, measured: Measured, at: int) -> Row:
+        reads = float(str(claim.column("reads a write")[at]))
+        published = float(str(claim.column("MB")[at]))
+
+        def judge() -> tuple[Value, Judgement]:
+            volume, share = self._known(measured, reads)
+            dirty = 100 * volume.mean / share.mean
+            return volume, verdicts.true(volume.low > 0, f"{dirty:.0f} MB are dirty")
+
+        return row(f"{reads:g}, zombies known, MB", published, judge)
+
+    def _rises(self, measured: Measured, at: int, what: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            shares = [Value(self._known(measured, reads)[1]) for reads in READS]
-            text = ", ".join(f"{share.mean:.1f}" for share in shares)
-            return text, verdicts.rising(shares, [f"{reads:g}" for reads in READS])
+            each = [self._known(measured, reads)[at] for reads in READS]
+            text = ", ".join(f"{value.mean:.1f}" for value in each)
+            return text, verdicts.rising(each, [f"{reads:g}" for reads in READS])
 
-        return row("0 to 2", "rises", judge)
-
-    def _volume(self, claim: Claim, measured: Measured) -> str:
-        try:
-            volumes = [self._known(measured, reads)[0] for reads in READS]
-        except NotMeasuredError:
-            return "the volumes were not measured"
-        said = ", ".join(f"{volume:.0f}" for volume in volumes)
-        published = ", ".join(map(str, claim.column("MB")))
-        return f"zombies known, in MB of the whole drive: {said} (published: {published})"
+        return row(f"0 to 2, {what}", "rises", judge)
 
 
 def _above(saving: Value) -> Value:
@@ -95,24 +96,28 @@ def _above(saving: Value) -> Value:
     return Value(-saving.mean, saving.ci95)
 
 
-@runner("zombie.notification")
+@runner_under(READINGS, "zombie.notification")
 class Notices:
     """Section 5.2.5: what it costs to tell the drive."""
 
-    WAYS = ("piggyback", "perfect", "command")
+    WAYS = (
+        ("ZGC-GD", "piggyback"),
+        ("ZGC-GD", "perfect"),
+        ("ZGC-GD", "command"),
+        ("GC-GD", "none"),
+        ("GC-GD", "piggyback"),
+    )
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """Drives that get one knowledge by three ways."""
-        simulations = {way: micro(size, "ZGC-GD", 6, hints=way) for way in self.WAYS}
-        for way in self.WAYS:
-            simulations |= seeded(f"ZGC-GD {way}", timed(size, "ZGC-GD", hints=way))
-        for way in ("none", "piggyback"):
-            simulations |= seeded(f"GC-GD {way}", timed(size, "GC-GD", hints=way))
-        return Task(
-            simulations,
-            settings=settings(size),
-            left_out=left_out(size),
-        )
+        """Drives that get one knowledge by three ways, and drives that do not heed it."""
+        simulations: dict[str, Simulation] = {}
+        for name, way in self.WAYS:
+            one = micro(size, self.reading, name, 6, hints=way)
+            simulations |= seeded(f"{name} {way}", one)
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge what each way costs, what it is worth, and what it asks of the bus."""
@@ -158,7 +163,9 @@ class Notices:
     @staticmethod
     def _worth(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            riding, perfect = measured.value("piggyback"), measured.value("perfect")
+            riding, perfect = (
+                amplification(measured, f"ZGC-GD {way}") for way in ("piggyback", "perfect")
+            )
             more = 100 * (riding.mean / perfect.mean - 1)
             why = f"riding {riding.mean:.3f}, perfect knowledge {perfect.mean:.3f}"
             return Value(more), verdicts.true(more <= 1, why)
@@ -168,9 +175,13 @@ class Notices:
     @staticmethod
     def _commands(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            host = host_of(measured.result("command"))
-            commands, due = host.hints.commands, host.hints.due
-            share = 100 * commands / (host.drive_reads + host.drive_writes)
+            hosts = [host_of(one) for one in measured.runs("ZGC-GD command")]
+            commands, due = (
+                sum(getattr(host.hints, name) for host in hosts) for name in ("commands", "due")
+            )
+            share = statistics.fmean(
+                100 * host.hints.commands / (host.drive_reads + host.drive_writes) for host in hosts
+            )
             why = f"{commands} of them, {due} pages became dirty"
             return Value(share), verdicts.true(commands == due, why)
 

@@ -1,17 +1,19 @@
-"""Zombie Chasing: under which reading of what the paper leaves open its gains come out.
+"""Zombie Chasing: what becomes of Figure 5 when one answer of the chosen reading is another.
 
-What the paper does not say: the state of the drive before the 5.12 GB, in which order the flush
-daemon writes, and how fast requests and drive are. How much the drive knows and the daemon's limits
-are moved as well, to see what they decide.
+Two answers of it are fits, the length of the earlier run and the memory: they are moved, too. An
+oracle says how much hints could save at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading
 from flashgc_papers.reproduce.runner import (
     Measured,
     Outcome,
@@ -21,111 +23,119 @@ from flashgc_papers.reproduce.runner import (
     conclude,
     row,
     runner,
+    seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 from flashgc_papers.zombie.experiment import (
+    BANKS,
+    BLOCK,
+    BLOCKS,
+    CHOSEN,
+    PAGE,
     PAIRS,
-    SCATTERED,
+    RATE,
+    READINGS,
+    SPARE,
+    SPEED,
+    WARMUP,
+    WRITES,
+    amplification,
+    collector,
     gain,
     left_out,
     micro,
     settings,
 )
 from flashgc_papers.zombie.figures import FOUR
+from flashgc_papers.zombie.tpcc import bank_runs
+from flashgc_papers.zombie.tpcc import gain as counted_gain
 
-#: The change of each from the usual one.
-READINGS: Mapping[str, Mapping[str, Any]] = {
-    "usual": {},
-    "flushed by the age of each page": {"host": ",expiry=page"},
-    "perfect knowledge": {"hints": "perfect"},
-    "filled in order, nothing written before": {"warmup": "0"},
-    "hot pages scattered, nothing written before": {"reading": SCATTERED},
-    "hot pages scattered, 127 of 128 pages for data": {"reading": SCATTERED, "lists": True},
-    "hot pages scattered, 127 of 128 pages for data, half a drive write before": {
-        "reading": SCATTERED,
-        "lists": True,
-        "warmup": "0.5x",
-    },
-    "127 of 128 pages for data": {"lists": True},
-    "half a drive write before": {"warmup": "0.5x"},
-    "eight drive writes before": {"warmup": "8x"},
-    "background 5%, limit 10%": {"host": ",background=5%,limit=10%"},
-    "background 20%, limit 40%": {"host": ",background=20%,limit=40%"},
-    "a drive four times as fast": {"speed": 4000},
-    "a third of the requests a second": {"rate": 3333},
+LITERAL = READINGS[1]
+#: The answers that are changed, and options of the runs that are.
+CHANGES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "as chosen": ({}, {}),
+    "no idle phase": ({"host": ""}, {}),
+    "half of the earlier run": ({"before": 70_000}, {}),
+    "twice the earlier run": ({"before": 280_000}, {}),
+    "two drive writes before": ({"before": None}, {}),
+    "all of the memory": ({"memory": 1}, {}),
+    "the lowest addresses hot": ({"scattered": False}, {}),
+    "DAC promotes with every update": ({"placement": LITERAL["placement"]}, {}),
+    "reads as they come": ({"options": {"queue_depth": 256}}, {}),
+    "32 requests queued": ({"options": {"scheduling": "reads-first", "queue_depth": 32}}, {}),
+    "perfect knowledge": ({}, {"hints": "perfect"}),
+    "flushed by the age of each page": ({"host": ",start=clean,expiry=page"}, {}),
+    "127 of 128 pages for data": ({}, {"pages_per_block": 127, "spare": "4.9575%"}),
 }
 #: Those of a quick run.
-FEW = (
-    "usual",
-    "flushed by the age of each page",
-    "filled in order, nothing written before",
-    "hot pages scattered, nothing written before",
-    "hot pages scattered, 127 of 128 pages for data",
-)
+FEW = ("as chosen", "no idle phase", "all of the memory", "DAC promotes with every update")
 
 POINTS = (3, 6, 10, 20, 50)
 _POINTS = ", ".join(map(str, POINTS))
 
 
-def readings(size: Size) -> tuple[str, ...]:
-    """The readings that are run at a size."""
-    return FEW if size is Size.QUICK else tuple(READINGS)
+def changes(size: Size) -> tuple[str, ...]:
+    """The changes that are run at a size."""
+    return FEW if size is Size.QUICK else tuple(CHANGES)
 
 
-def _key(reading: str, name: str, h: float) -> str:
+def changed(change: str) -> Reading:
+    """The chosen reading with one answer changed."""
+    return replace(CHOSEN, answers={**CHOSEN.answers, **CHANGES[change][0]})
+
+
+def _key(change: str, name: str, h: float) -> str:
     # The collector comes first: rows name it by that.
-    return f"{name} {h:g} {reading}"
+    return f"{name} {h:g} {change}"
 
 
 @runner("zombie.readings")
 class Readings:
-    """The number of statements about Figure 5 that each reading makes true."""
+    """The number of statements about Figure 5 that each change leaves true."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """A drive a reading, collector and h."""
-        return Task(
-            {
-                _key(reading, name, h): micro(size, name, h, **READINGS[reading])
-                for reading in readings(size)
-                for name in FOUR
-                for h in POINTS
-            },
-            settings=f"{len(readings(size))} readings; {settings(size)} unless it says otherwise",
-            left_out=left_out(size, f"; readings but {len(FEW)}"),
-        )
+        """The runs of each change, collector and h."""
+        made: dict[str, Simulation] = {}
+        for change in changes(size):
+            for name in FOUR:
+                for h in POINTS:
+                    one = micro(size, changed(change), name, h, **CHANGES[change][1])
+                    made |= seeded(_key(change, name, h), one)
+        few = f"; changes but {len(FEW)}"
+        said = f"{len(changes(size))} changes; {settings(size)} unless it says otherwise"
+        return Task(made, settings=said, left_out=left_out(size, more=few))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Two rows a reading: the statements that hold, and how much is written."""
+        """Two rows a change: the statements that hold, and how much is written."""
         rows = []
-        for reading in readings(measured.size):
-            rows.append(self._row(claim, measured, reading))
-            rows.append(self._written(measured, reading))
-        return conclude(claim, measured, rows, heading="reading")
+        for change in changes(measured.size):
+            rows.append(self._row(measured, change))
+            rows.append(self._written(measured, change))
+        return conclude(claim, measured, rows, heading="change")
 
     @staticmethod
-    def _written(measured: Measured, reading: str) -> Row:
+    def _written(measured: Measured, change: str) -> Row:
         """Write amplification where Figure 8 prints it, h = 6, for more and fewer reads."""
         (figure,) = claims().select(("zombie.fig8",))
-        printed = sorted(float(value) for _, value in figure.rows)
+        printed = sorted(float(str(value)) for _, value in figure.rows)
         low, high = printed[0], printed[-1]
 
         def judge() -> tuple[Value, Judgement]:
-            value = measured.value(_key(reading, "ZGC-CB", 6))
+            value = amplification(measured, _key(change, "ZGC-CB", 6))
             others = ", ".join(
-                f"{measured.value(_key(reading, 'ZGC-CB', h)).mean:.2f}" for h in POINTS
+                f"{amplification(measured, _key(change, 'ZGC-CB', h)).mean:.2f}" for h in POINTS
             )
             verdict, why = verdicts.within(value, low, high)
             return value, Judgement(verdict, f"{why}; at h = {_POINTS}: {others}")
 
-        return row(f"{reading}: writes of ZGC-CB at h = 6", f"{low:g} to {high:g}", judge)
+        return row(f"{change}: writes of ZGC-CB at h = 6", f"{low:g} to {high:g}", judge)
 
-    def _row(self, claim: Claim, measured: Measured, reading: str) -> Row:
+    def _row(self, measured: Measured, change: str) -> Row:
         def judge() -> tuple[str, Judgement]:
             missed, said = [], []
             for less, more in PAIRS:
                 gains = {
-                    h: gain(measured, _key(reading, less, h), _key(reading, more, h))
-                    for h in POINTS
+                    h: gain(measured, _key(change, less, h), _key(change, more, h)) for h in POINTS
                 }
                 missed += [f"{less}: {text}" for text, holds in STATEMENTS if not holds(gains)]
                 each = ", ".join(f"{value.mean:.0f}" for value in gains.values())
@@ -137,7 +147,7 @@ class Readings:
             verdict = Verdict.MISSED if missed else Verdict.MET
             return f"{total - len(missed)} of {total}", Judgement(verdict, why)
 
-        return row(reading, "all statements", judge)
+        return row(change, "all statements", judge)
 
 
 Gains = Mapping[int, Value]
@@ -171,6 +181,28 @@ def oracle_points(size: Size) -> tuple[int, ...]:
     return (6,) if size is Size.QUICK else (6, 20)
 
 
+def foreseen(size: Size, name: str, h: float, hints: str = "piggyback") -> Simulation:
+    """The micro-benchmark on the drive without a clock, where an oracle can look ahead.
+
+    A bank is a drive of its own, with its part of the addresses, the cache and the requests.
+    """
+    cache = f"page-cache:size={4096 / BANKS:g}MiB,rate={RATE / BANKS:g},speed={SPEED / BANKS:g}"
+    return simulation(
+        workload=f"skew:h={h:g},read=33.3333%",
+        frontier="pool",
+        blocks=BLOCKS // BANKS,
+        pages_per_block=BLOCK,
+        page_size=PAGE,
+        spare=SPARE,
+        host_cache=cache,
+        hints=hints,
+        warmup=WARMUP[size],
+        writes=WRITES // BANKS,
+        runs=bank_runs(size, BANKS),
+        **collector(LITERAL, name),
+    )
+
+
 @runner("zombie.oracle")
 class Oracle:
     """The savings by hints, beside those of an oracle that knows every write to come."""
@@ -180,12 +212,19 @@ class Oracle:
         ways = {f"oracle {far:g}": f"oracle:horizon={far:g}%" for far in horizons(size)}
         ways |= {"riding": "piggyback"}
         simulations = {
-            f"{less} {h} {way}": micro(size, less, h, hints=hints)
+            f"{less} {h} {way}": foreseen(size, less, h, hints)
             for less, _ in PAIRS
             for h in oracle_points(size)
             for way, hints in ways.items()
-        } | {f"{more} {h}": micro(size, more, h) for _, more in PAIRS for h in oracle_points(size)}
-        return Task(simulations, settings=settings(size), left_out=left_out(size))
+        } | {
+            f"{more} {h}": foreseen(size, more, h) for _, more in PAIRS for h in oracle_points(size)
+        }
+        text = (
+            f"{bank_runs(size, BANKS)} banks without a clock, the lowest addresses hot, "
+            f"{WARMUP[size].removesuffix('x')} drive writes before"
+        )
+        less = "two of the four banks" if size is Size.QUICK else ""
+        return Task(simulations, settings=text, left_out=less)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The share of the best horizon's gain that hints have."""
@@ -199,9 +238,9 @@ class Oracle:
     @staticmethod
     def _row(measured: Measured, less: str, more: str, h: int) -> Row:
         def judge() -> tuple[Value | str, Judgement]:
-            told = gain(measured, f"{less} {h} riding", f"{more} {h}").mean
+            told = counted_gain(measured, f"{less} {h} riding", f"{more} {h}").mean
             foretold = {
-                far: gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
+                far: counted_gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
                 for far in horizons(measured.size)
             }
             best = max(foretold.values())

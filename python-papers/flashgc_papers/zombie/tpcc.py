@@ -11,6 +11,7 @@ from flashgc.described import Simulation, simulation
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -22,7 +23,6 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
@@ -30,17 +30,13 @@ from flashgc_papers.zombie.experiment import (
     BANKS,
     BLOCK,
     BLOCKS,
-    COLLECTORS,
     PAGE,
     PAIRS,
+    READINGS,
     WARMUP,
     WRITES,
-    bank_runs,
-    gain,
-    gain_row,
+    collector,
     known,
-    left_out,
-    scale,
 )
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import seconds, transactions
@@ -55,40 +51,91 @@ SPARES = {"TPC-C1": "8.84%", "TPC-C2": "16.1%"}
 RATE = 20_000
 
 
+#: Drives of four or sixteen banks that a simulation is run on; each bank is a run.
+DRIVES = {Size.DEFAULT: 1, Size.FULL: 4}
+
+
 def database(
     size: Size,
-    collector: str,
+    reading: Reading,
+    name: str,
     cache: float,
-    name: str = "TPC-C1",
+    of: str = "TPC-C1",
     *,
     banks: int = BANKS,
     timers: str = "",
     hints: str = "piggyback",
 ) -> Simulation:
-    """TPC-C with as many warehouses as fill the drive, ``cache`` in GiB.
+    """TPC-C with as many warehouses as fill a bank, ``cache`` in GiB for all banks.
 
-    ``timers`` are parameters of the buffer cache.
+    The drive has no clock here, so a bank is a drive of its own with its part of the addresses, of
+    the cache and of the requests a second. ``timers`` are parameters of the buffer cache.
     """
-    parts = banks * scale(size, banks)
+    cached = f"buffer-cache:size={cache * 1024 / banks:g}MiB,rate={RATE / banks:g}{timers}"
     return simulation(
         workload="tpcc:fill=72%",
-        gc_preset=COLLECTORS[collector],
         frontier="pool",
-        blocks=BLOCKS // parts,
+        blocks=BLOCKS // banks,
         pages_per_block=BLOCK,
         page_size=PAGE,
-        spare=SPARES[name],
-        host_cache=f"buffer-cache:size={cache * 1024 / parts:g}MiB,rate={RATE / parts:g}{timers}",
+        spare=SPARES[of],
+        host_cache=cached,
         hints=hints,
         warmup=WARMUP[size],
-        writes=2 * WRITES // parts,
+        writes=2 * WRITES // banks,
         runs=bank_runs(size, banks),
+        **collector(reading, name),
     )
+
+
+def bank_runs(size: Size, banks: int) -> int:
+    """Banks that are simulated, each a run: a quick one has two, for an interval."""
+    return 2 if size is Size.QUICK else banks * DRIVES[size]
+
+
+def gain(measured: Measured, less: str, more: str) -> Value:
+    """By how many percent the write amplification of ``less`` is below that of ``more``.
+
+    Runs of the same number have the same writes: their ratios are what is averaged.
+    """
+    runs = (measured.result(key).run_values for key in (less, more))
+    return Value.of([100 * (1 - one / other) for one, other in zip(*runs, strict=True)])
+
+
+def gain_row(
+    measured: Measured,
+    label: str,
+    published: float | str,
+    less: str,
+    more: str,
+    *,
+    above: float = 0,
+) -> Row:
+    """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
+
+    So does the end of its interval.
+    """
+
+    def judge() -> tuple[Value, Judgement]:
+        value = gain(measured, less, more)
+        one, other = measured.value(less), measured.value(more)
+        names = (less.split(maxsplit=1)[0], more.split(maxsplit=1)[0])
+        why = f"{names[0]}: {one.mean:.3f}, {names[1]}: {other.mean:.3f}"
+        return value, verdicts.true(value.low > above, why)
+
+    return row(label, published, judge)
+
+
+def database_left_out(size: Size, banks: int = BANKS, more: str = "") -> str:
+    """The parts that a size leaves out, in words."""
+    if size is not Size.QUICK:
+        return ""
+    return f"all banks but two of {banks}; with a clock all but one{more}"
 
 
 def database_settings(size: Size, banks: int = BANKS) -> str:
     """The size in words."""
-    blocks = BLOCKS // banks // scale(size, banks)
+    blocks = BLOCKS // banks
     warehouses = round(81 * blocks / 4096)
     return (
         f"{bank_runs(size, banks)} banks of {blocks} blocks of {BLOCK} pages of {PAGE}, "
@@ -115,25 +162,29 @@ def _rate(
     return row(label, published, judge)
 
 
-@runner("zombie.tpcc")
+@runner_under(READINGS, "zombie.tpcc")
 class Database:
     """Figure 10, and the larger reserve of Figure 11 on four banks."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector, size of the cache and of the database."""
         points = [("TPC-C1", cache) for cache in claim.facts["caches"]]
         points.append(("TPC-C2", claim.facts["caches"][-1]))
         simulations = {
-            _key(name, one, cache): database(size, one, cache, name)
+            _key(name, one, cache): database(size, self.reading, one, cache, name)
             for name, cache in points
             for one in FOUR
         }
         for one in FOUR:
-            simulations |= seeded(f"{one} timed", transactions(size, one, SPARES["TPC-C1"]))
+            clocked = transactions(size, self.reading, one, SPARES["TPC-C1"])
+            simulations |= seeded(f"{one} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size),
-            left_out=left_out(size),
+            left_out=database_left_out(size),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -178,9 +229,12 @@ class Database:
         return row("share of dirty pages known, %, about", claim.facts["known"], judge)
 
 
-@runner("zombie.fig11")
+@runner_under(READINGS, "zombie.fig11")
 class SixteenBanks:
     """Figure 11: both databases on sixteen banks."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and database, without and with a clock."""
@@ -188,14 +242,16 @@ class SixteenBanks:
         simulations: dict[str, Simulation] = {}
         for name, spare in SPARES.items():
             for one in FOUR:
-                simulations[_key(name, one, cache)] = database(size, one, cache, name, banks=banks)
+                simulations[_key(name, one, cache)] = database(
+                    size, self.reading, one, cache, name, banks=banks
+                )
                 if size is not Size.QUICK:
-                    clocked = transactions(size, one, spare, "jasmine-16")
+                    clocked = transactions(size, self.reading, one, spare, banks)
                     simulations |= seeded(f"{one} {name} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size, banks),
-            left_out=left_out(size, "; all times"),
+            left_out=database_left_out(size, banks, "; all times"),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

@@ -6,6 +6,7 @@ from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     NotMeasuredError,
@@ -15,14 +16,19 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
-    runner,
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-from flashgc_papers.zombie.experiment import BANKS, PAIRS, host_of, left_out, scale
+from flashgc_papers.zombie.experiment import BANKS, PAIRS, READINGS, host_of
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import transactions
-from flashgc_papers.zombie.tpcc import RATE, SPARES, database, database_settings
+from flashgc_papers.zombie.tpcc import (
+    RATE,
+    SPARES,
+    database,
+    database_left_out,
+    database_settings,
+)
 
 #: Microseconds of a request that memory serves: the default of the cache.
 MEMORY = 5
@@ -37,19 +43,23 @@ def read_wait(result: Result) -> float:
     return (every.mean * every.requests - MEMORY * hits) / host.drive_reads / 1e3
 
 
-@runner("zombie.table5")
+@runner_under(READINGS, "zombie.table5")
 class Waits:
     """Table 5: the waits of the database."""
 
     #: The event that is measured; what the cache here does not tell apart from it.
     READ = "db file sequential read"
 
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
     def task(self, _claim: Claim, size: Size) -> Task:
         """TPC-C1 on the drive with a clock."""
         simulations: dict[str, Simulation] = {}
         for one in FOUR:
-            simulations |= seeded(f"{one} timed", transactions(size, one, SPARES["TPC-C1"]))
-        return Task(simulations, settings=database_settings(size), left_out=left_out(size))
+            clocked = transactions(size, self.reading, one, SPARES["TPC-C1"])
+            simulations |= seeded(f"{one} timed", clocked)
+        return Task(simulations, settings=database_settings(size), left_out=database_left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge how much shorter each wait is."""
@@ -116,7 +126,7 @@ class Waits:
 TIMERS = {"PostgreSQL's timers": "", "a checkpoint every 10 s": ",checkpoint=10s"}
 
 
-@runner("zombie.written")
+@runner_under(READINGS, "zombie.written")
 class Written:
     """Section 3.1: how soon the database writes what is dirty.
 
@@ -124,30 +134,34 @@ class Written:
     is the share of dirty pages that are written in less time than those commands take.
     """
 
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive for each way to write back, hinted as late as the statement says."""
         return Task(
             {
                 said: database(
                     size,
+                    self.reading,
                     "GC-GD",
                     4,
                     timers=timers,
-                    hints=f"perfect:late={self._late(claim, size)}",
+                    hints=f"perfect:late={self._late(claim)}",
                 )
                 for said, timers in TIMERS.items()
             },
             settings=database_settings(size),
-            left_out=left_out(size),
+            left_out=database_left_out(size),
         )
 
     @staticmethod
-    def _late(claim: Claim, size: Size) -> int:
+    def _late(claim: Claim) -> int:
         """Commands of a bank in no more than the seconds of the statement.
 
         There are about as many as half the accesses; nine twentieths leave room.
         """
-        return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS * scale(size))
+        return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The share of each way."""
@@ -159,10 +173,10 @@ class Written:
 
         def judge() -> tuple[Value, Judgement]:
             host = host_of(measured.result(said))
-            rate = RATE / BANKS / scale(measured.size)
+            rate = RATE / BANKS
             taken = (host.reads + host.writes) / rate
             commands = (host.drive_reads + host.drive_writes) / taken
-            late = self._late(claim, measured.size) / commands
+            late = self._late(claim) / commands
             share = 100 * host.hints.late / host.hints.due
             why = f"of the pages that become dirty, within {late:.1f} s"
             # Late hints of another time than the statement's say nothing of it.

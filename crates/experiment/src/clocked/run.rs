@@ -304,6 +304,9 @@ impl ClockedRun {
             }
         }
         if !std::mem::replace(&mut self.is_prepared, true) {
+            if self.precondition.is_some() {
+                self.drive.rest()?;
+            }
             self.last = self.written();
             self.paced = Pace { requests: 0, ns: self.drive.now() };
         }

@@ -76,6 +76,11 @@ impl Simulated {
         }
     }
 
+    /// Lets the host be idle before the clock starts, if its cache is to start clean.
+    pub fn rest(&mut self) -> Result<(), DriveError> {
+        self.whole().map_or(Ok(()), TimedDrive::rest)
+    }
+
     /// Returns the drive if it is simulated as a whole. A drive with a cache, with hints, with streams or
     /// with an end of life always is.
     pub fn whole(&mut self) -> Option<&mut TimedDrive<Meter>> {

@@ -7,15 +7,18 @@
 //! demoted. A threshold of 0 switches this test off, as in the FTLs that cite DAC.
 //!
 //! Zombies are pages whose new version waits in the host's cache. With `zombie-block=yes` their
-//! copies go to a separate open block, which counts as region R-1: an update of a page on it stays
-//! hot, and a later copy goes to region R-2.
+//! copies go to a separate open block. Without a threshold this block counts as region R-1: an update
+//! of a page on it stays hot, and a later copy goes to region R-2. With a threshold it is no region:
+//! a page on it keeps the region that it was copied from, and its age alone promotes or demotes it.
+//! Else a copy would promote an old page, which no threshold allows. After a crash that region is
+//! forgotten and counts as 0.
 //!
 //! Rule: update: `min(r+1, R-1)`; copy: `max(r-1, 0)`, a zombie to the zombie block.
 //!
 //! # Cost
 //! A write: the class of one block is read. There is one open block a region, and one for zombies.
 //! For each of them the collector keeps an erased block beyond the pool's low-water mark. 1 byte a
-//! block; with a threshold also 8 bytes a logical page.
+//! block; with a threshold also 8 bytes a logical page, and 1 more with a zombie block.
 //!
 //! # Source
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
@@ -23,7 +26,7 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::{Kind, Param, Params};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",
@@ -53,18 +56,25 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     needs_streams: false,
     bytes: |params, shape| match params.integer("threshold") {
         0 => 0,
-        _ => 8 * shape.pages as u64,
+        _ => (8 + u64::from(has_zombie_block(params))) * shape.pages as u64,
     },
     make: Some(|params, shape, _| {
         let threshold = params.integer("threshold");
+        let zombie_block = has_zombie_block(params);
+        let pages = if threshold == 0 { 0 } else { shape.pages };
         Box::new(Dac {
             hottest: params.integer("regions") as Class - 1,
             threshold,
-            written: vec![0; if threshold == 0 { 0 } else { shape.pages }],
-            zombie_block: params.text("zombie-block") == "yes",
+            written: vec![0; pages],
+            left: vec![0; if zombie_block { pages } else { 0 }],
+            zombie_block,
         })
     }),
 };
+
+fn has_zombie_block(params: &Params) -> bool {
+    params.text("zombie-block") == "yes"
+}
 
 /// See the module's text. The zombie block's class is the one above the hottest region.
 #[derive(State)]
@@ -76,6 +86,9 @@ struct Dac {
     /// The clock at each page's last host write; empty without a threshold.
     #[snapshot(table)]
     written: Vec<u64>,
+    /// The region that each page left for the zombie block; empty without a threshold or that block.
+    #[snapshot(table)]
+    left: Vec<Class>,
     #[snapshot(skip)]
     zombie_block: bool,
 }
@@ -84,6 +97,24 @@ impl Dac {
     /// Returns the page programs since the host wrote `page`; `None` without a threshold.
     fn age(&self, page: u32, now: Now) -> Option<u64> {
         Some(now.programs - self.written.get(page as usize)?)
+    }
+
+    /// Returns the region of `page`, which is on a block of `class`.
+    fn region(&self, page: u32, class: Class) -> Class {
+        if class <= self.hottest {
+            return class;
+        }
+        self.left.get(page as usize).copied().unwrap_or(self.hottest)
+    }
+
+    /// Notes the region that `page` leaves if it goes to the zombie block.
+    fn came(&mut self, page: u32, from: Class, to: Class) {
+        if to > self.hottest
+            && from <= self.hottest
+            && let Some(left) = self.left.get_mut(page as usize)
+        {
+            *left = from;
+        }
     }
 }
 
@@ -105,12 +136,14 @@ impl Placement for Dac {
     #[inline]
     fn host(&self, page: u32, _: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
         let Some(Place { class, .. }) = old else { return 0 };
-        let region = class.min(self.hottest);
+        let region = self.region(page, class);
         let young = self.age(page, now).is_none_or(|age| age < self.threshold);
         if young { (region + 1).min(self.hottest) } else { region }
     }
 
-    fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
+        // A drive with a clock may write over a copy on its way to the zombie block.
+        self.came(page, from.map_or(0, |from| from.class), to.class);
         if let Some(written) = self.written.get_mut(page as usize) {
             *written = now.programs;
         }
@@ -121,8 +154,62 @@ impl Placement for Dac {
         if zombie && self.zombie_block {
             return self.hottest + 1;
         }
-        let region = from.class.min(self.hottest);
+        let region = self.region(page, from.class);
         let old = self.age(page, now).is_none_or(|age| age >= self.threshold);
         if old { region.saturating_sub(1) } else { region }
+    }
+
+    fn copied(&mut self, page: u32, from: Place, to: Place, _: Now) {
+        self.came(page, from.class, to.class);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PlacementSpec, on};
+    use super::*;
+    use crate::geometry::Geometry;
+
+    fn rule(spec: &str) -> Box<dyn Placement> {
+        let geometry = Geometry::new(16, 4, 24).unwrap();
+        PlacementSpec::parse(spec).unwrap().make(&geometry).unwrap().unwrap()
+    }
+
+    fn at(programs: u64) -> Now {
+        Now { programs, host: programs }
+    }
+
+    #[test]
+    fn a_page_of_the_zombie_block_is_promoted_by_its_age_alone() {
+        let (zombies, page) = (on(3), 7);
+        for (threshold, young, old) in [(1, 0, 0), (5, 1, 0)] {
+            let spec = format!("dac:regions=3,threshold={threshold},zombie-block=yes");
+            let mut rule = rule(&spec);
+            rule.wrote(page, None, on(0), at(10));
+            assert_eq!(rule.copy(page, on(0), true, at(12)), zombies.class);
+            rule.copied(page, on(0), zombies, at(12));
+            assert_eq!(rule.host(page, None, Some(zombies), at(13)), young, "{spec}");
+            assert_eq!(rule.host(page, None, Some(zombies), at(20)), old, "{spec}");
+            // A copy from there is one from its region; a further one to the zombie block changes nothing.
+            assert_eq!(rule.copy(page, zombies, false, at(20)), 0);
+            rule.copied(page, zombies, zombies, at(20));
+            assert_eq!(rule.host(page, None, Some(zombies), at(20)), old, "{spec}");
+        }
+        // Its region need not be the coldest.
+        let mut rule = rule("dac:regions=3,threshold=5,zombie-block=yes");
+        rule.wrote(page, Some(on(0)), on(1), at(10));
+        rule.copied(page, on(1), zombies, at(12));
+        assert_eq!(rule.host(page, None, Some(zombies), at(13)), 2);
+        assert_eq!(rule.host(page, None, Some(zombies), at(20)), 1);
+        // A drive with a clock writes new data in place of the copy.
+        rule.wrote(page, Some(on(2)), zombies, at(30));
+        assert_eq!(rule.copy(page, zombies, false, at(40)), 1);
+    }
+
+    #[test]
+    fn without_a_threshold_the_zombie_block_is_the_hottest_region() {
+        let rule = rule("dac:regions=3,zombie-block=yes");
+        assert_eq!(rule.host(7, None, Some(on(3)), at(9)), 2);
+        assert_eq!(rule.copy(7, on(3), false, at(9)), 1);
     }
 }

@@ -39,6 +39,12 @@ impl ClockedHost {
         self.served.request_after(self.gap_ns, op, page, stream);
     }
 
+    /// Lets the host be idle before the drive's clock starts, if it is to start clean. What its cache
+    /// writes then leaves.
+    pub fn rest(&mut self) {
+        self.served.cache.rest(&mut self.served.outlet);
+    }
+
     /// Starts the drive's clock at 0. Time goes on for the cache: dirty pages stay dirty and keep their
     /// age.
     pub fn start(&mut self) {

@@ -3,33 +3,36 @@
 //! Writes stay in memory, and dirty pages go to the drive later. The flush daemon checks at every
 //! interval `writeback`. If the device has been dirty for `expire`, it writes all dirty pages. If
 //! more than the share `background` of the cache is dirty, it writes pages until the share is
-//! lower. If a writer finds the dirty pages above the middle between `background` and `limit`, it
-//! starts the daemon and writes one and a half times the data that it made dirty since its last
-//! check, at most a thirty-second of the cache and 4 MiB. Above `limit` it writes until they are
-//! below it. Pages are written in address order from the end of the last flush, in a circle, and
+//! lower. A writer looks at the dirty pages once it has made a turn of data dirty, a thirty-second of
+//! the cache and at most 4 MiB. Above `background` it starts the daemon. Above `limit` it looks with
+//! every page, and writes one and a half turns itself. Linux asks for two marks before a writer
+//! writes: the middle between `background` and `limit` for all devices, and the share of `limit` that
+//! the writer's own device has. The drive is the only device here, so its share is the whole and the
+//! second mark is the higher one. Pages are written in address order from the end of the last flush, in a circle, and
 //! not oldest first. With `expiry=page` each page has its own age, and the oldest is written first.
 //! Reads are served from the cache. The least recently used clean page makes room.
 //!
 //! With the counting drive, the clock counts requests, `rate` a second, and a page written to the
 //! drive takes 1/`speed`. With the timed drive, the clock is the drive's; `rate` and `speed` then
 //! matter only for the warm-up before that clock starts. The daemon has at most 128 pages under
-//! way, and a writer waits until its pages are written. If `background` is not below `limit`, half
-//! of `limit` is used, as in Linux.
+//! way, and a writer waits until its pages are written. With `start=clean` the host is idle at the end
+//! of that warm-up: the daemon writes all dirty pages, and the clock starts then. If `background` is
+//! not below `limit`, half of `limit` is used, as in Linux.
 //!
 //! # Cost
 //! A request: constant, except for the search for the next dirty page, one bit a page. 8.5 bytes a
 //! page of the drive, 16.5 with `expiry=page`.
 //!
 //! # Source
-//! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling; Lee
-//! et al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
+//! Linux 2.6.34, mm/page-writeback.c and fs/fs-writeback.c: the parameters and the throttling
+//! (`balance_dirty_pages`, alike in 2.6.32 to 2.6.35); Lee et al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
 
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
-use super::{Cache, CacheInfo, MEMORY, RATE, Room, SIZE, time};
+use super::{Cache, CacheInfo, MEMORY, RATE, Room, SIZE, START, time};
 
 pub(super) const INFO: CacheInfo = CacheInfo {
     name: "page-cache",
@@ -74,6 +77,7 @@ pub(super) const INFO: CacheInfo = CacheInfo {
             help: "write bandwidth of the drive, in pages a second",
         },
         MEMORY,
+        START,
     ],
     source: include_str!("linux.rs"),
     check: |params, _| {
@@ -108,6 +112,9 @@ struct Settings {
     limit: f64,
     #[snapshot(skip)]
     by_page: bool,
+    /// `true` if all is written before the drive's clock starts.
+    #[snapshot(skip)]
+    starts_clean: bool,
     /// The time to write a page; 0 once the drive has the clock.
     page_ns: u64,
 }
@@ -123,6 +130,7 @@ fn settings(params: &Params) -> Result<Settings, SpecError> {
         },
         limit,
         by_page: params.text("expiry") == "page",
+        starts_clean: params.text(START.name) == "clean",
         page_ns: ((1e9 / params.real("speed")).round() as u64).max(1),
     })
 }
@@ -147,9 +155,7 @@ struct LinuxCache {
     capacity: u32,
     #[snapshot(skip)]
     background: u32,
-    /// The number of dirty pages from which on a writer flushes.
-    #[snapshot(skip)]
-    middle: u32,
+    /// The number of dirty pages above which a writer flushes.
     #[snapshot(skip)]
     limit: u32,
     #[snapshot(skip)]
@@ -188,7 +194,6 @@ impl LinuxCache {
         Self {
             capacity: room.capacity,
             background,
-            middle: (background + limit) / 2,
             limit,
             turn: (room.capacity / TURNS).clamp(1, (TURN_BYTES / room.page_size).max(1)),
             now: 0,
@@ -310,13 +315,10 @@ impl LinuxCache {
             return;
         }
         self.since_look = 0;
-        if self.dirty.len() < self.middle {
-            return;
-        }
         self.in_background |= self.dirty.len() > self.background;
-        self.write_out(self.turn + self.turn / 2, out);
-        let above = self.dirty.len().saturating_sub(self.limit);
-        self.write_out(above, out);
+        if self.dirty.len() > self.limit {
+            self.write_out(self.turn + self.turn / 2, out);
+        }
     }
 
     fn make_room(&mut self, out: &mut Outlet) {
@@ -382,6 +384,14 @@ impl Cache for LinuxCache {
 
     fn dirty(&self) -> u32 {
         self.dirty.len()
+    }
+
+    fn rest(&mut self, out: &mut Outlet) {
+        while self.settings.starts_clean
+            && let Some(page) = self.next_dirty()
+        {
+            self.flush(page, out);
+        }
     }
 
     fn start_clock(&mut self) {

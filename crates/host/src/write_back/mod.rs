@@ -48,6 +48,12 @@ trait Cache: State + Send {
     /// Returns the number of pages whose newest data are only in the cache.
     fn dirty(&self) -> u32;
 
+    /// Lets the host be idle before the drive's clock starts, if the cache is to start clean: it writes
+    /// all dirty pages.
+    fn rest(&mut self, out: &mut Outlet) {
+        let _ = out;
+    }
+
     /// Gives the clock to the drive. From now on time passes by [`Cache::advance`] alone, and only the
     /// drive knows the time of writes.
     fn start_clock(&mut self) {}
@@ -122,6 +128,15 @@ const MEMORY: Param = Param {
     help: "time of a request that memory serves, with a clock",
 };
 
+/// The state of a page cache when the drive's clock starts.
+const START: Param = Param {
+    name: "start",
+    kind: Kind::Word(&["dirty", "clean"]),
+    default: Some("dirty"),
+    help: "dirty pages when the drive's clock starts: dirty: those of the warm-up stay; clean: the \
+           host was idle until all were written",
+};
+
 // The list of caches: a new one is one file and one line here.
 static CACHES: &[CacheInfo] = &[linux::INFO, database::INFO];
 
@@ -186,12 +201,12 @@ impl HostSpec {
     pub fn warnings(&self, of_requests: bool, of_drive: bool) -> Result<Vec<String>, SpecError> {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
-            let idle = self.params.changed(self.cache.params, &["rate", "speed"]);
+            let idle = self.params.changed(self.cache.params, &["rate", "speed", START.name]);
             let said = "has no effect: the whole run is on the drive's clock";
             warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
         }
         if !of_drive {
-            let mut idle = self.params.changed(self.cache.params, &[MEMORY.name]);
+            let mut idle = self.params.changed(self.cache.params, &[MEMORY.name, START.name]);
             idle.extend(self.hints.changed(&["cost", "queued"]));
             let said = "has no effect with a drive without a clock";
             warnings.extend(idle.iter().map(|text| format!("{text} {said}")));

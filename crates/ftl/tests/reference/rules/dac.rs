@@ -11,6 +11,8 @@ pub struct Dac {
     pub zombie_block: bool,
     /// The time of the host's last write of each page.
     pub written: BTreeMap<u32, u64>,
+    /// The region of each page that was copied to the zombie block.
+    pub left: BTreeMap<u32, usize>,
 }
 
 impl Dac {
@@ -18,8 +20,14 @@ impl Dac {
         now.programs - self.written.get(&page).copied().unwrap_or(0) < self.threshold
     }
 
-    fn region(&self, class: usize) -> usize {
-        class.min(self.regions - 1)
+    fn region(&self, page: u32, class: usize) -> usize {
+        if class < self.regions {
+            class
+        } else if self.threshold == 0 {
+            self.regions - 1
+        } else {
+            self.left[&page]
+        }
     }
 }
 
@@ -38,7 +46,7 @@ impl NaiveRule for Dac {
     }
 
     fn host(&self, page: u32, _: Option<u8>, old: Option<usize>, now: Time) -> usize {
-        match old.map(|class| self.region(class)) {
+        match old.map(|class| self.region(page, class)) {
             None => 0,
             Some(region) if self.threshold == 0 || self.is_young(page, now) => {
                 (region + 1).min(self.regions - 1)
@@ -48,7 +56,7 @@ impl NaiveRule for Dac {
     }
 
     fn copy(&self, page: u32, from: usize, zombie: bool, now: Time) -> usize {
-        let region = self.region(from);
+        let region = self.region(page, from);
         if zombie && self.zombie_block {
             self.regions
         } else if self.threshold == 0 || !self.is_young(page, now) {
@@ -60,5 +68,11 @@ impl NaiveRule for Dac {
 
     fn wrote(&mut self, page: u32, _: usize, now: Time) {
         self.written.insert(page, now.programs);
+    }
+
+    fn copied(&mut self, page: u32, from: usize, to: usize, _: Time) {
+        if from < self.regions && to == self.regions {
+            self.left.insert(page, from);
+        }
     }
 }
