@@ -224,7 +224,8 @@ def few_rounds(case: Case) -> Iterator[str]:
     low, high = (int(str(one)) for one in marks)
     pages = case.given["runs"] * case.given.get("planes", 1) * (high - low + 1) * case.block
     few = case.is_timed and high > low and case.result.host_pages / pages < 20
-    said = few and case.result.erases > 0 and not case.has("overload")
+    written = case.result.host_pages > 0 < case.result.erases
+    said = few and written and not case.has("overload")
     yield from _equal(case, "few-rounds", said)
     if few and case.result.steady and case.result.host_pages:
         yield "steady, with few rounds of collections"
@@ -249,11 +250,13 @@ def suspended_no_more(case: Case) -> Iterator[str]:
 def writes_in_cache(case: Case) -> Iterator[str]:
     """A write cache that keeps more than a tenth of the writes: by the pages that left it."""
     size = int(case.given.get("write_cache", 0))
-    if not case.is_timed or not case.result.host_pages or case.given["workload"] != "uniform":
+    if not case.is_timed or case.given["workload"] != "uniform":
         return
     timing = case.result.timing
     writes = None if timing is None else timing.latency_us.write
     written = 0 if writes is None else writes.requests
+    if case.has("writes-in-cache") and case.result.steady:
+        yield "steady, and the writes only filled a cache"
     if case.has("writes-in-cache") and not size:
         yield "writes-in-cache is said without a cache"
     # At most the whole cache was filled in each run.

@@ -70,7 +70,8 @@ pub(crate) fn summarise(
     result.steadiness.add_paces(&paces);
     let few = few_rounds(resolved, timed, &result);
     let erases = few_erases(&result);
-    result.steady = is_steady(&result) && few.is_none() && erases.is_none();
+    let is_filling = filled(&measures, timed.settings.write_cache).is_some();
+    result.steady = is_steady(&result) && few.is_none() && erases.is_none() && !is_filling;
     result.findings = told(&result, &measured);
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {
@@ -222,21 +223,23 @@ fn is_steady(result: &RunResult) -> bool {
 /// Returns the erases of a run, on average, if there are some and too few.
 fn few_erases(result: &RunResult) -> Option<f64> {
     let erases = result.counters.erases as f64 / result.run_values.len().max(1) as f64;
-    (erases > 0.0 && erases < FEWEST_ERASES as f64).then_some(erases)
+    let is_few = erases > 0.0 && erases < FEWEST_ERASES as f64;
+    (is_few && result.counters.host_pages > 0).then_some(erases)
 }
 
 /// Returns the rounds of collections from mark to mark in a unit, if the marks are apart and the rounds
 /// fewer than [`FEWEST_ROUNDS`]. In a round a unit takes as many pages as it erases beyond its mark.
 fn few_rounds(resolved: &Resolved, timed: &Timed, result: &RunResult) -> Option<f64> {
     let Settings { collecting, hardware, .. } = &timed.settings;
-    if collecting.high <= collecting.low || result.counters.erases == 0 {
+    let counters = &result.counters;
+    if collecting.high <= collecting.low || counters.erases == 0 || counters.host_pages == 0 {
         return None;
     }
     let units = f64::from(hardware.all_planes() / collecting.unit.planes(hardware));
     let round =
         f64::from((collecting.high - collecting.low + 1) * resolved.geometry.pages_per_block());
     let runs = result.run_values.len().max(1) as f64;
-    let rounds = result.counters.host_pages as f64 / (runs * units * round);
+    let rounds = counters.host_pages as f64 / (runs * units * round);
     (rounds < FEWEST_ROUNDS).then_some(rounds)
 }
 
@@ -262,7 +265,8 @@ fn told(result: &RunResult, measured: &TimedResult) -> Vec<Finding> {
     let (erases, writes) = (result.counters.erases, result.counters.host_pages);
     let Steadiness { amplification, pace, .. } = result.steadiness;
     if !result.interrupted && measured.overload.is_none() {
-        if erases > 0 && amplification.is_none_or(|one| one.moves()) {
+        // What only a write cache took has no amplification.
+        if erases > 0 && writes > 0 && amplification.is_none_or(|one| one.moves()) {
             said.push(findings::still_moves_with_a_clock(amplification));
         }
         if let Some(pace) = pace.filter(|pace| pace.moves() && (writes == 0 || erases > 0)) {
