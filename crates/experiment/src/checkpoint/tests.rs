@@ -214,12 +214,12 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (45_650, 0x632ad7eee985aecf),
         (53_382, 0x0c5aa9205cddf78f),
         (62_068, 0x7ab01c8205bdac67),
-        (146_812, 0x69a3b1756364ed80),
+        (152_828, 0xc77a424eadca2db8),
         (56_942, 0x3e7773e6b1aaa333),
         (155_268, 0xcef59f5af4fe1d27),
         (157_607, 0xdb478381bcaea8e8),
     ];
-    assert_eq!((FORMAT, found), (15, recorded));
+    assert_eq!((FORMAT, found), (16, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {
