@@ -52,8 +52,8 @@ def test_every_policy_placement_and_frontier_is_drawn_and_every_draw_can_be_type
 
 def test_every_word_and_the_whole_range_of_numbers_is_drawn() -> None:
     fifties = drawn({"victim": ["cost-benefit"], "placement": ["none"], "frontier": ["double"]}, 99)
-    # 3 forms and 3 ages, less the default, which starts: the space is then empty.
-    assert len(fifties) == 3 * 3 - 1
+    # 3 forms, 3 ages and 2 weights, less the default, which starts: the space is then empty.
+    assert len(fifties) == 3 * 3 * 2 - 1
     windows = drawn({"victim": ["windowed"], "placement": ["none"], "frontier": ["double"]}, 300)
     sizes = [int(one.victim.partition("w=")[2]) for one in windows]
     # Blocks in the window: as many as the drive has at most, on a logarithmic scale.

@@ -183,9 +183,13 @@ impl VictimSpec {
 }
 
 /// The spec in full, every parameter written out.
+/// Parameters that came later: the text leaves them out if they have their defaults, so that the policies of
+/// drives and results made before keep their texts. Only `bsgc`'s `wear` and the ages' `weigh` are such.
+const LATER: [&str; 2] = ["weigh", "wear"];
+
 impl std::fmt::Display for VictimSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.params.fmt(f)
+        self.params.clone().without_defaults(self.info.params, &LATER).fmt(f)
     }
 }
 

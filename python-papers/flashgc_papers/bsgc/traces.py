@@ -71,7 +71,7 @@ def hot_of_deviation(sigma: float) -> float:
     ``sigma`` is the standard deviation, as a share of the addresses.
 
     >>> [round(hot_of_deviation(one), 4) for one in (0.048, 0.15)]
-    [0.1412, 0.306]
+    [0.1412, 0.3064]
     """
     half = 0.5 / sigma  # The addresses are so many standard deviations to each side of the middle.
     low, high = 0.0, 0.5
