@@ -26,12 +26,6 @@ HOLDS = ("met", "met-in-kind", "does-not-discriminate")
 Rows = Mapping[str, Mapping[str, str]]
 
 
-def rows(claim: str) -> Rows:
-    """The rows of a claim by their labels."""
-    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
-        return {line["label"]: line for line in csv.DictReader(file)}
-
-
 def migrations() -> list[Sequence[str]]:
     """BSGC's Figure 7: pages that a collection migrates, in percent of GA's."""
     under = rows_under("bsgc.fig7")
@@ -47,7 +41,7 @@ def migrations() -> list[Sequence[str]]:
     return made
 
 
-def rows_under(claim: str) -> dict[str, dict[str, Mapping[str, str]]]:
+def rows_under(claim: str) -> dict[str, Rows]:
     """The rows of a claim by reading and label."""
     made: dict[str, dict[str, Mapping[str, str]]] = {}
     with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
@@ -61,16 +55,11 @@ def _pairs(why: str) -> str:
     return why.partition(" as published")[0]
 
 
-def under(claim: str, reading: str) -> Rows:
-    """The rows of a claim under a reading, by their labels."""
-    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
-        return {one["label"]: one for one in csv.DictReader(file) if one["reading"] == reading}
-
-
 def statements() -> list[Sequence[str]]:
     """Zombie Chasing's section 5.2.2: four statements on each of two collectors."""
     made: list[Sequence[str]] = [("gain, %", "published", "literal", "idle, the chosen one")]
-    readings = [under("zombie.fig5", name) for name in ("literal", "idle")]
+    under = rows_under("zombie.fig5")
+    readings = [under[name] for name in ("literal", "idle")]
     held = [0, 0]
     for less, more in (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB")):
         cells: dict[tuple[str, str], list[str]] = {}

@@ -232,7 +232,7 @@ def few_rounds(case: Case) -> Iterator[str]:
 
 
 def suspended_no_more(case: Case) -> Iterator[str]:
-    """Where operations may be suspended any number of times, none is suspended no more."""
+    """No operation is suspended no more if each may be suspended any number of times."""
     if case.has("suspended-no-more"):
         (one,) = (one for one in case.result.findings if one.id == "suspended-no-more")
         longer = case.again(suspend="most=1000000")

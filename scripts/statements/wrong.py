@@ -2,7 +2,7 @@
 
 A wrong version of a rule has another id, and states something else. The tests that made a finding
 of the rule are run with it, the quickest first, until one fails. The first argument is a part of
-the ids to try; without it all are tried. The result is ``noticed.json``, for the reference.
+the ids to try; without it all are tried. The result is ``noticed.json`` beside this file.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def install(folder: str, wrong: str) -> None:
 
 
 class Plugin:
-    """What pytest does besides, in a process of its own."""
+    """Notes tests and makes a finding wrong, in a process of pytest of its own."""
 
     def __init__(self, folder: str, wrong: str) -> None:
         self._folder = folder

@@ -6,7 +6,7 @@ claims together; a claim is met if it is met under that one. The others stand be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from flashgc_papers.reproduce.runner import (
 )
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,8 @@ class _Under:
             return first
         return replace(
             first,
-            simulations={
-                _key(name, key): made
-                for name, task in tasks.items()
-                for key, made in task.simulations.items()
-            },
-            computations={
-                _key(name, key): made
-                for name, task in tasks.items()
-                for key, made in task.computations.items()
-            },
+            simulations=_joined({name: one.simulations for name, one in tasks.items()}),
+            computations=_joined({name: one.computations for name, one in tasks.items()}),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -107,16 +100,21 @@ def _key(reading: str, key: str) -> str:
     return f"{reading}: {key}"
 
 
+def _joined(parts: Mapping[str, Mapping[str, V]]) -> dict[str, V]:
+    """The parts of all readings in one mapping."""
+    return {_key(name, key): made for name, one in parts.items() for key, made in one.items()}
+
+
+def _of(reading: str, keys: Iterable[str], joined: Mapping[str, V]) -> dict[str, V]:
+    """The part of a reading, as far as it is there: what :func:`_joined` put together."""
+    return {key: joined[named] for key in keys if (named := _key(reading, key)) in joined}
+
+
 def _part(measured: Measured, name: str, task: Task) -> Measured:
     """Return the measurements under one reading."""
-    results = {
-        key: measured.results[_key(name, key)]
-        for key in task.simulations
-        if _key(name, key) in measured.results
-    }
-    computed = {
-        key: measured.computed[_key(name, key)]
-        for key in task.computations
-        if _key(name, key) in measured.computed
-    }
-    return replace(measured, task=task, results=results, computed=computed)
+    return replace(
+        measured,
+        task=task,
+        results=_of(name, task.simulations, measured.results),
+        computed=_of(name, task.computations, measured.computed),
+    )

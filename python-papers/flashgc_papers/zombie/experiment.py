@@ -13,7 +13,7 @@ under way on any drive, and reads behind them would wait for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flashgc.described import Simulation, simulation
@@ -222,8 +222,12 @@ def gain(measured: Measured, less: str, more: str) -> Value:
 
     Runs of the same number have the same requests: their ratios are what is averaged.
     """
-    runs = (amplifications(measured, name) for name in (less, more))
-    return Value.of([100 * (1 - one / other) for one, other in zip(*runs, strict=True)])
+    return saved(*(amplifications(measured, name) for name in (less, more)))
+
+
+def saved(less: Sequence[float], more: Sequence[float]) -> Value:
+    """By how many percent values are below others, in pairs."""
+    return Value.of([100 * (1 - one / other) for one, other in zip(less, more, strict=True)])
 
 
 def overhead(measured: Measured, less: str, more: str) -> Value:
@@ -243,22 +247,28 @@ def gain_row(
     more: str,
     *,
     above: float = 0,
+    gained: Callable[[Measured, str, str], Value] = gain,
+    figure: Callable[[Measured, str], Value] = amplification,
 ) -> Row:
     """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
 
-    So does the end of its interval.
+    So does the end of its interval. ``figure`` is what the reason tells of each.
     """
 
     def judge() -> tuple[Value, Judgement]:
-        value = gain(measured, less, more)
-        return value, verdicts.true(value.low > above, both(measured, less, more))
+        value = gained(measured, less, more)
+        return value, verdicts.true(value.low > above, both(measured, less, more, figure=figure))
 
     return row(label, published, judge)
 
 
-def both(measured: Measured, *names: str) -> str:
+def both(
+    measured: Measured,
+    *names: str,
+    figure: Callable[[Measured, str], Value] = amplification,
+) -> str:
     """The write amplification of simulations whose names begin with a collector's, in words."""
-    each = ((name.split(maxsplit=1)[0], amplification(measured, name)) for name in names)
+    each = ((name.split(maxsplit=1)[0], figure(measured, name)) for name in names)
     return ", ".join(f"{name}: {value.mean:.3f}" for name, value in each)
 
 

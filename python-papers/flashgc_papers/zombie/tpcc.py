@@ -26,6 +26,7 @@ from flashgc_papers.reproduce.runner import (
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.zombie import experiment
 from flashgc_papers.zombie.experiment import (
     BANKS,
     BLOCK,
@@ -37,6 +38,7 @@ from flashgc_papers.zombie.experiment import (
     WRITES,
     collector,
     known,
+    saved,
 )
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import seconds, transactions
@@ -98,32 +100,11 @@ def gain(measured: Measured, less: str, more: str) -> Value:
 
     Runs of the same number have the same writes: their ratios are what is averaged.
     """
-    runs = (measured.result(key).run_values for key in (less, more))
-    return Value.of([100 * (1 - one / other) for one, other in zip(*runs, strict=True)])
+    return saved(*(measured.result(key).run_values for key in (less, more)))
 
 
-def gain_row(
-    measured: Measured,
-    label: str,
-    published: float | str,
-    less: str,
-    more: str,
-    *,
-    above: float = 0,
-) -> Row:
-    """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
-
-    So does the end of its interval.
-    """
-
-    def judge() -> tuple[Value, Judgement]:
-        value = gain(measured, less, more)
-        one, other = measured.value(less), measured.value(more)
-        names = (less.split(maxsplit=1)[0], more.split(maxsplit=1)[0])
-        why = f"{names[0]}: {one.mean:.3f}, {names[1]}: {other.mean:.3f}"
-        return value, verdicts.true(value.low > above, why)
-
-    return row(label, published, judge)
+#: A row of a gain on the drive without a clock, whose runs are one simulation.
+gain_row = functools.partial(experiment.gain_row, gained=gain, figure=Measured.value)
 
 
 def database_left_out(size: Size, banks: int = BANKS, more: str = "") -> str:

@@ -70,8 +70,9 @@ pub(crate) fn summarise(
     result.steadiness.add_paces(&paces);
     let few = few_rounds(resolved, timed, &result);
     let erases = few_erases(&result);
-    let is_filling = filled(&measures, timed.settings.write_cache).is_some();
-    result.steady = is_steady(&result) && few.is_none() && erases.is_none() && !is_filling;
+    let filling = filled(&measures, timed.settings.write_cache);
+    let is_known = few.is_none() && erases.is_none() && filling.is_none();
+    result.steady = is_steady(&result) && is_known;
     result.findings = told(&result, &measured);
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {
@@ -80,7 +81,7 @@ pub(crate) fn summarise(
     }
     result.findings.extend(is_unsettled.then(findings::not_settled_before));
     if measured.latency_us.all.is_some() {
-        result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures));
+        result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures, filling));
     }
     let writes = result.counters.host_pages > 0;
     result.findings.extend(small_drive(resolved).filter(|_| writes && !resolved.until_failure));
@@ -294,11 +295,12 @@ fn told_of_the_drive(
     result: &RunResult,
     measured: &TimedResult,
     runs: &[Measured],
+    filling: Option<Finding>,
 ) -> Vec<Finding> {
     let settings = &timed.settings;
     let mut said: Vec<Finding> =
         measured.suspension.iter().filter_map(findings::suspended_no_more).collect();
-    said.extend(filled(runs, settings.write_cache));
+    said.extend(filling);
     if settings.multi_plane {
         let units = u64::from(settings.hardware.units_per_page);
         let joined = runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
