@@ -20,8 +20,8 @@ HOT = "hotcold:f=0.1,r=0.9"
 SPECS = [
     "fifo", "random", "greedy:ties=latest", "greedy:ties=oldest", "d-choices:d=2,c=0",
     "d-choices:d=40,c=0", "windowed:w=10", "windowed:w=60",
-    "cost-benefit:form=lfs,age=last_write,weigh=age",
-    "cost-benefit:form=sqrt,age=last_write,weigh=age",
+    "cost-benefit:form=lfs,age=last_write",
+    "cost-benefit:form=sqrt,age=last_write",
 ]  # fmt: skip
 FRONTIERS = ["pool:low=2", "pool:low=9", "double"]
 SPACE = {"victim": SPECS, "placement": "none", "frontier": FRONTIERS}

@@ -182,11 +182,11 @@ impl VictimSpec {
     }
 }
 
-/// The spec in full, every parameter written out.
 /// Parameters that came later: the text leaves them out if they have their defaults, so that the policies of
 /// drives and results made before keep their texts. Only `bsgc`'s `wear` and the ages' `weigh` are such.
 const LATER: [&str; 2] = ["weigh", "wear"];
 
+/// The spec with every parameter but those of [`LATER`] that have their defaults.
 impl std::fmt::Display for VictimSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.clone().without_defaults(self.info.params, &LATER).fmt(f)

@@ -10,6 +10,7 @@ use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_experiment::tenants::source::TenantsSource;
 use flashgc_experiment::tenants::specs;
+use flashgc_ftl::{Frontier, PlacementSpec, VictimSpec};
 use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
@@ -301,6 +302,17 @@ pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
         },
     };
     checked.map_err(errors::config)
+}
+
+/// Returns the text by which a result names a policy: `option` is `victim`, `placement` or `frontier`.
+#[pyfunction]
+pub(crate) fn written_out(option: &str, text: &str) -> PyResult<String> {
+    let written = match option {
+        "victim" => VictimSpec::parse(text).map(|spec| spec.to_string()),
+        "placement" => PlacementSpec::parse(text).map(|spec| spec.to_string()),
+        _ => Frontier::parse(text).map(|spec| spec.to_string()),
+    };
+    written.map_err(errors::config)
 }
 
 impl Watch<'_> {

@@ -84,6 +84,7 @@ class Range:
 class Family:
     """One name with the values that each of its parameters may have."""
 
+    option: str
     name: str
     params: Mapping[str, Range | tuple[str, ...]]
     #: The default of each parameter.
@@ -91,8 +92,8 @@ class Family:
 
     @property
     def default(self) -> str:
-        """The spec with every default written out."""
-        return _spec(self.name, self.defaults)
+        """The spec with its defaults, as results name it."""
+        return _core.written_out(self.option, _spec(self.name, self.defaults))
 
     def draw(self, source: random.Random) -> str:
         """A spec, each parameter its default or, as often, drawn."""
@@ -101,7 +102,7 @@ class Family:
             is_default = source.random() < 0.5
             value = values.draw(source) if isinstance(values, Range) else source.choice(values)
             chosen[name] = self.defaults[name] if is_default else value
-        return _spec(self.name, chosen)
+        return _core.written_out(self.option, _spec(self.name, chosen))
 
 
 def _spec(name: str, values: Mapping[str, str]) -> str:
@@ -141,7 +142,7 @@ def family(option: str, entry: Entry, size: Size) -> Family:
             low = values.low if isinstance(values, Range) else values[0]
             defaults[param.name] = f"{low:g}" if isinstance(low, float) else low
         params[param.name] = values or (defaults[param.name],)
-    return Family(entry.name, params, defaults)
+    return Family(option, entry.name, params, defaults)
 
 
 def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tuple[str, ...] | None:
@@ -252,8 +253,15 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
         [] if named else _families("victim", registry.policies(), given, size),
         [] if named else _families("placement", placements, given, size),
         frontiers,
-        [(one.name, *_written_out(one.victim, one.placement)) for one in presets],
-        None if home is None else written_out(home, known),
+        [
+            (
+                one.name,
+                _core.written_out("victim", one.victim),
+                _core.written_out("placement", one.placement),
+            )
+            for one in presets
+        ],
+        None if home is None else _core.written_out("frontier", home),
     )
 
 
@@ -269,30 +277,9 @@ def _families(
         if ":" not in text:
             made.append(family(option, known[name], size))
         else:
-            fixed = written_out(text, entries)
+            fixed = _core.written_out(option, text)
             values = dict(part.split("=", 1) for part in fixed.partition(":")[2].split(",") if part)
-            made.append(Family(name, {key: (value,) for key, value in values.items()}, values))
+            made.append(
+                Family(option, name, {key: (value,) for key, value in values.items()}, values)
+            )
     return made
-
-
-def _written_out(victim: str, placement: str) -> tuple[str, str]:
-    return (
-        written_out(victim, registry.policies()),
-        written_out(placement, registry.placements()),
-    )
-
-
-def written_out(text: str, entries: Sequence[Entry]) -> str:
-    """A spec with the defaults of the parameters that it does not give.
-
-    >>> written_out("d-choices:c=3", registry.policies())
-    'd-choices:d=10,c=3'
-    """
-    name, _, rest = text.partition(":")
-    given = {
-        key.strip(): value.strip()
-        for key, _, value in (part.partition("=") for part in rest.split(",") if part.strip())
-    }
-    entry = next(one for one in entries if one.name == name.strip())
-    values = {param.name: given.get(param.name, param.default or "") for param in entry.params}
-    return _spec(entry.name, values)

@@ -12,14 +12,14 @@ from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import find, several
 from flashgc.policy_files import is_written
-from flashgc.registry import frontiers, has_own_times, mappings, placements, policies
+from flashgc.registry import frontiers, has_own_times, mappings
 from flashgc.results import Result
 from flashgc.studies.rounds import Outcome, Rounds, Wanted
 from flashgc.studies.study import check_again, refuse
 from flashgc_studies.tuning.course import Course, of_seeds, of_trace
 from flashgc_studies.tuning.objective import Objective
 from flashgc_studies.tuning.outcome import MOST_VALUES
-from flashgc_studies.tuning.space import Candidate, Size, Space, space, written_out
+from flashgc_studies.tuning.space import Candidate, Size, Space, space
 
 #: Options that narrow the search.
 SEARCHED = ("victim", "placement", "frontier", "gc_preset")
@@ -78,8 +78,10 @@ class Task:
         result = Result.from_dict(raw)
         size = Size(result.config.blocks, result.config.physical_pages)
         chosen = space(self.given, size, home)
-        greedy = written_out("greedy", policies())
-        reference = Candidate(greedy, written_out("none", placements()), chosen.home, "default")
+        greedy = _core.written_out("victim", "greedy")
+        reference = Candidate(
+            greedy, _core.written_out("placement", "none"), chosen.home, "default"
+        )
         return Plan(chosen, self._course(result, hold_back), reference)
 
     def _homes(self) -> list[str | None]:
