@@ -338,7 +338,7 @@ class StoredDrive:
         path: os.PathLike[str],
         written: dict[str, tuple[str, object]] | None,
         durability: str | None,
-        clock: tuple[str, float, float] | None = None,
+        clock: tuple[str, float, float, str | None] | None = None,
         held: DriveFile | None = None,
     ) -> None: ...
     @property

@@ -90,9 +90,10 @@ def passes(folder: str, wrong: str, tests: list[str]) -> bool:
         f"sys.exit(pytest.main(sys.argv[1:], [Plugin({folder!r}, {wrong!r})]))"
     )
     words = [sys.executable, "-c", program, "-q", "-x" if wrong else "-q", "-p", "no:cacheprovider"]
+    path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     made = subprocess.run(
         [*words, *tests], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)}, check=False,
     )  # fmt: skip
     return made.returncode == 0
 

@@ -1,9 +1,11 @@
-"""A drive that answers when a timed drive would: ``--realtime``, ``--slower``, ``--aged``."""
+"""A drive that answers when a timed drive would: ``--realtime`` and what goes with it."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,9 +26,10 @@ TIMES = "read=2ms,program=5ms,erase=8ms,transfer=0us"
 
 
 def clock(file: Path, **asked: Any) -> realtime.Clock:
-    slower, aged = asked.pop("slower", None), asked.pop("aged", None)
-    values = {"drive": {"times": TIMES}, "gc": asked}
-    return realtime.clock(making.configuration(file), values, slower=slower, aged=aged)
+    named = {key: asked.pop(key) for key in ("slower", "aged", "hints") if key in asked}
+    times = {key: asked.pop(key) for key in ("times", "pages_per_block") if key in asked}
+    values = {"drive": {"times": TIMES, **times}, "gc": asked}
+    return realtime.clock(making.configuration(file), values, **named)
 
 
 def made(file: Path, **options: Any) -> Path:
@@ -128,6 +131,7 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
     for words, said in (
         (("--device", "mlc"), "--device applies with --realtime"),
         (("--slower", "4x"), "--slower applies with --realtime"),
+        (("--hints", "perfect"), "--hints applies with --realtime"),
         (("--realtime",), "a drive with a clock needs --times"),
         (("--realtime", "--device", "mlx"), "did you mean 'mlc'?"),
         (("--realtime", "--device", "mlc", "--slower", "0.5x"), "--slower: found '0.5x'"),
@@ -140,9 +144,90 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
         assert done.stdout == "", words
         assert said in done.stderr, words
         assert done.stderr.count("\n") == 1, words
+    with pytest.raises(ConfigError, match=r"--hints piggyback does not apply: .*greedy"):
+        Device.open(file, clock=clock(file, hints="piggyback"))
     zombies = made(tmp_path / "hints.flash", victim="z-greedy")
-    with pytest.raises(ConfigError, match="uses hints"):
-        Device.open(zombies, clock=clock(zombies))
+    for way in ("oracle", "frequency"):
+        with pytest.raises(ConfigError, match=f"--hints {way} is for a simulated host"):
+            Device.open(zombies, clock=clock(zombies, hints=way))
+    with pytest.raises(ConfigError, match="did you mean 'dsm'"):
+        Device.open(zombies, clock=clock(zombies, hints="dms"))
+
+
+#: Flash that takes next to no time.
+FAST = {"times": "read=2us,program=5us,erase=8us,transfer=0us", "pages_per_block": 32}
+
+
+def worked(file: Path, **asked: Any) -> dict[str, Any]:
+    """The state of a drive with a clock after overwrites, of which the host announces some."""
+    source, pages = random.Random(1), 1600
+    with Device.open(file, clock=clock(file, **FAST, **asked)) as drive:
+        for page in range(pages):
+            drive.write(page * 4096, bytes(4096))
+        for _ in range(2000):
+            page, coming = source.randrange(pages), source.randrange(pages // 5)
+            drive.hint(coming * 4096, 4096)
+            drive.write(page * 4096, bytes(4096))
+            if source.random() < 0.7:
+                drive.write(coming * 4096, bytes(4096))
+            elif source.random() < 0.3:
+                drive.cancel(coming * 4096, 4096)
+        found: dict[str, Any] = drive.stat()
+    return found
+
+
+def counts(found: dict[str, Any]) -> tuple[int, ...]:
+    return found["copied_pages"], found["erases"], found["collections"]
+
+
+def test_the_drive_with_a_clock_hears_what_the_stored_drive_hears(tmp_path: Path) -> None:
+    file = made(tmp_path / "drive.flash", victim="z-greedy", placement="dac:zombie-block=yes")
+    shutil.copy(file, tmp_path / "again.flash")
+    found = worked(file)
+    served = found["realtime"]
+    assert counts(served) == counts(found["counters"])
+    assert found["counters"]["copied_zombies"] > 100
+    assert served["hinted_pages"] == served["told_pages"] == 2000
+    assert "2 000 pages hinted" in realtime.told(served)
+    deaf = worked(tmp_path / "again.flash", hints="none")
+    assert counts(deaf["counters"]) == counts(found["counters"])
+    assert counts(deaf["realtime"]) != counts(deaf["counters"])
+    assert deaf["realtime"]["told_pages"] == 0
+
+
+def test_hints_take_the_way_that_was_named(tmp_path: Path) -> None:
+    file = made(tmp_path / "drive.flash", victim="z-greedy")
+    with Device.open(file, clock=clock(file, hints="command:cost=30ms")) as drive:
+        drive.write(0, bytes(4096))
+        drive.hint(0, 4096)
+        # It waits for the command, and reads then take 2 ms.
+        begun = time.monotonic()
+        drive.read(0, 4096)
+        assert time.monotonic() - begun > 0.030
+        assert drive.stat()["realtime"]["hint_commands"] == 1
+    with Device.open(file, clock=clock(file, hints="piggyback")) as drive:
+        drive.write(0, bytes(2 * 4096))
+        drive.hint(0, 4096)
+        drive.hint(4096, 4096)
+        drive.write(4096, bytes(4096))
+        told = drive.stat()["realtime"]
+    # The write of the second page brings the hint on the first, and that on itself is not needed.
+    assert (told["hinted_pages"], told["told_pages"], told["overtaken_pages"]) == (2, 1, 1)
+    assert told["hint_commands"] == 0
+
+
+def test_streams_reach_the_drive_with_a_clock(tmp_path: Path) -> None:
+    table = tmp_path / "streams.csv"
+    table.write_text("0, 1310720, 1\n")
+    options = {"placement": "fdp:handles=2", "streams": str(table)}
+    file = made(tmp_path / "drive.flash", **options)
+    # The file of ranges is read when the drive is made, and not again.
+    table.unlink()
+    found = worked(file)
+    assert counts(found["realtime"]) == counts(found["counters"])
+    assert found["counters"]["copied_pages"] > 1000
+    plain = made(tmp_path / "plain.flash", victim="greedy")
+    assert counts(worked(plain)["counters"]) != counts(found["counters"])
 
 
 @needs_mounts
@@ -163,7 +248,7 @@ def test_an_invalid_run_says_so_and_what_to_do() -> None:
     said = {
         "answers": 1000, "late": 2, "late_for_data": 0, "late_share": 0.002, "slower": 1.0,
         "is_valid": False, "failed": None, "at_once_us": {"count": 0},
-        "lateness_us": {"p50": 4.0, "max": 900.0},
+        "lateness_us": {"p50": 4.0, "max": 900.0}, "hinted_pages": 0,
     }  # fmt: skip
     assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
     assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"

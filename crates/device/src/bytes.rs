@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use crate::failure::Failure;
-use crate::{PAGE, Served, Usage};
+use crate::{Hinted, PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -169,8 +169,8 @@ impl<S: Served> Bytes<S> {
 
     /// Notes that the host will write the pages of this range soon, as it knew at `moment`; `None` is
     /// now. A part of a page counts as the page, since a write of it writes the page. Returns the
-    /// number of pages written since.
-    pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<u64, Failure> {
+    /// pages on which it holds, and the number of those written since.
+    pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<Hinted, Failure> {
         let (page, count) = self.touched(at, bytes)?;
         Ok(self.drive.hint(page, count, moment)?)
     }

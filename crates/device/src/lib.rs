@@ -44,6 +44,6 @@ pub use error::DeviceError;
 pub use layout::PAGE;
 pub use recording::Recording;
 pub use repeat::repeat;
-pub use served::Served;
+pub use served::{Hinted, Served};
 pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Outside, Settings, configuration};
 pub use usage::Usage;

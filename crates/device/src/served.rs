@@ -1,10 +1,20 @@
 //! A drive as front ends see it, and the errors of its commands.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::usage::Usage;
+
+/// What a drive has heard of a hint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hinted {
+    /// The number of pages that the host has written since the moment of the hint.
+    pub late: u64,
+    /// The pages on which the hint holds, in order.
+    pub pages: Vec<Range<u64>>,
+}
 
 /// A drive as front ends see it. Pages are 4096 bytes.
 pub trait Served: Send {
@@ -38,13 +48,12 @@ pub trait Served: Send {
     /// Returns the present moment: the number of pages that the host has written since the drive was made.
     fn moment(&self) -> u64;
 
-    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is now. Returns the
-    /// number of pages that it has written since, on which nothing is hinted. Pages without data are passed
-    /// over.
+    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is now. Pages that it has
+    /// written since and pages without data are passed over, the latter only if the moment is past.
     ///
     /// # Errors
     /// Pages beyond the drive, a moment that has not come, an error of the medium.
-    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError>;
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError>;
 
     /// Takes hints on these pages back, whatever their moment.
     ///

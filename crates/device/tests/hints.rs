@@ -67,7 +67,7 @@ fn a_hint_holds_for_pages_that_were_not_written_since() {
             }
             let moment = moments[rng.below(moments.len() as u32) as usize];
             let first = u64::from(rng.below(pages as u32 - 30));
-            let late = drive.hint(first, 30, Some(moment)).unwrap();
+            let late = drive.hint(first, 30, Some(moment)).unwrap().late;
             assert_eq!(late, model.hint(first, 30, moment), "round {round}, step {step}");
             told += 30;
             let commands = commands(20, pages, round * 1000 + step);
@@ -96,13 +96,13 @@ fn a_moment_that_has_not_come_is_refused() {
     let mut drive = drive("z-greedy");
     drive.write(3, &page_of(1), false).unwrap();
     assert_eq!(drive.moment(), 1);
-    assert_eq!(drive.hint(3, 1, Some(1)).unwrap(), 0);
-    assert_eq!(drive.hint(3, 1, Some(0)).unwrap(), 1);
+    assert_eq!(drive.hint(3, 1, Some(1)).unwrap().late, 0);
+    assert_eq!(drive.hint(3, 1, Some(0)).unwrap().late, 1);
     let refused = drive.hint(3, 1, Some(2)).unwrap_err();
     assert!(matches!(refused, DeviceError::Moment { moment: 2, now: 1 }), "{refused}");
     // Each page of a write of several pages has a moment of its own.
     drive.write(8, &[page_of(2), page_of(3), page_of(4)].concat(), false).unwrap();
-    assert_eq!(drive.hint(0, 20, Some(2)).unwrap(), 2);
+    assert_eq!(drive.hint(0, 20, Some(2)).unwrap().late, 2);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn trimmed_pages_are_neither_hinted_nor_late() {
     let moment = drive.moment();
     drive.write(0, &vec![1; 10 * PAGE], false).unwrap();
     drive.trim(0, 4).unwrap();
-    assert_eq!(drive.hint(0, 20, Some(moment)).unwrap(), 6);
+    assert_eq!(drive.hint(0, 20, Some(moment)).unwrap().late, 6);
     assert_eq!(drive.stat().opened.late_hints, 6);
 }
 
@@ -119,6 +119,6 @@ fn trimmed_pages_are_neither_hinted_nor_late() {
 fn a_policy_without_hints_takes_them_and_does_nothing() {
     let mut drive = drive("greedy");
     drive.write(0, &page_of(1), false).unwrap();
-    assert_eq!(drive.hint(0, 1, Some(0)).unwrap(), 0);
+    assert_eq!(drive.hint(0, 1, Some(0)).unwrap().late, 0);
     assert!(matches!(drive.hint(0, 1, Some(7)), Err(DeviceError::Moment { .. })));
 }

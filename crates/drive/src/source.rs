@@ -414,7 +414,8 @@ impl Source for TimedSource {
         match &self.requests {
             Requests::Pages(spec) => spec.has_streams(),
             Requests::Trace(trace) => trace.stat().has_streams(),
-            Requests::DiskSim(_) | Requests::Live(_) => false,
+            Requests::DiskSim(_) => false,
+            Requests::Live(requests) => requests.has_streams(),
         }
     }
 

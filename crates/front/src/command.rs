@@ -1,5 +1,6 @@
 //! The commands of front ends for a drive, and its answers.
 
+use flashgc_device::Hinted;
 use flashgc_device::bytes::Extent;
 
 /// A command for a drive. Ranges are in bytes.
@@ -52,7 +53,8 @@ pub enum Command {
     Flush,
     /// Asks for the number of pages that the host has written.
     Moment,
-    /// Notes that the host will write the pages of the range soon. The answer holds the number of pages written since.
+    /// Notes that the host will write the pages of the range soon. The answer holds the pages on which it
+    /// holds.
     Hint {
         /// The first byte.
         at: u64,
@@ -102,6 +104,8 @@ pub enum Answer {
     Extents(Vec<Extent>),
     /// The extents of a range, and the data of those that have some, one behind the other.
     Sparse(Vec<Extent>, Vec<u8>),
-    /// A number of pages: those that the host has written, or those of a hint that came too late.
+    /// The number of pages that the host has written.
     Pages(u64),
+    /// The pages on which a hint holds, and the number of those for which it came too late.
+    Hinted(Hinted),
 }

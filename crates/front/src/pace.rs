@@ -11,11 +11,13 @@
 mod tally;
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use flashgc_device::PAGE;
 use flashgc_workload::Op;
 use std::collections::HashMap;
 
@@ -49,6 +51,13 @@ pub trait Simulated: Send {
     /// The drive cannot go on, in words.
     fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
 
+    /// Takes a hint at `now_ns` that the host will write the pages of these bytes ([`Op::Dirty`]), or takes
+    /// hints on them back ([`Op::Clean`]).
+    ///
+    /// # Errors
+    /// The drive cannot go on, in words.
+    fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
+
     /// Simulates until `until_ns`, and adds to `done` the ticket and the time of each request completed.
     ///
     /// # Errors
@@ -80,6 +89,14 @@ pub struct Work {
     pub suspended_programs: u64,
     /// The number of erases that were suspended.
     pub suspended_erases: u64,
+    /// The number of pages on which the stored drive has heard hints.
+    pub hinted_pages: u64,
+    /// The number of pages whose hints came to the simulated drive.
+    pub told_pages: u64,
+    /// The number of pages that were written, or whose hints were taken back, before their hints came.
+    pub overtaken_pages: u64,
+    /// The number of commands that were made for hints.
+    pub hint_commands: u64,
 }
 
 type Reply = Box<dyn FnOnce() + Send>;
@@ -177,7 +194,10 @@ impl Shared {
         let next = {
             let mut drive = lock(&self.drive);
             for Arrival { op, offset, bytes, at_ns } in arrivals {
-                drive.arrive(op, offset, bytes, at_ns)?;
+                match op.is_hint() {
+                    true => drive.hint(op, offset, bytes, at_ns)?,
+                    false => drive.arrive(op, offset, bytes, at_ns)?,
+                }
             }
             drive.run(until, done)?;
             drive.next_ns()?
@@ -338,6 +358,27 @@ impl Pace {
         self.shared.wake.notify_one();
         let arrived = self.shared.began + Duration::from_nanos(arrived_ns);
         Some(Ticket { number, arrived, shared: Arc::clone(&self.shared) })
+    }
+
+    /// Passes hints on `pages` on, or takes them back. The stored drive has heard them.
+    pub(super) fn hint(&self, op: Op, pages: &[Range<u64>]) {
+        if pages.is_empty() {
+            return;
+        }
+        {
+            let mut state = lock(&self.shared.state);
+            if state.ended.is_some() {
+                return;
+            }
+            let now = self.shared.simulated(self.shared.wall_ns());
+            let at_ns = now.max(state.reached + 1);
+            for pages in pages {
+                let (offset, end) = (pages.start * PAGE as u64, pages.end * PAGE as u64);
+                state.arrivals.push(Arrival { op, offset, bytes: end - offset, at_ns });
+            }
+            self.shared.is_called.store(true, Ordering::SeqCst);
+        }
+        self.shared.wake.notify_one();
     }
 
     /// Returns the simulated drive's work and the delays so far.

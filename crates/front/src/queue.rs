@@ -13,6 +13,7 @@
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -25,7 +26,8 @@ use super::meter::{Kind, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Served};
+use flashgc_device::{Drive, PAGE, Served};
+use flashgc_workload::Op;
 
 /// The most commands that wait. Whoever submits more waits too.
 const DEPTH: usize = 256;
@@ -157,7 +159,21 @@ impl Queue {
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let (kind, since) = (Kind::of(&command), Instant::now());
         let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
-        let caller = Caller { tell: Some(Box::new(tell)), since, kind, ticket };
+        let tell: Box<dyn FnOnce(Outcome) + Send> = match &self.pace {
+            Some(pace) if matches!(command, Command::Hint { .. } | Command::Cancel { .. }) => {
+                let (pace, cancelled) = (Arc::clone(pace), cancelled(&command));
+                Box::new(move |outcome| {
+                    match &outcome {
+                        Ok(Answer::Hinted(hinted)) => pace.hint(Op::Dirty, &hinted.pages),
+                        Ok(_) => pace.hint(Op::Clean, &cancelled),
+                        Err(_) => {}
+                    }
+                    tell(outcome);
+                })
+            }
+            _ => Box::new(tell),
+        };
+        let caller = Caller { tell: Some(tell), since, kind, ticket };
         let left = match command.durable() {
             true => Some((command, caller)),
             false => self.idle.execute(command, caller),
@@ -334,6 +350,17 @@ fn at<S: Served, T>(
     done
 }
 
+/// Returns the pages whose hints a command takes back.
+fn cancelled(command: &Command) -> Vec<Range<u64>> {
+    let page = PAGE as u64;
+    match *command {
+        Command::Cancel { at, bytes } if bytes > 0 => {
+            vec![at / page..at.saturating_add(bytes).div_ceil(page)]
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Executes a command. Making it durable is the batch's business.
 fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
@@ -350,7 +377,7 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
         Command::Moment => return Ok(Answer::Pages(drive.moment())),
         Command::Hint { at, bytes, moment } => {
-            return drive.hint(at, bytes, moment).map(Answer::Pages);
+            return drive.hint(at, bytes, moment).map(Answer::Hinted);
         }
         Command::Cancel { at, bytes } => drive.cancel(at, bytes)?,
         Command::Flush => {}

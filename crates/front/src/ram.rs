@@ -1,9 +1,10 @@
 //! A drive in memory, for tests and for the cost of the front ends alone.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashgc_device::{DeviceError, PAGE, Served};
+use flashgc_device::{DeviceError, Hinted, PAGE, Served};
 
 /// Counts of a [`Ram`], readable while the drive is served.
 #[derive(Debug, Default)]
@@ -108,17 +109,20 @@ impl Served for Ram {
         self.written
     }
 
-    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError> {
         let range = self.range(page, count)?;
         let now = self.written;
         let moment = moment.unwrap_or(now);
         if moment > now {
             return Err(DeviceError::Moment { moment, now });
         }
-        let written = self.pages[range].iter().flatten();
-        let late = written.filter(|page| page.moment > moment).count() as u64;
+        let is_late =
+            |page: usize| self.pages[page].as_ref().is_some_and(|one| one.moment > moment);
+        let pages: Vec<Range<u64>> =
+            range.filter(|&page| !is_late(page)).map(|page| page as u64..page as u64 + 1).collect();
+        let late = count - pages.len() as u64;
         self.counts.hinted.fetch_add(count - late, Ordering::Relaxed);
-        Ok(late)
+        Ok(Hinted { late, pages })
     }
 
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {

@@ -229,8 +229,13 @@ impl Served for Faulty {
     fn moment(&self) -> u64 {
         0
     }
-    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
-        Ok(0)
+    fn hint(
+        &mut self,
+        _: u64,
+        _: u64,
+        _: Option<u64>,
+    ) -> Result<flashgc_device::Hinted, DeviceError> {
+        Ok(flashgc_device::Hinted::default())
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

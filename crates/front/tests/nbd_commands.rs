@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::client::*;
-use flashgc_device::{DeviceError, Served};
+use flashgc_device::{DeviceError, Hinted, Served};
 use flashgc_front::command::Command;
 use flashgc_front::nbd::{Address, Export, Server};
 use flashgc_front::queue::Engine;
@@ -216,8 +216,8 @@ impl Served for Faulty {
     fn moment(&self) -> u64 {
         0
     }
-    fn hint(&mut self, page: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
-        self.write(page, &[], false).map(|()| 0)
+    fn hint(&mut self, page: u64, _: u64, _: Option<u64>) -> Result<Hinted, DeviceError> {
+        self.write(page, &[], false).map(|()| Hinted::default())
     }
     fn cancel(&mut self, page: u64, _: u64) -> Result<(), DeviceError> {
         self.write(page, &[], false)

@@ -41,6 +41,12 @@ impl Simulated for Steady {
         Ok(())
     }
 
+    fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
+        assert!(now_ns > self.reached, "time goes back");
+        self.asked.lock().unwrap().push((op, offset, bytes));
+        Ok(())
+    }
+
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
         self.reached = until_ns;
         while let Some(&first) = self.due.front().filter(|&&(_, at)| at <= until_ns) {
@@ -117,6 +123,35 @@ fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
     queue.call(Command::Flush).unwrap();
     let expected = [(Op::Write, 4096, 8192), (Op::Trim, 8192, 4096), (Op::Flush, 0, 0)];
     assert_eq!(*asked.lock().unwrap(), expected);
+    engine.stop().1.unwrap();
+}
+
+#[test]
+fn the_simulated_drive_hears_the_hints_that_hold_and_takes_no_time_for_them() {
+    let (engine, asked) = served(1.0);
+    let queue = engine.queue();
+    queue.call(write(3)).unwrap();
+    queue.call(write(5)).unwrap();
+    // Page 5 was written behind the moment 1.
+    let hint = Command::Hint { at: 3 * 4096, bytes: 3 * 4096, moment: Some(1) };
+    let Ok(Answer::Hinted(hinted)) = queue.call(hint) else { panic!("no hint") };
+    assert_eq!((hinted.late, hinted.pages), (1, vec![3..4, 4..5]));
+    // Any byte of a page stands for the page.
+    queue.call(Command::Cancel { at: 3 * 4096 + 1, bytes: 4096 }).unwrap();
+    // Refused: the moment has not come.
+    let early = Command::Hint { at: 0, bytes: 4096, moment: Some(9) };
+    assert!(queue.call(early).is_err());
+    queue.call(write(6)).unwrap();
+    let expected = [
+        (Op::Write, 3 * 4096, 4096),
+        (Op::Write, 5 * 4096, 4096),
+        (Op::Dirty, 3 * 4096, 4096),
+        (Op::Dirty, 4 * 4096, 4096),
+        (Op::Clean, 3 * 4096, 8192),
+        (Op::Write, 6 * 4096, 4096),
+    ];
+    assert_eq!(*asked.lock().unwrap(), expected);
+    assert_eq!(queue.paced().unwrap().lateness.answers, 3, "hints have no answers of their own");
     engine.stop().1.unwrap();
 }
 

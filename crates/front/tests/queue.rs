@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
 
 use flashgc_device::failure::Failure;
-use flashgc_device::{DeviceError, Served};
+use flashgc_device::{DeviceError, Hinted, Served};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
@@ -63,8 +63,8 @@ impl Served for Told {
     fn moment(&self) -> u64 {
         0
     }
-    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
-        Ok(0)
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<Hinted, DeviceError> {
+        Ok(Hinted::default())
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

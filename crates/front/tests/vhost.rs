@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::driver;
 use crate::driver::{Driver, ERROR, Machine, OK, Out, UNSUPPORTED};
-use flashgc_device::{DeviceError, Served};
+use flashgc_device::{DeviceError, Hinted, Served};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
@@ -268,8 +268,8 @@ impl Served for Faulty {
     fn moment(&self) -> u64 {
         0
     }
-    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<u64, DeviceError> {
-        Ok(0)
+    fn hint(&mut self, _: u64, _: u64, _: Option<u64>) -> Result<Hinted, DeviceError> {
+        Ok(Hinted::default())
     }
     fn cancel(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {
         Ok(())

@@ -13,7 +13,7 @@ use super::clock::{Clock, Event, Next, Position};
 use super::collector::Life;
 use super::config::Settings;
 use super::flash::Job;
-use super::front::{FrontEnd, Lines, MOST_WAITING};
+use super::front::{FrontEnd, HintCommands, Lines, MOST_WAITING};
 use super::mapping::Mapping;
 use super::measure::{Observer, Totals};
 use super::ops::NONE;
@@ -450,6 +450,11 @@ impl<O: Observer> TimedDrive<O> {
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);
         totals
+    }
+
+    /// Lets hints of requests come by commands of their own.
+    pub(super) fn put_hint_commands(&mut self, commands: HintCommands) {
+        self.front.put_hint_commands(commands);
     }
 
     /// Tells the drive now that the host will write `pages` soon. A host with a cache does so itself.

@@ -4,21 +4,29 @@
 //! requests of an ordinary run at their times of arrival, it completes them when that run does.
 //!
 //! A flush is complete when the drive has done it and every write that came before it is complete.
+//!
+//! Hints of the host come the way that its owner names: at once, on the reads and writes that follow, or by
+//! commands that take the drive time ([`Live::hinted`]).
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
 
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::SpecError;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
-use flashgc_workload::Op;
-use flashgc_workload::requests::{LiveRequests, TimedRequest};
+use flashgc_host::{HintCounts, Hints, HintsSpec};
+use flashgc_workload::requests::{LiveRequests, RequestStream, TimedRequest};
+use flashgc_workload::{Batch, Op, RangedRequests, StreamRanges};
 use hashbrown::HashMap;
 
 use super::config::{Loop, Settings};
 use super::drive::{Stop, TimedDrive, Until};
+use super::front::HintCommands;
 use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
 
 /// The largest request of the drive, in bytes: larger ones are cut.
@@ -78,21 +86,45 @@ pub struct Live {
     waiting: BTreeSet<u64>,
     /// The writes under way.
     writes: BTreeSet<u64>,
+    /// The hints that have not come to the drive, and the way in which they come; `None` is at once.
+    hints: Option<Hints>,
+    /// The streams of writes by address; `None` for no streams.
+    streams: Option<Arc<StreamRanges>>,
+}
+
+/// Pages that hints name, in their order.
+type Named = Vec<Range<u32>>;
+
+/// Adds a page that a hint names.
+fn name(named: &mut Named, page: u32) {
+    match named.last_mut() {
+        Some(last) if last.end == page => last.end += 1,
+        _ => named.push(page..page + 1),
+    }
 }
 
 impl Live {
-    /// Returns a drive with these settings over `layer`.
+    /// Returns a drive with these settings over `layer`, whose writes have `streams` by their addresses.
     ///
     /// # Errors
     /// Settings that do not go together, or not with the planes of `layer`.
-    pub fn new(settings: Settings, layer: Box<dyn Stepwise>) -> Result<Self, SpecError> {
+    pub fn new(
+        settings: Settings,
+        layer: Box<dyn Stepwise>,
+        streams: Option<Arc<StreamRanges>>,
+    ) -> Result<Self, SpecError> {
         let geometry = *layer.geometry();
         let requests = LiveRequests::new(geometry.logical_pages());
         let settings = Settings { host: Loop::Open, ..settings };
         let hardware = &settings.hardware;
         let worst = WorstSoFar::new(hardware.all_dies(), hardware.planes, true);
         let answers = Answers { done: Vec::new(), worst };
-        let drive = TimedDrive::new(settings, layer, Box::new(requests.clone()), answers)?;
+        let mut taken: Box<dyn RequestStream> = Box::new(requests.clone());
+        if let Some(ranges) = &streams {
+            let unit = hardware.unit_bytes();
+            taken = Box::new(RangedRequests::new(taken, Arc::clone(ranges), unit));
+        }
+        let drive = TimedDrive::new(settings, layer, taken, answers)?;
         Ok(Self {
             drive,
             requests,
@@ -105,7 +137,32 @@ impl Live {
             flushes: VecDeque::new(),
             waiting: BTreeSet::new(),
             writes: BTreeSet::new(),
+            hints: None,
+            streams,
         })
+    }
+
+    /// Lets hints of the host come in this way from now on. What is random in it is drawn from `seed`.
+    ///
+    /// # Errors
+    /// A way that no real host has, or that has no room for the addresses of this drive.
+    pub fn hinted(mut self, way: &HintsSpec, seed: u64) -> Result<Self, SpecError> {
+        if !way.suits_a_real_host() {
+            let message = format!(
+                "{} {} is for a simulated host: a real one does not say which reads are followed by an \
+                 update, or what it will write",
+                subject("hints"),
+                way.name()
+            );
+            let hint = format!("{} or piggyback", choice("hints", "perfect"));
+            return Err(SpecError::new(message, hint));
+        }
+        if way.has_commands() {
+            self.drive.put_hint_commands(HintCommands::new(way.command()));
+        }
+        let unit = self.drive.settings().hardware.unit_bytes();
+        self.hints = Some(Hints::new(way, unit, self.geometry.logical_pages(), seed)?);
+        Ok(self)
     }
 
     /// Puts the drive's map on flash, for a host that sees a drive of this `geometry`: see
@@ -140,8 +197,8 @@ impl Live {
         let pages = (first * bytes / unit) as u32..((first + count) * bytes).div_ceil(unit) as u32;
         let fresh: Vec<u32> =
             pages.filter(|&page| self.drive.layer().locate(page).is_none()).collect();
-        match self.drive.precondition(&fresh)? {
-            written if written == fresh.len() => Ok(()),
+        match self.write_at_once(fresh.clone())? {
+            written if written == fresh.len() as u64 => Ok(()),
             _ => Err(FtlError::no_space("the drive's life has ended")),
         }
     }
@@ -166,9 +223,21 @@ impl Live {
             let draw = |_| held[stream.below(held.len() as u32) as usize];
             let pages: Vec<u32> = (0..left.min(1 << 16)).map(draw).collect();
             left -= pages.len();
-            self.drive.precondition(&pages)?;
+            self.write_at_once(pages)?;
         }
         Ok(())
+    }
+
+    /// Writes `pages` before the clock starts. Returns the number of pages written.
+    fn write_at_once(&mut self, pages: Vec<u32>) -> Result<u64, FtlError> {
+        let unit = u64::from(self.drive.settings().hardware.unit_bytes());
+        let stream_of = |ranges: &Arc<StreamRanges>, page: u32| {
+            ranges.of(u64::from(page) * unit).unwrap_or(NO_STREAM)
+        };
+        let ranges = self.streams.iter();
+        let streams = ranges.flat_map(|ranges| pages.iter().map(|&page| stream_of(ranges, page)));
+        let streams = streams.collect();
+        self.drive.precede(&Batch { pages, streams, ..Batch::default() }, u64::MAX)
     }
 
     /// Takes a request that arrives at `now_ns`: later than [`run`](Self::run) has reached, and not
@@ -190,6 +259,7 @@ impl Live {
             self.flushes.push_back((self.numbers.saturating_sub(1), ticket));
             self.push(op, 0, 0, now_ns);
         } else {
+            self.bring_hints(op, offset, bytes, now_ns);
             let parts = bytes.div_ceil(LARGEST).max(1);
             if parts > 1 {
                 self.left.insert(ticket, parts as u32);
@@ -208,17 +278,74 @@ impl Live {
         Ok(ticket)
     }
 
+    /// Takes a hint at `now_ns` that the host will write the pages of these bytes ([`Op::Dirty`]), or takes
+    /// hints on them back ([`Op::Clean`]). It holds behind all requests that came.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), DriveError> {
+        let pages = self.pages_of(offset, bytes);
+        let mut named = Named::new();
+        match &mut self.hints {
+            None => named.push(pages),
+            Some(hints) if op == Op::Dirty => {
+                hints.dirtied_together(pages, &mut |page| name(&mut named, page));
+            }
+            Some(hints) => {
+                pages.clone().for_each(|page| hints.forget(page));
+                named.push(pages);
+            }
+        }
+        self.push_hints(op, &named, now_ns);
+        self.drive.heed()?;
+        Ok(())
+    }
+
+    /// Lets the hints come that ride on this request. Those on pages that it writes are not needed any more.
+    fn bring_hints(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) {
+        let pages = self.pages_of(offset, bytes);
+        let Some(hints) = &mut self.hints else { return };
+        let mut named = Named::new();
+        match op {
+            Op::Write => pages.for_each(|page| hints.written(page)),
+            Op::Trim => return pages.for_each(|page| hints.forget(page)),
+            _ => {}
+        }
+        hints.command(&mut |page| name(&mut named, page));
+        self.push_hints(Op::Dirty, &named, now_ns);
+    }
+
+    /// Returns the mapping units that have any of these bytes.
+    fn pages_of(&self, offset: u64, bytes: u64) -> Range<u32> {
+        let unit = u64::from(self.drive.settings().hardware.unit_bytes());
+        let end = (offset + bytes).div_ceil(unit).min(self.geometry.logical_pages().into());
+        ((offset / unit).min(end)) as u32..end as u32
+    }
+
+    /// Pushes hints on `named`, in pieces of one command.
+    fn push_hints(&mut self, op: Op, named: &Named, now_ns: u64) {
+        let unit = u64::from(self.drive.settings().hardware.unit_bytes());
+        let step = (LARGEST / unit) as usize;
+        let cut = |pages: &Range<u32>| {
+            let end = pages.end;
+            pages.clone().step_by(step).map(move |first| first..end.min(first + step as u32))
+        };
+        let mut pieces = named.iter().flat_map(cut).peekable();
+        while let Some(pages) = pieces.next() {
+            let bytes = pages.len() as u64 * unit;
+            let request = plain(op, u64::from(pages.start) * unit, bytes as u32, now_ns);
+            let goes_on = pieces.peek().is_some();
+            self.requests.push(TimedRequest { goes_on, ..request });
+        }
+    }
+
     fn push(&mut self, op: Op, offset: u64, bytes: u32, arrival_ns: u64) {
-        let (urgent, stream) = (false, NO_STREAM);
-        self.requests.push(TimedRequest {
-            arrival_ns,
-            offset,
-            bytes,
-            op,
-            urgent,
-            stream,
-            goes_on: false,
-        });
+        self.requests.push(plain(op, offset, bytes, arrival_ns));
+    }
+
+    /// Returns the counts of hints, if their way was named.
+    pub fn hint_counts(&self) -> Option<HintCounts> {
+        self.hints.as_ref().map(|hints| hints.counts)
     }
 
     /// Simulates until `until_ns`, and adds the requests that were completed to `done`.
@@ -295,4 +422,10 @@ impl Live {
     pub fn decisions(&self) -> u64 {
         self.drive.layer().decisions()
     }
+}
+
+/// Returns a request as most are.
+fn plain(op: Op, offset: u64, bytes: u32, arrival_ns: u64) -> TimedRequest {
+    let (urgent, stream, goes_on) = (false, NO_STREAM, false);
+    TimedRequest { arrival_ns, offset, bytes, op, urgent, stream, goes_on }
 }

@@ -135,6 +135,11 @@ impl<O: Observer> Shared<O> {
         self.told.insert(page, self.ops.sent());
     }
 
+    /// Returns `true` if the write that a hint on `page` announced has not come.
+    pub fn is_expected(&self, page: u32) -> bool {
+        self.told.contains_key(&page)
+    }
+
     /// Takes a hint that has waited for its map entry, unless the write that it announced was faster.
     pub fn take_late(&mut self, kind: Kind, page: u32) {
         if kind != Kind::Tell || self.told.contains_key(&page) {

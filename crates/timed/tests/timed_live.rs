@@ -1,13 +1,17 @@
 //! A timed drive whose requests come while it runs: it answers as the ordinary run on the same
 //! requests does, digit for digit.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
+use flashgc_host::HintsSpec;
 use flashgc_timed::{
-    Completion, Done, Hardware, Live, Loop, Preemption, Settings, Stop, Suspend, Until,
+    Completion, Done, Hardware, Live, Loop, Preemption, Settings, Stop, Suspend, TimedDrive, Until,
 };
-use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::{Op, RangedRequests, StreamRanges};
 
 use crate::timed_common::*;
 
@@ -23,7 +27,9 @@ fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
             };
             let op = match stream.below(20) {
                 0..11 => Op::Write,
-                11..19 => Op::Read,
+                11..17 => Op::Read,
+                17 => Op::Dirty,
+                18 => [Op::Dirty, Op::Clean][stream.below(2) as usize],
                 _ => Op::Trim,
             };
             let one = request(now, op, stream.below(pages - 8));
@@ -36,8 +42,8 @@ fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
 /// were done.
 fn fed(live: &mut Live, requests: &[TimedRequest], stream: &mut Stream) -> Vec<Done> {
     let mut done = Vec::new();
-    let mut reached = 0;
-    for (index, request) in requests.iter().enumerate() {
+    let (mut reached, mut tickets) = (0, 0);
+    for request in requests {
         let now = request.arrival_ns;
         while reached + 1 < now && stream.below(3) > 0 {
             reached += u64::from(stream.below((now - reached).min(1 << 20) as u32));
@@ -48,8 +54,13 @@ fn fed(live: &mut Live, requests: &[TimedRequest], stream: &mut Stream) -> Vec<D
             live.run(reached, &mut done).unwrap();
         }
         let at = now.max(1);
+        if request.op.is_hint() {
+            live.hint(request.op, request.offset, request.bytes.into(), at).unwrap();
+            continue;
+        }
         let ticket = live.arrive(request.op, request.offset, request.bytes.into(), at).unwrap();
-        assert_eq!(ticket, index as u64);
+        assert_eq!(ticket, tickets);
+        tickets += 1;
     }
     live.run(u64::MAX - 1, &mut done).unwrap();
     done
@@ -86,7 +97,7 @@ fn it_completes_requests_when_the_ordinary_run_does() {
             let mut stream = Stream::new(seed, "live");
             let mut requests = bursts(&mut stream, geometry.logical_pages(), 4000);
             requests.iter_mut().for_each(|request| request.arrival_ns = request.arrival_ns.max(1));
-            let made = || layer(&settings, geometry, "greedy", Fill::Sequential, 2);
+            let made = || layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
             let mut ordinary = recorded(&settings, made(), requests.clone());
             assert_eq!(ordinary.run(Until::END).unwrap(), Stop::Ended, "{name}");
             let erases = ordinary.counters().erases;
@@ -97,9 +108,12 @@ fn it_completes_requests_when_the_ordinary_run_does() {
                 .iter()
                 .map(|one| Done { ticket: one.number, at_ns: one.completed_ns })
                 .collect();
-            let mut live = Live::new(settings.clone(), made()).unwrap();
+            let mut live = Live::new(settings.clone(), made(), None).unwrap();
             let found = fed(&mut live, &requests, &mut stream);
             assert_eq!(found, expected, "{name}");
+            let zombies = live.layer().counts().zombies;
+            assert!(zombies.unwrap().marked > 100, "{name}: hints had no effect");
+            assert_eq!(zombies, ordinary.layer().counts().zombies, "{name}");
             assert_eq!(live.decisions(), ordinary.layer().decisions(), "{name}");
             assert_eq!(live.counters(), ordinary.counters(), "{name}");
             assert_eq!(live.next_ns().unwrap(), u64::MAX, "{name}: nothing is left to happen");
@@ -124,7 +138,7 @@ fn it_waits_for_requests_and_says_when_something_happens() {
     let settings = settings(paper_hardware());
     let geometry = Geometry::new(10, 4, 16).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Sequential, 2);
-    let (mut live, mut done) = (Live::new(settings, layer).unwrap(), Vec::new());
+    let (mut live, mut done) = (Live::new(settings, layer, None).unwrap(), Vec::new());
     assert_eq!(live.next_ns().unwrap(), u64::MAX);
     live.run(500 * US, &mut done).unwrap();
     let page = u64::from(PAGE);
@@ -145,7 +159,7 @@ fn a_flush_is_complete_when_the_writes_before_it_are() {
     let settings = settings(paper_hardware());
     let geometry = Geometry::new(10, 4, 16).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Sequential, 2);
-    let (mut live, mut done) = (Live::new(settings, layer).unwrap(), Vec::new());
+    let (mut live, mut done) = (Live::new(settings, layer, None).unwrap(), Vec::new());
     let page = u64::from(PAGE);
     live.arrive(Op::Flush, 0, 0, 1).unwrap();
     live.arrive(Op::Write, 0, page, 2).unwrap();
@@ -163,12 +177,147 @@ fn a_flush_is_complete_when_the_writes_before_it_are() {
     );
 }
 
+/// Returns a drive of one die whose hints come in the way `hints`: reads take 25 us, writes 200 us.
+fn hinted(hints: &str) -> Live {
+    let settings = settings(paper_hardware());
+    let geometry = Geometry::new(10, 4, 16).unwrap();
+    let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+    let way = HintsSpec::parse(hints).unwrap();
+    Live::new(settings, layer, None).unwrap().hinted(&way, 1).unwrap()
+}
+
+/// Returns the times in microseconds at which a write of page 0 and a read of page 3 are done: the write comes
+/// first, a hint on page 2 behind it, and the read behind that.
+fn around_a_hint(hints: &str) -> [u64; 2] {
+    let (mut live, mut done) = (hinted(hints), Vec::new());
+    let page = u64::from(PAGE);
+    live.arrive(Op::Write, 0, page, 1).unwrap();
+    live.hint(Op::Dirty, 2 * page, page, 2).unwrap();
+    live.arrive(Op::Read, 3 * page, page, 3).unwrap();
+    live.run(10_000 * US, &mut done).unwrap();
+    assert_eq!(live.layer().audit(), Ok(()));
+    done.sort_by_key(|one| one.ticket);
+    [done[0].at_ns / US, done[1].at_ns / US]
+}
+
+#[test]
+fn a_command_made_for_hints_takes_its_time() {
+    assert_eq!(around_a_hint("perfect"), [200, 225]);
+    assert_eq!(around_a_hint("piggyback"), [200, 225]);
+    assert_eq!(around_a_hint("command:cost=100us,queued=yes"), [200, 225]);
+    // It waits for the write, and the read waits for it.
+    assert_eq!(around_a_hint("command:cost=100us,queued=no"), [200, 325]);
+    // No command: 256 ranges fill one.
+    assert_eq!(around_a_hint("dsm:queued=no"), [200, 225]);
+    assert_eq!(around_a_hint("dsm:ranges=1,cost=50us,queued=no"), [200, 275]);
+}
+
+#[test]
+fn hints_ride_on_reads_and_writes_and_those_of_written_pages_are_dropped() {
+    let mut live = hinted("piggyback");
+    let page = u64::from(PAGE);
+    for first in [5, 7, 9, 11] {
+        live.hint(Op::Dirty, first * page, page, 1).unwrap();
+    }
+    let counts = |live: &Live| {
+        let counts = live.hint_counts().unwrap();
+        (counts.due, counts.sent, counts.overtaken)
+    };
+    assert_eq!(counts(&live), (4, 0, 0));
+    live.arrive(Op::Flush, 0, 0, 2).unwrap();
+    live.arrive(Op::Trim, 0, page, 3).unwrap();
+    assert_eq!(counts(&live), (4, 0, 0), "neither is a read or a write");
+    live.arrive(Op::Read, 0, page, 4).unwrap();
+    assert_eq!(counts(&live), (4, 1, 0));
+    // The hint on page 7 is not needed, and that on page 9 rides.
+    live.arrive(Op::Write, 7 * page, page, 5).unwrap();
+    assert_eq!(counts(&live), (4, 2, 1));
+    live.hint(Op::Clean, 11 * page, page, 6).unwrap();
+    live.arrive(Op::Read, 0, page, 7).unwrap();
+    assert_eq!(counts(&live), (4, 2, 2), "a hint that was taken back does not ride");
+}
+
+#[test]
+fn ways_of_simulated_hosts_are_refused() {
+    for way in ["frequency", "oracle"] {
+        let settings = settings(paper_hardware());
+        let geometry = Geometry::new(10, 4, 16).unwrap();
+        let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+        let live = Live::new(settings, layer, None).unwrap();
+        let refused = live.hinted(&HintsSpec::parse(way).unwrap(), 1).err().unwrap();
+        assert!(refused.to_string().contains("for a simulated host"), "{refused}");
+    }
+}
+
+#[test]
+fn commands_that_take_no_time_tell_what_hints_at_once_tell() {
+    let geometry = Geometry::new(160, 16, 1920).unwrap();
+    let (name, settings) = drives().swap_remove(0);
+    let mut stream = Stream::new(9, "live");
+    let requests = bursts(&mut stream, geometry.logical_pages(), 4000);
+    let served = |way: &str| {
+        let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
+        let live = Live::new(settings.clone(), layer, None).unwrap();
+        let mut live = live.hinted(&HintsSpec::parse(way).unwrap(), 1).unwrap();
+        let done = fed(&mut live, &requests, &mut Stream::new(1, "steps"));
+        (done, live.decisions(), live.layer().counts().zombies)
+    };
+    let at_once = served("perfect");
+    assert!(at_once.2.unwrap().marked > 100, "{name}: hints had no effect");
+    assert_eq!(served("command:cost=0us,queued=yes"), at_once);
+    // Commands that take long come after some of the writes that they announce.
+    assert_ne!(served("command:cost=30ms,queued=yes").2, at_once.2);
+    for fewer in ["none", "perfect:lost=50%"] {
+        assert_ne!(served(fewer).1, at_once.1, "{fewer}");
+    }
+}
+
+#[test]
+fn writes_have_the_streams_of_their_addresses() {
+    let geometry = Geometry::new(160, 16, 1920).unwrap();
+    let settings = Settings { host: Loop::Open, ..settings(paper_hardware()) };
+    let border = 400 * u64::from(PAGE);
+    let table = format!("0, {border}, 0\n{border}, {}, 1\n", 1920 * u64::from(PAGE));
+    let ranges = Arc::new(StreamRanges::parse(Path::new("table"), table.as_bytes()).unwrap());
+    let made =
+        || sorted_layer(&settings, geometry, ("greedy", "fdp:handles=2"), Fill::Sequential, 4);
+    let mut stream = Stream::new(3, "live");
+    let mut requests = bursts(&mut stream, geometry.logical_pages(), 4000);
+    requests.retain(|request| !request.op.is_hint());
+    requests.iter_mut().for_each(|request| request.arrival_ns = request.arrival_ns.max(1));
+    let listed = Box::new(Listed::new(requests.clone()));
+    let ranged = RangedRequests::new(listed, Arc::clone(&ranges), PAGE);
+    let mut ordinary =
+        TimedDrive::new(settings.clone(), made(), Box::new(ranged), Recorder::default()).unwrap();
+    assert_eq!(ordinary.run(Until::END).unwrap(), Stop::Ended);
+    let mut live = Live::new(settings.clone(), made(), Some(ranges)).unwrap();
+    fed(&mut live, &requests, &mut stream);
+    let streams = live.layer().counts().streams.unwrap();
+    assert_eq!(streams, ordinary.layer().counts().streams.unwrap());
+    assert_eq!(live.decisions(), ordinary.layer().decisions());
+}
+
+#[test]
+fn data_from_before_the_clock_have_streams_too() {
+    let geometry = Geometry::new(160, 16, 1920).unwrap();
+    let settings = settings(paper_hardware());
+    let table = format!("0, {}, 1\n", 400 * u64::from(PAGE));
+    let ranges = StreamRanges::parse(Path::new("table"), table.as_bytes()).unwrap();
+    let placed = ("greedy", "fdp:handles=2");
+    let layer = sorted_layer(&settings, geometry, placed, Fill::Empty, 4);
+    let mut live = Live::new(settings, layer, Some(Arc::new(ranges))).unwrap();
+    live.fill(100, 1000, PAGE.into()).unwrap();
+    let streams = live.layer().counts().streams.unwrap();
+    assert_eq!(streams.streams[1].host_pages, 300);
+    assert_eq!(streams.streams.last().unwrap().host_pages, 700);
+}
+
 #[test]
 fn a_discard_of_more_than_a_request_can_name_is_one_request() {
     let settings = settings(paper_hardware());
     let geometry = Geometry::new(12_500, 64, 3 << 18).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
-    let (mut live, mut done) = (Live::new(settings, layer).unwrap(), Vec::new());
+    let (mut live, mut done) = (Live::new(settings, layer, None).unwrap(), Vec::new());
     live.fill(5, 3, 4096).unwrap();
     let bytes = 3 << 30;
     assert_eq!(live.arrive(Op::Trim, 0, bytes, 7).unwrap(), 0);
@@ -183,7 +332,7 @@ fn a_drive_that_has_been_used_collects_at_once() {
     let geometry = Geometry::new(40, 16, 480).unwrap();
     let made = |times| {
         let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
-        let mut live = Live::new(settings.clone(), layer).unwrap();
+        let mut live = Live::new(settings.clone(), layer, None).unwrap();
         live.fill(3, 400, PAGE.into()).unwrap();
         live.age(times, 1).unwrap();
         live

@@ -20,6 +20,36 @@ MIB = 1 << 20
 
 
 @dataclass(frozen=True)
+class Clock:
+    """The drive with a clock that stands before the host in a session."""
+
+    device: str = "mlc"
+    channels: int = 4
+    #: Pages of 4 KiB in a block: so few that each bank has hundreds of blocks.
+    pages_per_block: int = 64
+    #: The factor by which its time is slower than the host's, so that this host keeps pace.
+    slower: float = 4.0
+    #: The share of the data that is written anew, at random, before the clock starts.
+    aged: float = 1.0
+    #: The way in which hints come to it.
+    hints: str = "piggyback"
+
+    def options(self, *, is_hinted: bool) -> dict[str, Any]:
+        """The arguments of :func:`flashgc.device.realtime.clock`."""
+        drive = {
+            "device": self.device,
+            "channels": self.channels,
+            "pages_per_block": self.pages_per_block,
+        }
+        return {
+            "values": {"drive": drive},
+            "slower": self.slower,
+            "aged": self.aged,
+            "hints": self.hints if is_hinted else None,
+        }
+
+
+@dataclass(frozen=True)
 class Plan:
     """A study's sizes. What the paper says of a condition is kept, as a share of the drive."""
 
@@ -66,6 +96,9 @@ class Plan:
     reads_per_write: float = 0.5
     #: Bytes of the page cache that may be dirty. Some 2% of the drive are then, as 15% of 4 GB are.
     dirty: int = 48 * MIB
+
+    #: The clock of the drive in a session; ``None`` for a drive that answers at once.
+    clock: Clock | None = None
 
     def block(self, workload: str) -> int:
         """Pages of a block of the drive for a workload."""

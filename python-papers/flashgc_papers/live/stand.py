@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import Device, DriveError
-from flashgc.device import mounts, programs, up
+from flashgc.device import making, mounts, programs, realtime, up
 from flashgc.device.control import Client
-from flashgc_papers.live.plan import COLLECTORS, MIB, Plan
+from flashgc.device.serving import Fronts
+from flashgc_papers.live.plan import COLLECTORS, MIB, Clock, Plan
 
 #: The counts that a replay must come to as well.
 EXACT = ("host_pages_written", "copied_pages", "erases")
@@ -55,20 +56,26 @@ class Mounted:
         with Client(self.file) as client:
             return client.stat()
 
-    def counters(self) -> dict[str, Any]:
-        """The drive's counts now."""
-        counters: dict[str, Any] = self.stat()["counters"]
-        return counters
-
     def sync(self) -> None:
         """Writes back the file system."""
         mounts.run("sync", "--file-system", str(self.folder))
 
 
 @contextlib.contextmanager
-def mounted(file: Path, folder: Path, trace: Path, filesystem: str = "ext4") -> Iterator[Mounted]:
-    """The drive in ``file`` with its file system in ``folder``; its requests go to ``trace``."""
-    done = up.up(file, folder, filesystem=filesystem, serve=["--record", str(trace)])
+def mounted(
+    file: Path, folder: Path, trace: Path, filesystem: str = "ext4", clock: Clock | None = None
+) -> Iterator[Mounted]:
+    """The drive in ``file`` with its file system in ``folder``; its requests go to ``trace``.
+
+    With a ``clock`` it answers when a drive with that clock would.
+    """
+    made = None
+    if clock is not None:
+        read = making.configuration(file)
+        is_hinted = read["policies"]["victim"].startswith("z-")
+        made = realtime.clock(read, **clock.options(is_hinted=is_hinted))
+    words = Fronts(record=trace, clock=made).words()
+    done = up.up(file, folder, filesystem=filesystem, serve=words)
     try:
         yield Mounted(file, folder, done.device, done.disk)
     finally:

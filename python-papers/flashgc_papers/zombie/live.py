@@ -59,7 +59,7 @@ COLUMNS = {
 }
 
 
-def _of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
+def sessions_of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
     """The sessions of a workload and a collector, by repetition."""
     found = [one for one in done if (one["workload"], one["collector"]) == (workload, collector)]
     if len(found) < 2:
@@ -68,7 +68,7 @@ def _of(done: Sequence[Session], workload: str, collector: str) -> list[Session]
 
 
 def _values(done: Sequence[Session], workload: str, collector: str, key: str) -> list[float]:
-    return [float(one[key]) for one in _of(done, workload, collector)]
+    return [float(one[key]) for one in sessions_of(done, workload, collector)]
 
 
 def amplification(done: Sequence[Session], workload: str, collector: str) -> Value:
@@ -105,7 +105,9 @@ def _few_row(measured: Measured, workload: str, less: str, more: str, most: floa
     return row(f"{workload}, {less} below {more}, %", f"below {most:g}", judge)
 
 
-def _known_row(measured: Measured, workload: str, published: float | str) -> Row:
+def known_row(measured: Measured, workload: str, published: float | str) -> Row:
+    """The share of the host's dirty pages on which the drive has hints."""
+
     def judge() -> tuple[Value, Judgement]:
         done = measured.compute("sessions")
         shares = [
@@ -120,7 +122,7 @@ def _known_row(measured: Measured, workload: str, published: float | str) -> Row
     return row(f"{workload}, dirty pages known, %", published, judge, base=None)
 
 
-def _replay_row(measured: Measured) -> Row:
+def replay_row(measured: Measured) -> Row:
     """Every session was replayed: a session whose replay differs is an error of its own."""
 
     def judge() -> tuple[str, Judgement]:
@@ -164,7 +166,7 @@ class Live:
             _gain_row(measured, "tpcc", z, gc, published)
             for (z, gc), published in zip(PAIRS, facts["gains"], strict=True)
         ]
-        rows.append(_known_row(measured, "tpcc", facts["known"]))
+        rows.append(known_row(measured, "tpcc", facts["known"]))
         for h in plan.h:
             published = facts["micro_gains"] if h == facts["micro_h"] else ["over 0"] * 2
             for (z, gc), one in zip(PAIRS, published, strict=True):
@@ -172,7 +174,7 @@ class Live:
                     rows.append(_few_row(measured, f"micro-{h}", z, gc, facts["few"]))
                 else:
                     rows.append(_gain_row(measured, f"micro-{h}", z, gc, one))
-        rows.append(_replay_row(measured))
+        rows.append(replay_row(measured))
         return conclude(
             claim, measured, rows, figures=_figures(measured, plan), notes=_notes(measured, plan)
         )
@@ -204,7 +206,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
                 values[name].append((float("nan"), float("nan")))
                 continue
             values[name].append((value.mean, value.ci95))
-            means = [_mean(_of(done, workload, name), *keys) for keys in COLUMNS.values()]
+            means = [_mean(sessions_of(done, workload, name), *keys) for keys in COLUMNS.values()]
             cells.append((workload, name, value.mean, value.ci95, *means))
     columns = ("workload", "collector", "write amplification", "ci95", *COLUMNS)
     table = Table(columns, tuple(cells))
@@ -259,7 +261,10 @@ def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]
 
 def _notes(measured: Measured, plan: Plan) -> list[str]:
     done = measured.computed.get("sessions", [])
-    notes = ["The stored drive keeps no time of flash: transactions a second are this machine's."]
+    notes = [
+        "The stored drive keeps no time of flash: transactions a second are this machine's. "
+        "zombie.transactions has them on a drive with a clock."
+    ]
     for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
         said = []
         for name in plan.collectors:

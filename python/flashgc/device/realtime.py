@@ -7,7 +7,6 @@ the clock of the wall, and says when the answer leaves. It has no data, and its 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +24,9 @@ OPTIONS = tuple(one.path for one in ALL if one.of_clock)
 #: The policies that the file of a drive names, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
-#: The clock as the engine takes it: a configuration as JSON, how much slower it is, and how often
-#: the data are written anew before it starts.
-Clock = tuple[str, float, float]
+#: The clock as the engine takes it: a configuration as JSON, how much slower it is, how often the
+#: data are written anew before it starts, and the way of hints, if one was named.
+Clock = tuple[str, float, float, str | None]
 
 
 def clock(
@@ -37,6 +36,7 @@ def clock(
     *,
     slower: str | float | None = None,
     aged: str | float | None = None,
+    hints: str | None = None,
 ) -> Clock:
     """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
 
@@ -49,11 +49,6 @@ def clock(
                 f"--realtime: the {name} of the drive is {policies[name]}, which cannot keep pace; "
                 "hint: make a drive with a policy of the engine"
             )
-    if "streams" in tomllib.loads(read["configuration"]):
-        raise ConfigError(
-            "--realtime: the drive has streams, which do not reach the clock; hint: make a drive "
-            "without --streams"
-        )
     kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
     asked = experiment(
         {
@@ -67,7 +62,10 @@ def clock(
     made = configurations(asked, places or {})
     if len(made) != 1:
         raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
-    return json.dumps(made[0]), factor("slower", slower, (1, 1e6)), factor("aged", aged, (0, 1000))
+    if hints is not None:
+        _core.check("hints", hints)
+    times = factor("slower", slower, (1, 1e6)), factor("aged", aged, (0, 1000))
+    return json.dumps(made[0]), *times, hints
 
 
 def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> float:
@@ -111,6 +109,8 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{format_count(realtime['late_for_data'])} late ones waited for the host's disk"
         )
+    if realtime["hinted_pages"]:
+        said.append(f"{format_count(realtime['hinted_pages'])} pages hinted")
     if realtime["slower"] != 1:
         said.append(f"time {realtime['slower']:g} times slower")
     if realtime["is_valid"]:

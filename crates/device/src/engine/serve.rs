@@ -13,7 +13,7 @@ use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recording::Recording;
-use crate::served::Served;
+use crate::served::{Hinted, Served};
 use crate::usage::Usage;
 
 /// The number of pages whose hints are passed on at once.
@@ -85,32 +85,37 @@ impl Drive {
 
     /// Passes a hint on `range` on to the page store, or takes hints back if `is_hint` is false. A hint
     /// that holds from the moment `since` leaves out pages without data and pages written later.
-    /// Returns the number of the latter.
+    /// Returns the pages that were passed on, and the number of those written later.
     fn pass_on(
         &mut self,
         range: std::ops::Range<u32>,
         is_hint: bool,
         since: Option<u64>,
-    ) -> Result<u64, DeviceError> {
-        let mut late = 0;
+    ) -> Result<Hinted, DeviceError> {
+        let mut heard = Hinted::default();
         if self.map.hints().is_none() && self.recording.is_none() {
-            return Ok(late);
+            return Ok(heard);
         }
         for first in range.clone().step_by(HINTS as usize) {
             let mut pages: Vec<u32> = (first..range.end.min(first.saturating_add(HINTS))).collect();
             if let Some(moment) = since {
-                late += self.keep_older(&mut pages, moment)?;
+                heard.late += self.keep_older(&mut pages, moment)?;
             }
             let op = if is_hint { Op::Dirty } else { Op::Clean };
             for run in pages.chunk_by(|&page, &next| page + 1 == next) {
-                self.record(op, run[0].into(), run.len() as u64);
+                let (first, count) = (u64::from(run[0]), run.len() as u64);
+                self.record(op, first, count);
+                match heard.pages.last_mut() {
+                    Some(last) if last.end == first => last.end += count,
+                    _ => heard.pages.push(first..first + count),
+                }
             }
             let Some(hints) = self.map.hints() else { continue };
             let passed = if is_hint { hints.hint(&pages) } else { hints.cancel(&pages) };
             passed.map_err(|error| DeviceError::Media(error.to_string()))?;
         }
-        self.opened.late_hints += late;
-        Ok(late)
+        self.opened.late_hints += heard.late;
+        Ok(heard)
     }
 
     /// Returns how many of `count` pages from `page` on have data, and how many of those are hinted.
@@ -224,7 +229,7 @@ impl Served for Drive {
         self.map.counters().host_pages
     }
 
-    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError> {
         let range = self.range(page, count)?;
         let now = self.moment();
         match moment {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::source::TimedSource;
 use flashgc_ftl::FtlError;
+use flashgc_host::HintsSpec;
 use flashgc_timed::Live;
+use flashgc_workload::StreamRanges;
 use flashgc_workload::requests::{LiveRequests, Requests};
 
 use super::parts::layer;
@@ -15,12 +17,19 @@ use crate::config::Resolved;
 use crate::options::RunConfig;
 
 /// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
-/// bytes of flash. These are rounded up to whole blocks, an equal number on every plane, and to the
+/// bytes of flash. Its host gives hints in the way `hints`, or at once,
+/// and its writes have `streams` by their addresses. These are rounded up to whole blocks, an equal number on every plane, and to the
 /// least that the planes need. The drive is empty.
 ///
 /// # Errors
 /// Fails if the options make no such drive, in one line.
-pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live, DriveError> {
+pub fn live(
+    config: &RunConfig,
+    hints: Option<&HintsSpec>,
+    streams: Option<Arc<StreamRanges>>,
+    bytes: u64,
+    physical_bytes: u64,
+) -> Result<Live, DriveError> {
     let refused =
         |message: String, hint: &str| Err(FtlError::from(SpecError::new(message, hint)).into());
     let unit = u64::from(config.unit());
@@ -43,26 +52,30 @@ pub fn live(config: &RunConfig, bytes: u64, physical_bytes: u64) -> Result<Live,
     };
     let spare = 1.0 - bytes as f64 / physical_bytes as f64;
     let config = RunConfig { blocks: None, capacity: None, spare, ..config.clone() };
-    let requests = Requests::Live(LiveRequests::new(pages));
+    let requests = LiveRequests::new(pages).with_streams(streams.is_some());
+    let requests = Requests::Live(requests);
     let source = TimedSource::new("live".to_string(), requests);
     let resolved = Resolved::new(&config, Arc::new(source), None)?;
     let Some(timed) = &resolved.timed else {
         return refused("the drive has no clock".to_string(), &choice("kind", "timed"));
     };
-    if resolved.hints().1 {
+    if let (Some(way), false) = (hints, resolved.hints().1) {
         let message = format!(
-            "{} {} or {} {} uses hints, which a drive with a clock does not receive",
+            "{} {} does not apply: {} {} makes no use of hints",
+            subject("hints"),
+            way.name(),
             subject("victim"),
-            resolved.config.victim,
-            option("placement"),
-            resolved.config.placement
+            resolved.config.victim
         );
-        let hint = format!("{} and {}", choice("victim", "greedy"), choice("placement", "none"));
-        return refused(message, &hint);
+        return refused(message, &format!("a drive made with {}", choice("gc_preset", "zgc-gd")));
     }
     let below = layer(&resolved, timed, 0)?;
-    let live = Live::new(timed.settings.clone(), below).map_err(FtlError::from)?;
+    let mut live = Live::new(timed.settings.clone(), below, streams).map_err(FtlError::from)?;
     let locate = |page| live.layer().locate(page);
-    let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) else { return Ok(live) };
-    Ok(live.mapped(cache, resolved.geometry).map_err(FtlError::from)?)
+    if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {
+        live = live.mapped(cache, resolved.geometry).map_err(FtlError::from)?;
+    }
+    let way = hints.cloned().map_or_else(|| HintsSpec::parse("perfect"), Ok);
+    let way = way.map_err(FtlError::from)?;
+    Ok(live.hinted(&way, resolved.config.seed).map_err(FtlError::from)?)
 }

@@ -180,6 +180,7 @@ impl Desk {
         drop(tell);
         told.iter().try_fold(0, |sum, outcome| match outcome {
             Ok(Answer::Pages(pages)) => Ok(sum + pages),
+            Ok(Answer::Hinted(hinted)) => Ok(sum + hinted.late),
             Ok(_) => Ok(sum),
             Err(failure) => Err(refusal(&failure)),
         })

@@ -108,6 +108,7 @@ pub(super) fn answer(queue: &Queue, number: u32, given: &[u8], reply: ReplyIoctl
     queue.submit(command, move |outcome| {
         let pages = match outcome {
             Ok(Answer::Pages(pages)) => pages,
+            Ok(Answer::Hinted(hinted)) => hinted.late,
             Ok(_) => 0,
             Err(failure) => return reply.error(errno(&failure)),
         };

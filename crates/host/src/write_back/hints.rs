@@ -2,6 +2,7 @@
 //! of hints.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option, subject};
@@ -205,6 +206,17 @@ impl HintsSpec {
         !matches!(self.way, Way::None | Way::Oracle)
     }
 
+    /// Returns `true` if a host that is not simulated can hint this way: its reads do not say which are
+    /// followed by an update, and nobody knows its later writes.
+    pub fn suits_a_real_host(&self) -> bool {
+        !matches!(self.way, Way::Frequency | Way::Oracle)
+    }
+
+    /// Returns `true` if hints have commands of their own.
+    pub fn has_commands(&self) -> bool {
+        matches!(self.way, Way::Command(_))
+    }
+
     /// Returns `true` if the drive knows at once, without a command.
     pub fn is_at_once(&self) -> bool {
         self.way == Way::Perfect
@@ -309,7 +321,7 @@ struct Extent {
 
 /// The queue of hints, and the drive's knowledge of dirty pages.
 #[derive(State)]
-pub(super) struct Hints {
+pub struct Hints {
     #[snapshot(skip)]
     way: Way,
     #[snapshot(skip)]
@@ -345,16 +357,16 @@ pub(super) struct Hints {
     /// Dirty pages on which the drive has a hint.
     #[snapshot(state)]
     known: Pages,
-    pub(super) counts: HintCounts,
+    /// The counts so far.
+    pub counts: HintCounts,
 }
 
 impl Hints {
-    pub(super) fn new(
-        spec: &HintsSpec,
-        page_size: u32,
-        pages: u32,
-        seed: u64,
-    ) -> Result<Self, SpecError> {
+    /// Returns an empty queue for a drive of `pages` pages of `page_size` bytes.
+    ///
+    /// # Errors
+    /// Pages or addresses that are too large for this way.
+    pub fn new(spec: &HintsSpec, page_size: u32, pages: u32, seed: u64) -> Result<Self, SpecError> {
         Ok(Self {
             way: spec.way,
             lost: spec.share("lost"),
@@ -379,32 +391,37 @@ impl Hints {
 
     /// Returns the number of dirty pages on which the drive has hints. With an oracle these are all, as
     /// its drive is behind the cache.
-    pub(super) fn known(&self) -> u32 {
+    pub fn known(&self) -> u32 {
         if self.way == Way::Oracle { self.dirty.len() } else { self.known.len() }
     }
 
     /// Notes that `page` has become dirty. Hints that leave at once go to `tell`.
     pub(super) fn dirtied(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
-        self.counts.due += 1;
-        self.dirty.insert(page);
-        match self.way {
-            Way::None | Way::Oracle => {}
-            Way::Perfect => self.send(page, tell),
-            // The read that brought the page in was the hint, if there was one.
-            Way::Frequency => {
-                if self.told_by_read.take() == Some(page) {
-                    self.known.insert(page);
+        self.dirtied_together(page..page + 1, tell);
+    }
+
+    /// Notes that `pages` have become dirty together. Hints that leave at once go to `tell`.
+    pub fn dirtied_together(&mut self, pages: Range<u32>, tell: &mut dyn FnMut(u32)) {
+        for page in pages {
+            self.counts.due += 1;
+            self.dirty.insert(page);
+            match self.way {
+                Way::None | Way::Oracle => {}
+                Way::Perfect => self.send(page, tell),
+                // The read that brought the page in was the hint, if there was one.
+                Way::Frequency => {
+                    if self.told_by_read.take() == Some(page) {
+                        self.known.insert(page);
+                    }
                 }
+                Way::Piggyback | Way::Command(_) => self.enqueue(page),
             }
-            Way::Piggyback | Way::Command(_) => {
-                self.enqueue(page);
-                if let Way::Command(extents) = self.way
-                    && self.queue.len() >= extents
-                {
-                    self.counts.commands += 1;
-                    while self.leave(tell) {}
-                }
-            }
+        }
+        if let Way::Command(extents) = self.way
+            && self.queue.len() >= extents
+        {
+            self.counts.commands += 1;
+            while self.leave(tell) {}
         }
     }
 
@@ -439,7 +456,7 @@ impl Hints {
 
     /// Notes that a read or a write command leaves for the drive. The hints due with it go to `tell`
     /// first.
-    pub(super) fn command(&mut self, tell: &mut dyn FnMut(u32)) {
+    pub fn command(&mut self, tell: &mut dyn FnMut(u32)) {
         self.commands += 1;
         while let Some(&(at, page, honest)) = self.under_way.front()
             && at <= self.commands
@@ -462,13 +479,13 @@ impl Hints {
     }
 
     /// Notes that the write of `page` leaves for the drive, so that hints on it are no longer needed.
-    pub(super) fn written(&mut self, page: u32) {
+    pub fn written(&mut self, page: u32) {
         self.written_last = page;
         self.forget(page);
     }
 
     /// Notes that `page` is not dirty any more.
-    pub(super) fn forget(&mut self, page: u32) {
+    pub fn forget(&mut self, page: u32) {
         self.known.remove(page);
         self.dirty.remove(page);
         self.counts.overtaken += u64::from(self.waiting.remove(page));

@@ -24,10 +24,9 @@ use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
 
 pub use clocked::ClockedHost;
-pub use hints::{HintCounts, HintsSpec, hint_ways};
+pub use hints::{HintCounts, Hints, HintsSpec, hint_ways};
 pub use outlet::Leaving;
 
-use hints::Hints;
 use outlet::{Ahead, Outlet};
 use streams::{Named, PageStreams};
 

@@ -59,7 +59,7 @@ impl StoredDrive {
     /// `durability` is another than the file's.
     #[new]
     /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
-    /// is, how often its data are written before) answers leave when that drive would answer.
+    /// is, how often its data are written before, the way of hints) answers leave when that drive would answer.
     /// `held` is its file, open already.
     #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None))]
     fn new(
@@ -67,12 +67,13 @@ impl StoredDrive {
         path: PathBuf,
         written: Option<Written<'_>>,
         durability: Option<&str>,
-        clock: Option<(&str, f64, f64)>,
+        clock: Option<(&str, f64, f64, Option<&str>)>,
         held: Option<PyRef<'_, DriveFile>>,
     ) -> PyResult<Self> {
         let held = held.map(|held| held.file.try_clone()).transpose()?;
         let clock =
-            clock.map(|(config, slower, aged)| Clock::new(config, slower, aged)).transpose()?;
+            clock.map(|(config, slower, aged, hints)| Clock::new(config, slower, aged, hints));
+        let clock = clock.transpose()?;
         let raised = Raised::default();
         let outside = outside(written, &raised)?;
         let durability = durability.map(Durability::parse).transpose().map_err(errors::config)?;
@@ -374,7 +375,11 @@ fn parse_nbd(address: &str) -> PyResult<Address> {
 }
 
 fn pages(answer: Answer) -> u64 {
-    if let Answer::Pages(pages) = answer { pages } else { 0 }
+    match answer {
+        Answer::Pages(pages) => pages,
+        Answer::Hinted(hinted) => hinted.late,
+        _ => 0,
+    }
 }
 
 fn used() -> PyErr {

@@ -9,6 +9,7 @@ use flashgc_experiment::options::RunConfig;
 use flashgc_front::meter::{Kind, Latencies};
 use flashgc_front::pace::{Paced, Simulated, Work};
 use flashgc_ftl::FtlError;
+use flashgc_host::HintsSpec;
 use flashgc_timed::{Done, Live, Worst, WorstResult};
 use flashgc_workload::Op;
 use pyo3::prelude::*;
@@ -24,11 +25,13 @@ pub(super) struct Clock {
     pub(super) slower: f64,
     /// The number of times that the data are written anew before it starts.
     aged: f64,
+    /// The way in which hints come to it; `None` is at once.
+    hints: Option<HintsSpec>,
 }
 
 impl Clock {
     /// `config` is a configuration of the engine as JSON.
-    pub(super) fn new(config: &str, slower: f64, aged: f64) -> PyResult<Self> {
+    pub(super) fn new(config: &str, slower: f64, aged: f64, hints: Option<&str>) -> PyResult<Self> {
         if !(1.0..=1e6).contains(&slower) {
             return Err(errors::config(format!(
                 "slower: found {slower}, expected 1 to 1000000; hint: 4x lets the drive's time pass \
@@ -40,7 +43,9 @@ impl Clock {
                 "aged: found {aged}, expected 0 to 1000; hint: 2x writes the data twice"
             )));
         }
-        Ok(Self { config: serde_json::from_str(config).map_err(errors::config)?, slower, aged })
+        let config = serde_json::from_str(config).map_err(errors::config)?;
+        let hints = hints.map(HintsSpec::parse).transpose().map_err(errors::config)?;
+        Ok(Self { config, slower, aged, hints })
     }
 
     /// The drive with a clock for the stored drive of these settings; empty.
@@ -50,7 +55,9 @@ impl Clock {
         let physical = geometry.physical_pages() * PAGE as u64;
         // The options of a clock are typed: flashgc device serve has them.
         let typed = Places::new([("drive.device".into(), "--device".into())].into());
-        live(&self.config, bytes, physical).map_err(|error| errors::drive(&error, &typed))
+        let streams = settings.streams.clone();
+        live(&self.config, self.hints.as_ref(), streams, bytes, physical)
+            .map_err(|error| errors::drive(&error, &typed))
     }
 }
 
@@ -97,6 +104,10 @@ impl Simulated for Timed {
         ticket.map(drop).map_err(|error| error.to_string())
     }
 
+    fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
+        self.live.hint(op, offset, bytes, now_ns).map_err(|error| error.to_string())
+    }
+
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
         let ran = self.live.run(until_ns, &mut self.done);
         let worst = self.live.worst();
@@ -115,6 +126,7 @@ impl Simulated for Timed {
 
     fn work(&mut self) -> Work {
         let counters = self.live.counters();
+        let hints = self.live.hint_counts().unwrap_or_default();
         let totals = self.live.totals();
         Work {
             host_pages: counters.host_pages,
@@ -123,6 +135,10 @@ impl Simulated for Timed {
             collections: counters.collections,
             suspended_programs: totals.suspended_programs,
             suspended_erases: totals.suspended_erases,
+            hinted_pages: hints.due,
+            told_pages: hints.sent,
+            overtaken_pages: hints.overtaken,
+            hint_commands: hints.commands,
         }
     }
 }
@@ -176,6 +192,10 @@ pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
         "erases": work.erases,
         "suspended_programs": work.suspended_programs,
         "suspended_erases": work.suspended_erases,
+        "hinted_pages": work.hinted_pages,
+        "told_pages": work.told_pages,
+        "overtaken_pages": work.overtaken_pages,
+        "hint_commands": work.hint_commands,
         "worst": slowest.iter().map(|worst| WorstResult::of(worst, 0)).collect::<Vec<_>>(),
     })
 }

@@ -30,7 +30,10 @@ impl FrontEnd {
         self.outstanding += u32::from(!request.op.is_hint() && !joins);
         if party == Party::Hints {
             // The time of such a command is known as a whole.
-            self.begin_telling(&mut shared.clock, hints);
+            match self.write_back.is_some() {
+                true => self.begin_telling(&mut shared.clock, hints),
+                false => self.begin_hint_command(shared),
+            }
             return Ok(());
         }
         let hinted = if hints == 0 { Vec::new() } else { self.take_hints(hints) };

@@ -154,6 +154,9 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
+        if self.write_back.is_none() {
+            return self.end_hint_commands(shared, dies);
+        }
         while let Some(pages) = self.write_back().next_told(shared.now()) {
             self.hint(shared, dies, Kind::Hint, &pages)?;
             self.left_drive();

@@ -10,6 +10,7 @@ mod lines;
 mod link;
 mod overlaps;
 mod requests;
+mod telling;
 mod write_back;
 
 use std::collections::VecDeque;
@@ -32,6 +33,7 @@ use link::Link;
 use overlaps::Overlaps;
 use requests::{Arrivals, Party, Requests, Waiting};
 pub use requests::{PART, Shape};
+pub use telling::HintCommands;
 use write_back::WriteBack;
 
 /// The most requests that wait in front of the drive.
@@ -109,6 +111,10 @@ pub struct FrontEnd {
     mapping: Option<Box<Mapping>>,
     #[snapshot(state)]
     write_back: Option<Box<WriteBack>>,
+    /// The commands made for hints, of a host that is not simulated and gives hints by commands. A drive with
+    /// such a host is not saved.
+    #[snapshot(skip)]
+    hint_commands: Option<Box<HintCommands>>,
     /// The link to the host, if it takes time.
     #[snapshot(state)]
     link: Option<Box<Link>>,
@@ -147,6 +153,7 @@ impl FrontEnd {
             cache: WriteCache::new(settings.write_cache, settings.hardware.unit_bytes()),
             mapping: None,
             write_back: None,
+            hint_commands: None,
             link: settings.details.link.map(|link| Box::new(Link::new(link))),
             overlaps: settings.details.serial_overwrites.then(Box::default),
             lines: None,
@@ -393,6 +400,9 @@ impl FrontEnd {
             if self.write_back.is_some() {
                 return Ok(());
             }
+            if self.hint_commands.is_some() {
+                return self.tell_by_command(shared, dies, request);
+            }
             let waiting =
                 Waiting { request, number: u64::MAX, arrived: now, party, hints: 0, joins: false };
             return self.let_in(shared, dies, waiting);
@@ -458,11 +468,13 @@ impl FrontEnd {
     /// Returns `true` if the drive may get this now: a mere hint takes no place in it.
     #[inline(always)]
     fn has_room(&self, next: &Waiting) -> bool {
-        let (cache, for_hints) = (self.write_back.as_ref(), next.party == Party::Hints);
+        let (cache, commands) = (self.write_back.as_ref(), self.hint_commands.as_ref());
+        let for_hints = next.party == Party::Hints;
         next.request.op.is_hint()
             || next.joins
             || self.outstanding < self.queue_depth
                 && cache.is_none_or(|cache| cache.lets_in(self.outstanding, for_hints))
+                && commands.is_none_or(|commands| commands.lets_in(self.outstanding, for_hints))
     }
 
     /// Notes that a command has left the drive: others may be let in.

@@ -14,13 +14,25 @@ use crate::WorkloadError;
 #[snapshot(refused = "requests that come while a drive runs are not saved")]
 pub struct LiveRequests {
     pages: u32,
+    has_streams: bool,
     queue: Arc<Mutex<VecDeque<TimedRequest>>>,
 }
 
 impl LiveRequests {
     /// Makes an empty queue of requests for a drive of `pages` logical pages.
     pub fn new(pages: u32) -> Self {
-        Self { pages, queue: Arc::default() }
+        Self { pages, has_streams: false, queue: Arc::default() }
+    }
+
+    /// Says if writes have streams.
+    #[must_use]
+    pub fn with_streams(self, has_streams: bool) -> Self {
+        Self { has_streams, ..self }
+    }
+
+    /// Returns `true` if writes have streams.
+    pub fn has_streams(&self) -> bool {
+        self.has_streams
     }
 
     /// Returns the number of logical pages of the drive.

@@ -84,7 +84,7 @@ def run(
     with scratch("live") as work:
         file, trace = work / "drive.flash", work / "session.flashgc.zst"
         stand.copied(image.drive(collector), file)
-        with stand.mounted(file, work / "mount", trace) as mount:
+        with stand.mounted(file, work / "mount", trace, clock=plan.clock) as mount:
             if workload == "tpcc":
                 told = _database(plan, mount, work, image, repetition, pace)
             else:
@@ -117,13 +117,34 @@ def replayed(trace: Path, file: Path) -> dict[str, int]:
 
 
 def _measured(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The drive's counts of the time between, and its write amplification."""
-    grown = {name: after[name] - before[name] for name in before}
+    """The drive's counts of the time between two states, and its write amplification."""
+    grown = {
+        name: after["counters"][name] - before["counters"][name] for name in before["counters"]
+    }
     host, copied = grown["host_pages_written"], grown["copied_pages"]
     return {
-        "write_amplification": (host + copied) / host if host else None,
+        "write_amplification": _amplification(host, copied),
         "counters": grown,
         "copied_zombies_share": grown["copied_zombies"] / copied if copied else None,
+        "clock": _by_clock(before.get("realtime"), after.get("realtime")),
+    }
+
+
+def _amplification(host: int, copied: int) -> float | None:
+    return (host + copied) / host if host else None
+
+
+def _by_clock(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The same of the drive with a clock, and how many of its answers were late."""
+    if before is None or after is None:
+        return None
+    names = ("host_pages", "copied_pages", "erases", "answers", "late", "told_pages")
+    grown = {name: after[name] - before[name] for name in names}
+    return {
+        **grown,
+        "write_amplification": _amplification(grown["host_pages"], grown["copied_pages"]),
+        "late_share": grown["late"] / grown["answers"] if grown["answers"] else None,
+        "failed": after["failed"],
     }
 
 
@@ -143,9 +164,9 @@ def _database(
         ):
             load = functools.partial(tpcc.run, cluster, clients=plan.clients, pace=pace)
             load(seed=1 + 2 * repetition, transactions=plan.warmup_transactions)
-            before, begin = mount.counters(), hints.counts()["seconds"]
+            before, begin = mount.stat(), hints.counts()["seconds"]
             result = load(seed=2 + 2 * repetition, transactions=plan.transactions)
-            measured = _measured(before, mount.counters())
+            measured = _measured(before, mount.stat())
             counts = hints.counts()
         cluster.stop()
     if not result.is_consistent:
@@ -156,6 +177,7 @@ def _database(
         **measured,
         "transactions": result.transactions,
         "transactions_per_second": result.tps,
+        "mean_ms": {kind.name: kind.mean_ms for kind in result.kinds},
         "known_share": sum(shares) / len(shares) if shares else None,
         "samples": [[one.seconds, one.dirty, one.known, one.zombies] for one in samples],
         "follower": counts,
@@ -176,10 +198,10 @@ def _micro(
         stand.limited(mount.device, plan.dirty),
         stand.following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
     ):
-        before, begin = mount.counters(), time.monotonic()
+        before, begin = mount.stat(), time.monotonic()
         subprocess.run(programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True)
         seconds = time.monotonic() - begin
-        measured = _measured(before, mount.counters())
+        measured = _measured(before, mount.stat())
     last = samples[-1]
     return {
         **measured,

@@ -95,6 +95,7 @@ def execute(
     realtime: bool,
     slower: str | None,
     aged: str | None,
+    hints: str | None,
     as_json: bool,
     quiet: bool,
     **typed: Any,
@@ -112,7 +113,7 @@ def execute(
     check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
-    clock = clocked(given, is_on=realtime, slower=slower, aged=aged)
+    clock = clocked(given, is_on=realtime, slower=slower, aged=aged, hints=hints)
     plan = plan_of(given, own)
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:

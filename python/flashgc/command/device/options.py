@@ -80,7 +80,7 @@ class RealtimeCommand(GroupedCommand):
 
 
 def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
-    """Adds ``--realtime``, ``--slower`` and the options of the timed drive.
+    """Adds ``--realtime``, what goes with it, and the options of the timed drive.
 
     ``with_drive`` says that the command has those of a drive already.
     """
@@ -110,6 +110,14 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
                 help="Overwrite the data of the --realtime drive this many times, at random, "
                 "before its clock starts: 2x. [default: 0x]",
             ),
+            click.Option(
+                ["--hints"],
+                metavar="WAY",
+                help="How hints of the host come to the --realtime drive: perfect (at once, "
+                "without a command), piggyback (on the reads and writes that follow), command or "
+                "dsm (commands that take the drive time), with the parameters of flashgc run "
+                "--hints. [default: perfect]",
+            ),
         ]
         parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
         parameters.extend(reversed(made))
@@ -127,13 +135,23 @@ class Clocked:
     places: dict[str, str]
     slower: str | None
     aged: str | None
+    hints: str | None
 
     def __call__(self, read: Mapping[str, Any]) -> realtime.Clock:
         """The clock for the drive whose file says ``read``."""
-        return realtime.clock(read, self.values, self.places, slower=self.slower, aged=self.aged)
+        return realtime.clock(
+            read,
+            self.values,
+            self.places,
+            slower=self.slower,
+            aged=self.aged,
+            hints=self.hints,
+        )
 
 
-def clocked(given: Asked, *, is_on: bool, slower: str | None, aged: str | None) -> Clocked | None:
+def clocked(
+    given: Asked, *, is_on: bool, slower: str | None, aged: str | None, hints: str | None
+) -> Clocked | None:
     """The clock that was asked for, if one was; its values are taken out of those given."""
     values: dict[str, dict[str, Any]] = {}
     for path in realtime.OPTIONS:
@@ -151,8 +169,8 @@ def clocked(given: Asked, *, is_on: bool, slower: str | None, aged: str | None) 
         elif is_on:
             values.setdefault(section, {})[key] = keys[key]
     if is_on:
-        return Clocked(values, given.places, slower, aged)
-    for name, value in (("slower", slower), ("aged", aged)):
+        return Clocked(values, given.places, slower, aged, hints)
+    for name, value in (("slower", slower), ("aged", aged), ("hints", hints)):
         if value is not None:
             raise ConfigError(f"--{name} applies with --realtime; hint: give both or none")
     return None
@@ -255,7 +273,7 @@ def fronts_of(
 
     given = {name: typed.pop(name) for name in _FRONTS}
     check_addresses(given["nbd"], given["http"], listen_anywhere=given["listen_anywhere"])
-    timing = {name: typed.pop(name) for name in ("slower", "aged")}
+    timing = {name: typed.pop(name) for name in ("slower", "aged", "hints")}
     is_on = typed.pop("realtime")
     clock = clocked(asked(None, typed), is_on=is_on, **timing)
     made = None if clock is None else clock(configuration(file))

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::served::Served;
+use crate::served::{Hinted, Served};
 use crate::usage::Usage;
 
 const WRITE: u64 = 1;
@@ -89,7 +89,7 @@ impl<S: Served> Served for Recorder<S> {
         self.drive.moment()
     }
 
-    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<u64, DeviceError> {
+    fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError> {
         self.drive.hint(page, count, moment)
     }
 

@@ -1,0 +1,195 @@
+"""Zombie Chasing on a living system with a clock: what hints gain in transactions a second.
+
+The host waits for a drive with the times of flash (``--realtime``), which hears its hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from flashgc.progress import Show
+from flashgc_papers.bars import Bars, bars
+from flashgc_papers.claims import Claim
+from flashgc_papers.live.plan import MIB, Clock, Plan
+from flashgc_papers.reproduce import verdicts
+from flashgc_papers.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Row,
+    Size,
+    Study,
+    Table,
+    Task,
+    conclude,
+    row,
+    runner,
+)
+from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.zombie.experiment import PAIRS
+from flashgc_papers.zombie.live import PLANS as UNTIMED
+from flashgc_papers.zombie.live import Session, known_row, replay_row, sessions_of
+
+#: The collectors of the paper: greedy alone has no pair.
+_COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
+
+
+def _timed(plan: Plan, transactions: int, repetitions: int) -> Plan:
+    """The plan with a clock: no micro-benchmark, and transactions for some minutes a session."""
+    return Plan(
+        **{
+            **vars(plan),
+            "clock": Clock(),
+            "collectors": _COLLECTORS,
+            "h": (),
+            "warmup_transactions": transactions // 2,
+            "transactions": transactions,
+            "repetitions": repetitions,
+        }
+    )
+
+
+PLANS = {
+    Size.QUICK: _timed(UNTIMED[Size.QUICK], 1200, 2),
+    Size.DEFAULT: _timed(UNTIMED[Size.QUICK], 2400, 3),
+    Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 5),
+}
+
+#: What is told of a session, and where it is.
+Reading = Callable[[Session], float]
+
+
+def transactions(session: Session) -> float:
+    """Transactions in a second of the drive's time, which passes slower than the host's."""
+    return float(session["transactions_per_second"]) * float(session["slower"])
+
+
+def amplification(session: Session) -> float:
+    """Write amplification of the drive with the clock, for which the host waits."""
+    return float(session["clock"]["write_amplification"])
+
+
+def new_order_ms(session: Session) -> float:
+    """The mean time of a new order, in milliseconds of the drive's time."""
+    return float(session["mean_ms"]["new_order"]) / float(session["slower"])
+
+
+def is_valid(session: Session) -> bool:
+    """True if at most one answer of a thousand was late, and the drive went on."""
+    clock = session["clock"]
+    return clock["failed"] is None and clock["late_share"] <= 0.001
+
+
+def _all(done: Sequence[Session], collector: str, of: Reading) -> list[float]:
+    return [of(one) for one in sessions_of(done, "tpcc", collector)]
+
+
+def gain(done: Sequence[Session], zombie: str, plain: str, of: Reading, sign: int) -> Value:
+    """The change in percent from ``plain`` to ``zombie``, up or down, repetition by repetition."""
+    taken = [_all(done, name, of) for name in (zombie, plain)]
+    return Value.of([100 * sign * (one / other - 1) for one, other in zip(*taken, strict=True)])
+
+
+@runner("zombie.transactions")
+class Transactions:
+    """The claims of TPC-C on software that is alive, above a drive that takes its time."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Sessions of every collector, interleaved."""
+        plan = PLANS[size]
+        clock = plan.clock
+        assert clock is not None
+
+        def call(folder: Path, show: Show) -> list[Session]:
+            from flashgc_papers.zombie.living import study
+
+            return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
+
+        return Task(
+            computations={"sessions": Study("flashgc reproduce zombie.transactions", call)},
+            settings=(
+                f"{plan.capacity // MIB} MiB of {clock.device} flash on {clock.channels} channels, "
+                f"its data overwritten {clock.aged:g}x, time {clock.slower:g} times slower; "
+                f"PostgreSQL with {plan.warehouses} warehouses and "
+                f"{plan.shared_buffers // MIB} MiB of buffers, {plan.repetitions} sessions of "
+                f"{plan.transactions} transactions each; hints: {clock.hints}"
+            ),
+            left_out=(
+                "the paper's size (31.6 GB, 300 warehouses, 4 GB of cache), its Oracle, and its "
+                "flash's times"
+            ),
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The gains, what was known, and whether the sessions are valid."""
+        facts = claim.facts
+        rows: list[Row] = []
+        for what, of, sign, published in (
+            ("more transactions/s, %", transactions, 1, facts["transactions"]),
+            ("less write amplification, %", amplification, -1, facts["gains"]),
+        ):
+            for (zombie, plain), one in zip(PAIRS, published, strict=True):
+                rows.append(_gain_row(measured, (zombie, plain), (what, of, sign), one))
+        rows.append(known_row(measured, "tpcc", facts["known"]))
+        rows += [_valid_row(measured), replay_row(measured)]
+        plan = PLANS[measured.size]
+        return conclude(claim, measured, rows, figures=_figures(measured, plan), notes=_NOTES)
+
+
+_NOTES = [
+    "Transactions a second and milliseconds are those of the drive's time: the host seems faster "
+    "by the factor by which the drive's time is slower."
+]
+
+
+def _gain_row(
+    measured: Measured, pair: tuple[str, str], of: tuple[str, Reading, int], published: float
+) -> Row:
+    what, reading, sign = of
+
+    def judge() -> tuple[Value, Judgement]:
+        value = gain(measured.compute("sessions"), *pair, reading, sign)
+        return value, verdicts.sized(value, published)
+
+    return row(f"{pair[0]} over {pair[1]}: {what}", published, judge)
+
+
+def _valid_row(measured: Measured) -> Row:
+    """Sessions in which the host kept pace with the drive."""
+
+    def judge() -> tuple[str, Judgement]:
+        done = measured.compute("sessions")
+        valid = sum(map(is_valid, done))
+        text = f"{valid} of {len(done)} sessions"
+        return text, verdicts.true(valid == len(done), "at most 0.1% of the answers are late")
+
+    return row("sessions whose answers left in time", "all", judge)
+
+
+def _figures(measured: Measured, plan: Plan) -> list[Figure]:
+    done = measured.computed.get("sessions", [])
+    readings = {
+        "transactions/s": transactions,
+        "new order, ms": new_order_ms,
+        "write amplification": amplification,
+    }
+    cells: list[tuple[Any, ...]] = []
+    for name in plan.collectors:
+        try:
+            values = [Value.of(_all(done, name, of)) for of in readings.values()]
+        except NotMeasuredError:
+            continue
+        shares = _all(done, name, lambda one: float(one["known_share"] or 0.0))
+        told = [number for value in values for number in (value.mean, value.ci95)]
+        cells.append((name, *told, sum(shares) / len(shares)))
+    names = [part for name in readings for part in (name, f"± {name}")]
+    table = Table(("collector", *names, "share of dirty pages known"), tuple(cells))
+    caption = "A TPC-C-like load above a drive with a clock, with and without the host's hints"
+    panels = [
+        Bars(name, ("tpcc",), {one[0]: [(one[place], one[place + 1])] for one in cells})
+        for name, place in (("transactions/s", 1), ("write amplification", 5))
+    ]
+    return [Figure("zombie-transactions", caption, table, lambda: bars(panels, "workload"))]
