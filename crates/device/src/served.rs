@@ -7,7 +7,7 @@ use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::usage::Usage;
 
-/// What a drive has heard of a hint.
+/// The pages on which a hint holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hinted {
     /// The number of pages that the host has written since the moment of the hint.

@@ -58,7 +58,7 @@ PLANS = {
     Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 5),
 }
 
-#: What is told of a session, and where it is.
+#: Returns a number of a session.
 Reading = Callable[[Session], float]
 
 

@@ -135,7 +135,7 @@ def _amplification(host: int, copied: int) -> float | None:
 
 
 def _by_clock(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The same of the drive with a clock, and how many of its answers were late."""
+    """Counts and amplification of the drive with a clock, and its late answers."""
     if before is None or after is None:
         return None
     names = ("host_pages", "copied_pages", "erases", "answers", "late", "told_pages")

@@ -113,7 +113,7 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
             click.Option(
                 ["--hints"],
                 metavar="WAY",
-                help="How hints of the host come to the --realtime drive: perfect (at once, "
+                help="How the --realtime drive gets hints of the host: perfect (at once, "
                 "without a command), piggyback (on the reads and writes that follow), command or "
                 "dsm (commands that take the drive time), with the parameters of flashgc run "
                 "--hints. [default: perfect]",
