@@ -447,6 +447,45 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
         upping.down(file, force=True)
 
 
+def test_a_device_without_a_file_system_is_followed(tmp_path: Path) -> None:
+    """Section 4.3.1 of Lee et al.: programs write to the file of the block device."""
+    file, front = tmp_path / "drive.flash", tmp_path / "front"
+    Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd").close()
+    front.mkdir()
+    server = subprocess.Popen(
+        (*COMMAND, "device", "serve", str(file), "--fuse", str(front)),
+        env=environment(), stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    device = None
+    try:
+        disk = front / "disk"
+        eventually(lambda: (disk.exists(), True))
+        device = Path(mounts.attach(str(disk)))
+        with open(device, "r+b", buffering=0) as opened:
+            os.pwrite(opened.fileno(), bytes(PAGES * PAGE), 0)
+            os.fsync(opened.fileno())
+            with page_cache.PageCache(device, file) as hints, Client(file) as client:
+                following = hints.follow(lambda: False, every=0.02)
+                for page in range(0, PAGES, 4):
+                    os.pwrite(opened.fileno(), b"x" * PAGE, page * PAGE)
+                known = PAGES // 4
+                eventually(lambda: (next(following).zombies, known))
+                assert next(following).dirty == known
+                os.fsync(opened.fileno())
+                eventually(lambda: (next(following).dirty, 0))
+                assert client.stat()["zombie_pages"] == 0
+                assert client.stat()["counters"]["overwritten_zombies"] == known
+        mounts.detach(str(device), disk)
+        device = None
+        with pytest.raises(ConfigError, match="expected the drive in"):
+            page_cache.PageCache(Path("/dev/loop7"), file)
+    finally:
+        if device is not None:
+            mounts.detach(str(device), front / "disk")
+        server.terminate()
+        server.wait(20)
+
+
 def test_following_ends_with_the_mount(tmp_path: Path) -> None:
     file, mount = tmp_path / "drive.flash", tmp_path / "cache-mount"
     Device.create(file, capacity="64MiB", pages_per_block=64, victim="greedy").close()

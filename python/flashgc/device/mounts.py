@@ -111,11 +111,11 @@ def _make(filesystem: str, device: str) -> None:
 
 def _is_dead(source: str) -> bool:
     """True for a loop device over a file whose server was killed."""
-    backing = _backing(source)
-    if backing is None:
+    file = backing(source)
+    if file is None:
         return False
     try:
-        os.stat(backing)
+        os.stat(file)
     except OSError as error:
         return error.errno == errno.ENOTCONN
     return False
@@ -189,11 +189,11 @@ def _unescaped(path: str) -> str:
 def detach(device: str, disk: Path) -> None:
     """Gives back the loop device if it is still one over ``disk``."""
     # A file whose mount is gone has lost its folder.
-    if _backing(device) in (str(disk), f"/{disk.name}"):
+    if backing(device) in (str(disk), f"/{disk.name}"):
         run("losetup", "--detach", device)
 
 
-def _backing(device: str) -> str | None:
+def backing(device: str) -> str | None:
     """The file behind a loop device; ``None`` if ``device`` is none, or has none."""
     try:
         text = (Path("/sys/block") / Path(device).name / "loop/backing_file").read_text()

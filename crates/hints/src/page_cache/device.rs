@@ -13,17 +13,20 @@ pub enum FileSystem {
     Ext4,
     /// xfs on one device.
     Xfs,
+    /// None: programs write to the file of the device itself, through its page cache.
+    Raw,
 }
 
 impl FileSystem {
-    /// Returns the file system that `/proc/mounts` calls `name`.
+    /// Returns the file system that `/proc/mounts` calls `name`; `raw` is a device without one.
     ///
     /// # Errors
-    /// [`FollowError::FileSystem`] for every name but `ext4` and `xfs`.
+    /// [`FollowError::FileSystem`] for every name but `ext4`, `xfs` and `raw`.
     pub fn named(name: &str) -> Result<Self, FollowError> {
         match name {
             "ext4" => Ok(Self::Ext4),
             "xfs" => Ok(Self::Xfs),
+            "raw" => Ok(Self::Raw),
             _ => Err(FollowError::FileSystem(name.into())),
         }
     }
@@ -76,6 +79,7 @@ impl Place {
         let (block_bytes, group_blocks) = match kind {
             FileSystem::Ext4 => ext4(&superblock),
             FileSystem::Xfs => xfs(&superblock),
+            FileSystem::Raw => Some((PAGE, 0)),
         }
         .ok_or_else(|| refused("another superblock".into(), &format!("one of {kind:?}")))?;
         // The kernel's encoding in events: 20 bits for the minor number, the major number above them.

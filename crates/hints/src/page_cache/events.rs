@@ -76,14 +76,18 @@ const WRITES: [Wanted; 2] = [
     },
 ];
 
+const DIRTIED: Wanted = Wanted {
+    name: "block/block_dirty_buffer",
+    filter: "",
+    // The sector counts blocks of that size.
+    fields: &["sector", "size"],
+    means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
+};
+
+const RAW: [Wanted; 1] = [DIRTIED];
+
 const EXT4: [Wanted; 2] = [
-    Wanted {
-        name: "block/block_dirty_buffer",
-        filter: "",
-        // The sector counts blocks of that size.
-        fields: &["sector", "size"],
-        means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
-    },
+    DIRTIED,
     Wanted {
         name: "ext4/ext4_free_blocks",
         filter: "",
@@ -134,7 +138,7 @@ const XFS: [Wanted; 4] = [
 impl Shape {
     fn of(kind: FileSystem, place: &Place) -> Result<Self, FollowError> {
         let Place { block_bytes, group_blocks, .. } = *place;
-        if kind == FileSystem::Ext4 {
+        if kind != FileSystem::Xfs {
             return Ok(Self { block_bytes, group_blocks, ..Self::default() });
         }
         let (iter, map) = (Format::read(ITER)?, Format::read(MAP)?);
@@ -193,6 +197,7 @@ impl Events {
         let own: &[Wanted] = match kind {
             FileSystem::Ext4 => &EXT4,
             FileSystem::Xfs => &XFS,
+            FileSystem::Raw => &RAW,
         };
         let followed = own.iter().chain(&WRITES).map(Followed::new).collect::<Result<_, _>>()?;
         Ok(Self { followed, shape: Shape::of(kind, place)? })

@@ -11,6 +11,8 @@
 //! | has reached the drive | `block_rq_complete` | the same |
 //! | is freed: it will not be written | `ext4_free_blocks` | `xfs_free_extent` |
 //!
+//! A device without a file system, whose own file programs write to, has the events of ext4 but for the last.
+//!
 //! A page counts as dirty while any of its sectors is. Sectors matter where blocks of the file system
 //! are smaller than a page: one part of a page may be written while another is dirty.
 //!

@@ -29,17 +29,19 @@ from flashgc.command.hints.following import (
 Examples:
   flashgc hints page-cache --mount /mnt/drive --device drive.flash
   flashgc hints page-cache --mount /mnt/drive --device drive.flash --every 1
+  flashgc hints page-cache --mount /dev/loop0 --device drive.flash
 
 \b
 Needs root and a kernel with tracepoints. The file system must be ext4 or xfs:
-others write a page to a new place, so no hint would come true.""",
+others write a page to a new place, so no hint would come true. A block device
+without a file system will do, too: programs write to its own file.""",
 )
 @click.option(
     "--mount",
     metavar="DIR",
     required=True,
     type=click.Path(path_type=Path),
-    help="A folder of the file system on the drive.",
+    help="A folder of the file system on the drive, or the drive's block device if it has none.",
 )
 @FILE
 @EVERY

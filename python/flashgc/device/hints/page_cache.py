@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
+from flashgc.device import mounts
 from flashgc.device._closing import Closing
 from flashgc.device.hints.link import Link, Sent
 from flashgc.device.hints.place import IN_PLACE
@@ -51,7 +53,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Mounted:
-    """A file system and the device that it is on."""
+    """A file system and the device that it is on; ``raw`` is a device without one."""
 
     filesystem: str
     device: Path
@@ -60,6 +62,8 @@ class Mounted:
 
 class PageCache(Closing):
     """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
+
+    ``mount`` may also be the block device of the drive, if it has no file system.
 
     Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
     written. A hint names the drive's moment before that interval: pages that it was given since are
@@ -133,12 +137,14 @@ def mounted(mount: Path) -> Mounted:
     Raises :class:`flashgc.ConfigError` if its overwrites cannot be told.
     """
     try:
-        os.stat(mount)
+        node = os.stat(mount)
     except OSError as error:
         raise ConfigError(
             f"{mount}: {error.strerror}; hint: name a folder of the file system on the drive"
         ) from None
     path = mount.resolve()
+    if stat.S_ISBLK(node.st_mode):
+        return _raw(path, node.st_rdev)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
         found = [_mount_of(line) for line in lines]
     # Of mounts one over another the last one counts.
@@ -161,6 +167,16 @@ def mounted(mount: Path) -> Mounted:
     return Mounted(filesystem, device, os.makedev(int(major), int(minor)))
 
 
+def _raw(device: Path, number: int) -> Mounted:
+    """The block device itself, which nobody has mounted."""
+    name = f"{os.major(number)}:{os.minor(number)}"
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+        points = [point for point, on, *_ in map(_mount_of, lines) if on == name]
+    if points:
+        raise ConfigError(f"{device} is mounted; hint: --mount {points[0]}")
+    return Mounted("raw", device, number)
+
+
 def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
     """A line of mountinfo: where, which device, which file system, and its own options."""
     before, after = line.split(" - ", 1)
@@ -171,11 +187,7 @@ def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
 
 def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> None:
     """Raises :class:`flashgc.ConfigError` if the file system is not on the drive."""
-    backing = Path("/sys/block") / place.device.name / "loop/backing_file"
-    try:
-        disk = backing.read_text().strip()
-    except OSError:
-        disk = None
+    disk = mounts.backing(str(place.device))
     if disk is None or f"fuse {disk}" not in serving:
         raise ConfigError(
             f"{mount} is on {disk or place.device}, expected the drive in {file}; "
@@ -185,6 +197,9 @@ def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> N
 
 def _is_mounted(mount: Path, place: Mounted) -> bool:
     try:
-        return os.stat(mount).st_dev == place.number
+        found = os.stat(mount)
     except OSError:
         return False
+    if place.filesystem == "raw":
+        return found.st_rdev == place.number and mounts.backing(str(place.device)) is not None
+    return found.st_dev == place.number
