@@ -80,8 +80,8 @@ class Plugin:
         Path(self._folder, "current").write_text(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes how long a test took."""
-        if report.when == "call":
+        """Notes how long a test took that passed: one that fails anyway notices nothing."""
+        if report.when == "call" and report.passed:
             with Path(self._folder, "times").open("a", encoding="utf-8") as file:
                 file.write(f"{report.duration}\t{report.nodeid}\n")
 
@@ -119,10 +119,10 @@ def main(part: str, files: list[str]) -> int:
         for rule in rules():
             if part not in rule.id or (files and (rule.id in known or rule.id not in made)):
                 continue
-            quickest = sorted(made.get(rule.id, ()), key=lambda test: seconds.get(test, 1e9))
+            quickest = sorted(seconds.keys() & made.get(rule.id, {}), key=seconds.__getitem__)
             # The test that noticed it before comes first: it may be none of the quickest.
-            last = known.pop(rule.id, None)
-            tests = [*dict.fromkeys([*filter(None, [last]), *quickest[:MOST]])]
+            last = seconds.keys() & {known.pop(rule.id, None)}
+            tests = [*dict.fromkeys([*last, *quickest[:MOST]])]
             notices = next((one for one in tests if fails(folder, rule.id, [one])), None)
             print(f"{rule.id}: {notices or f'not noticed by {len(tests)} tests'}", flush=True)
             if notices is not None:
