@@ -106,8 +106,8 @@ SEED ?= 1
 statements: dev ## random inputs that try to make what is printed false, COUNT=10000 of them
 	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
 
-wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id
-	$(BIN)/python -m scripts.statements.wrong $(PART)
+wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
+	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)
 
 # In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.
 CRATE ?=

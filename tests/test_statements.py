@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,11 @@ from scripts.statements import claims
 from scripts.statements.campaign import faults
 from scripts.statements.claims import Case
 from scripts.statements.inputs import given
+from scripts.statements.wrong import NOTICED, ROOT
 
 import flashgc
 from flashgc.results import Finding
+from flashgc.results.findings import rules
 
 #: The checks that look at one finding alone, and cost no other run.
 QUICK = {
@@ -69,6 +72,14 @@ def test_a_finding_too_few_or_too_many_is_noticed(name: str, runs: list[Case]) -
         faults_with(case, *case.result.findings, wrong) for case in runs if not case.has(name)
     ]
     assert any(beside)
+
+
+def test_every_rule_has_a_test_that_notices_its_wrong_version() -> None:
+    noticed = json.loads(NOTICED.read_text(encoding="utf-8"))
+    assert noticed.keys() == {one.id for one in rules()}, "hint: make wrong-findings"
+    for test in noticed.values():
+        file, _, name = test.partition("[")[0].partition("::")
+        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
 
 
 def test_a_verdict_that_is_wrong_is_noticed(runs: list[Case]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterable
@@ -51,6 +52,9 @@ from flashgc.results import counts, findings
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
+#: Which test notices a wrong version of a finding, by its id.
+NOTICED = Path(__file__).parent.parent / "statements/noticed.json"
+
 
 def pages() -> dict[str, str]:
     """The generated pages of docs/reference, by file name."""
@@ -73,12 +77,14 @@ def findings_page() -> str:
         "invalid": "the figures are not those that were asked for",
     }
     tables = dict.fromkeys(_FOUND_BY, "")
+    noticed = json.loads(NOTICED.read_text(encoding="utf-8"))
     for one in findings.rules():
         name = one.window if one.window in _FOUND_BY else "run"
-        tables[name] += (
-            f"| `{one.id}` | {one.gravity} | {one.window} | {one.claim} | {one.rule} |\n"
-        )
-    heading = "| id | weight | rests on | claim | made when |\n|---|---|---|---|---|\n"
+        test = noticed.get(one.id, "-").partition("[")[0].removeprefix("tests/").replace("::", " ")
+        cells = (f"`{one.id}`", one.gravity, one.window, one.claim, one.rule, f"`{test}`")
+        tables[name] += f"| {' | '.join(cells)} |\n"
+    heading = "| id | weight | rests on | claim | made when | noticed by |\n"
+    heading += "|---|---|---|---|---|---|\n"
     parts = [
         "# Findings",
         GENERATED,
@@ -86,6 +92,8 @@ def findings_page() -> str:
         "an object of `findings` in JSON, a note in a notebook. Each has an id, a weight, the part "
         "that it rests on, its claim, a hint, and as `evidence` the numbers behind it. `--quiet` "
         "leaves out warnings that are notes, and no other finding.",
+        "The last column names a test below `tests/` that fails with a wrong version of the rule: "
+        "one with another id and another claim. `make wrong-findings` looks for these tests.",
         "\n".join(f"- **{name}**: {text}." for name, text in weights.items()),
         *(f"## {_FOUND_BY[name]}\n\n{heading}{rows}".rstrip() for name, rows in tables.items()),
     ]

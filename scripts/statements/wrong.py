@@ -1,8 +1,10 @@
 """``make wrong-findings``: which test notices that a finding is wrong.
 
 A wrong version of a rule has another id, and states something else. The tests that made a finding
-of the rule are run with it, the quickest first, until one fails. The first argument is a part of
-the ids to try; without it all are tried. The result is ``noticed.json`` beside this file.
+of the rule are run with it until one fails: the one that failed last time, then the quickest. The
+first argument is a part of the ids to try; without it all are tried. Further arguments are files
+of tests: these alone are run, with the rules that no test notices yet. The result is
+``noticed.json`` beside this file.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ TESTS = (
     "tests/test_traces.py", "tests/test_interrupts.py", "tests/test_few_writes.py",
     "tests/test_checkpoint.py", "tests/test_trace_events.py", "tests/test_bad_input.py",
     "tests/test_worst.py", "tests/test_sweep_unset.py", "tests/placement/test_traces.py",
+    "tests/test_every_finding.py", "tests/test_every_finding_of_studies.py",
 )  # fmt: skip
 #: Tests that are run with a wrong version before it counts as not noticed.
 MOST = 8
@@ -77,14 +80,14 @@ class Plugin:
         Path(self._folder, "current").write_text(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes how long a test took."""
-        if report.when == "call":
+        """Notes how long a test took that passed: one that fails anyway notices nothing."""
+        if report.when == "call" and report.passed:
             with Path(self._folder, "times").open("a", encoding="utf-8") as file:
                 file.write(f"{report.duration}\t{report.nodeid}\n")
 
 
-def passes(folder: str, wrong: str, tests: list[str]) -> bool:
-    """Runs tests with a plugin; returns true if all passed."""
+def fails(folder: str, wrong: str, tests: list[str]) -> bool:
+    """Runs tests with a plugin; returns true if one of them failed."""
     program = (
         "import sys, pytest; from scripts.statements.wrong import Plugin; "
         f"sys.exit(pytest.main(sys.argv[1:], [Plugin({folder!r}, {wrong!r})]))"
@@ -95,15 +98,18 @@ def passes(folder: str, wrong: str, tests: list[str]) -> bool:
         [*words, *tests], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path)}, check=False,
     )  # fmt: skip
-    return made.returncode == 0
+    return made.returncode == pytest.ExitCode.TESTS_FAILED
 
 
-def main(part: str) -> int:
-    """Tries the rules whose ids have ``part`` in them; the exit code is 1 if a test misses one."""
+def main(part: str, files: list[str]) -> int:
+    """Tries the rules whose ids have ``part`` in them; the exit code is 1 if a rule has no test.
+
+    With ``files`` of tests only those are run, with the rules that no test notices yet.
+    """
     from flashgc.results.findings import rules
 
     with tempfile.TemporaryDirectory() as folder:
-        passes(folder, "", [*TESTS])
+        fails(folder, "", files or [*TESTS])
         times = dict(_pairs(Path(folder, "times")))
         made: dict[str, dict[str, None]] = {}
         for id_, test in _pairs(Path(folder, "made")):
@@ -111,12 +117,14 @@ def main(part: str) -> int:
         known = json.loads(NOTICED.read_text()) if NOTICED.exists() else {}
         seconds = {test: float(time) for time, test in times.items()}
         for rule in rules():
-            if part not in rule.id:
+            if part not in rule.id or (files and (rule.id in known or rule.id not in made)):
                 continue
-            tests = sorted(made.get(rule.id, ()), key=lambda test: seconds.get(test, 1e9))[:MOST]
-            notices = next((one for one in tests if not passes(folder, rule.id, [one])), None)
+            quickest = sorted(seconds.keys() & made.get(rule.id, {}), key=seconds.__getitem__)
+            # The test that noticed it before comes first: it may be none of the quickest.
+            last = seconds.keys() & {known.pop(rule.id, None)}
+            tests = [*dict.fromkeys([*last, *quickest[:MOST]])]
+            notices = next((one for one in tests if fails(folder, rule.id, [one])), None)
             print(f"{rule.id}: {notices or f'not noticed by {len(tests)} tests'}", flush=True)
-            known.pop(rule.id, None)
             if notices is not None:
                 known[rule.id] = notices
         NOTICED.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
@@ -129,4 +137,4 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))
+    sys.exit(main("".join(sys.argv[1:2]), sys.argv[2:]))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import flashgc
 import flashgc_studies
 from conftest import ROOT
+from flashgc.results import Finding
 from flashgc_studies.gaps.couples import USUAL, couples
 from flashgc_studies.gaps.curve import equal
 from flashgc_studies.gaps.describe import findings, heading
@@ -317,6 +318,19 @@ def test_sentences_of_what_was_stopped_or_left_out() -> None:
     assert sentences(none) == ["Interrupted: 0 of 1 rows were measured."]
     with pytest.raises(flashgc.DriveError, match="no online couple was measured"):
         _ = none.best
+
+
+def test_errors_of_single_pages_are_named_where_there_are_no_others() -> None:
+    def said(*predictors: Row) -> list[Finding]:
+        rows = [online("greedy", 2.5), ahead(0, 1.1), *predictors]
+        return [one for one in findings(made(rows)) if one.id == "single-pages"]
+
+    (one,) = said(ahead(1, 2.0), ahead(2, 3.0))
+    assert (one.gravity, one.evidence) == ("note", {})
+    assert one.claim.startswith("Errors are drawn for each page write")
+    assert not said(ahead(1, 2.0), ahead(1, 1.9, "request"))
+    assert not said(ahead(1, 1.9, "request"))
+    assert not said()
 
 
 def test_couples_that_the_drive_has_no_room_for_are_named() -> None:

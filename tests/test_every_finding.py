@@ -1,0 +1,341 @@
+"""Findings of a run: an input that makes each, its figures anew, and an input beside its rule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashgc
+from flashgc import Blocks
+from flashgc.results import Drift, Finding, Result
+
+Given = dict[str, Any]
+
+DRIVE: Given = {"blocks": 100, "pages_per_block": 16, "spare": "20%", "jobs": 1, "runs": 1}
+CLOCK: Given = {
+    "kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=10us", "blocks": 256,
+    "pages_per_block": 16, "spare": "15%", "victim": "greedy", "requests": 3000, "jobs": 1,
+    "arrivals": "closed:threads=8", "warmup": "2x",
+}  # fmt: skip
+
+
+def the(name: str, result: Result) -> Finding | None:
+    """The finding of this id; ``None`` if the result has none."""
+    found = [one for one in result.findings if one.id == name]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def shares(change: Drift) -> str:
+    return f"{change.drift:+.2%} ± {change.ci95:.2%}"
+
+
+@dataclass
+class Case:
+    """A finding, the options that make it, and what is otherwise where it is absent."""
+
+    id: str
+    gravity: str
+    given: Given
+    beside: Given
+    #: Its figures, as texts of the claim and as evidence, from fields of the result.
+    figures: Callable[[Result], tuple[list[str], dict[str, float]]]
+    workload: str = "uniform"
+    #: What the rule says of the result, with the finding and without it.
+    rule: Callable[[Result], bool] | None = None
+
+
+def no_end(result: Result) -> tuple[list[str], dict[str, float]]:
+    # Half of the 100 pages that were asked for.
+    assert result.host_pages == 50
+    return ["second half of the run"], {}
+
+
+def not_settled(result: Result) -> tuple[list[str], dict[str, float]]:
+    """The requests come after exactly as many drive writes as the finding says."""
+    zipf = {**CLOCK, "victim": "random", "warmup": "20x"}
+    assert flashgc.run("zipf:theta=1.3", **zipf).digest == result.digest
+    return ["after 20 drive writes"], {"drive_writes": 20.0}
+
+
+def amplification(result: Result) -> Drift:
+    assert result.steadiness.amplification is not None
+    return result.steadiness.amplification
+
+
+def pace(result: Result) -> Drift:
+    assert result.steadiness.pace is not None
+    return result.steadiness.pace
+
+
+def is_unknown(result: Result) -> bool:
+    change = amplification(result)
+    return abs(change.drift) <= change.ci95 and abs(change.drift) + change.ci95 > 0.05
+
+
+def change_is_unknown(result: Result) -> tuple[list[str], dict[str, float]]:
+    one = amplification(result)
+    text = f"is {one.drift:+.1%} ± {one.ci95:.1%}"
+    return [text], {"drift": one.drift, "drift_ci95": one.ci95}
+
+
+def pace_moves(result: Result) -> tuple[list[str], dict[str, float]]:
+    one = pace(result)
+    return [shares(one)], {"drift": one.drift, "drift_ci95": one.ci95}
+
+
+def died(result: Result) -> tuple[list[str], dict[str, float]]:
+    assert result.lifetime is not None
+    ended = result.lifetime.reserve_used_up + result.lifetime.pool_ran_dry
+    runs = result.config.runs
+    return [f"in {ended} of {runs} runs"], {"failed": ended, "runs": runs}
+
+
+def died_in_a_run(result: Result) -> bool:
+    assert result.lifetime is not None
+    return result.lifetime.system_failure is not None
+
+
+def missed(result: Result) -> tuple[list[str], dict[str, float]]:
+    # Two runs of 100 pages each time.
+    rounds = result.host_pages // (2 * 100)
+    return [f"after {rounds} times"], {"rounds": rounds}
+
+
+def queue(result: Result) -> tuple[list[str], dict[str, float]]:
+    timing = result.timing
+    assert timing is not None
+    assert timing.overload is not None
+    # The drive never stands still, so that what it serves is what it can serve.
+    served = 3000 / timing.simulated_seconds
+    offered, waited = timing.overload.offered_per_second, timing.overload.outstanding
+    assert offered == pytest.approx(3000, rel=0.05)
+    # While the requests arrived, all but those that waited were served.
+    assert waited == pytest.approx(3000 * (1 - served / offered), rel=0.01)
+    texts = [f"arrive at {offered:.0f} a second", f"serves {served:.0f};"]
+    texts += [f"{waited} requests waited"]
+    figures = {"offered_per_second": offered, "sustainable_per_second": served}
+    return texts, {**figures, "outstanding": waited}
+
+
+def waiting(result: Result) -> tuple[list[str], dict[str, float]]:
+    assert result.timing is not None
+    writes = result.timing.collecting.starved
+    return [f"{writes} writes waited"], {"writes": writes}
+
+
+def filled(result: Result) -> tuple[list[str], dict[str, float]]:
+    # The cache is empty at first, and full at the end. It holds a page until its program ends, and
+    # the one plane has one program under way.
+    assert 3000 - result.bytes.host // 4096 in (300, 301)
+    figures = {"page_writes": 3000, "cache_growth": 301, "cache_pages": 301}
+    return ["301 of 3000 page writes only filled"], figures
+
+
+def apart(result: Result) -> tuple[list[str], dict[str, float]]:
+    programs = result.host_pages + result.copied_pages
+    texts = [f"joined none of {programs} programs and none of {result.erases} erases"]
+    figures = {"programs": programs, "erases": result.erases, "joined_share": 0}
+    return texts, figures
+
+
+CASES = [
+    Case("no-warm-up-end", "doubt", {**DRIVE, "writes": "100", "warmup": "auto"},
+         {"writes": "200"}, no_end),
+    Case("no-warm-up-end", "doubt", {**CLOCK, "victim": "random", "warmup": "auto"},
+         {"victim": "greedy"}, not_settled, "zipf:theta=1.3"),
+    Case("steadiness-unknown", "doubt", {**DRIVE, "blocks": 200, "writes": "1x", "warmup": "4x"},
+         {"writes": "5x"}, change_is_unknown, rule=is_unknown),
+    Case("pace-moves", "doubt", {**CLOCK, "warmup": "0"}, {"warmup": "1x"}, pace_moves,
+         rule=lambda result: abs(pace(result).drift) > max(0.002, pace(result).ci95)),
+    Case("died-early", "invalid", {**DRIVE, "runs": 2, "writes": "60x", "warmup": "0",
+                                   "endurance": 20, "frontier": "pool"},
+         {"writes": "4x"}, died, rule=died_in_a_run),
+    Case("precision-missed", "invalid", {**DRIVE, "runs": 2, "writes": "100", "warmup": "2x",
+                                         "until": "precision=0.01%"},
+         {"until": "precision=3%"}, missed),
+    Case("overload", "invalid", {**CLOCK, "arrivals": "poisson:rate=3000"}, {"requests": 1400},
+         queue),
+    Case("starved", "note", {**CLOCK, "preemption": "pgc"}, {"preemption": "none"}, waiting,
+         rule=lambda result: waiting(result)[1]["writes"] > 0),
+    Case("writes-in-cache", "doubt", {**CLOCK, "write_cache": 301}, {"write_cache": 300}, filled),
+    Case("planes-apart", "note", {**CLOCK, "planes": 2, "multi_plane": "yes",
+                                  "arrivals": "closed:threads=1"},
+         {"arrivals": "closed:threads=4"}, apart),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.id}-{case.given['warmup']}")
+def test_a_finding_has_the_figures_of_its_result(case: Case) -> None:
+    result = flashgc.run(case.workload, **case.given)
+    one = the(case.id, result)
+    assert one is not None
+    assert one.gravity == case.gravity
+    assert case.rule is None or case.rule(result)
+    texts, evidence = case.figures(result)
+    for text in texts:
+        assert text in one.claim
+    for name, value in evidence.items():
+        assert one.evidence[name] == pytest.approx(value, rel=1e-6), name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.id}-{case.given['warmup']}")
+def test_beside_its_rule_a_finding_is_absent(case: Case) -> None:
+    result = flashgc.run(case.workload, **{**case.given, **case.beside})
+    assert result.measured
+    assert the(case.id, result) is None
+    assert case.rule is None or not case.rule(result)
+
+
+def trace(path: Path, writes: int) -> str:
+    """A trace of writes of single pages, of 300 in all."""
+    draw = random.Random(1)
+    rows = (f"{at},W,{4096 * draw.randrange(300)},4096,0\n" for at in range(writes))
+    path.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "".join(rows))
+    return str(path)
+
+
+PASSES: Given = {"pages_per_block": 16, "spare": "20%", "jobs": 1, "victim": "greedy"}
+
+
+def test_passes_of_a_trace_are_imprecise_beyond_a_hundredth(tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.csv", 3000)
+    few, many = (flashgc.run(path, passes=passes, **PASSES) for passes in (20, 40))
+    halves = [(one.write_amplification_ci95 or 0) / one.write_amplification for one in (few, many)]
+    assert halves[0] > 0.01 > halves[1]
+    one = the("imprecise", few)
+    assert one is not None
+    assert (one.gravity, one.evidence["ci95"]) == ("doubt", pytest.approx(halves[0]))
+    assert f"known to ±{halves[0]:.1%}" in one.claim
+    assert the("imprecise", many) is None
+
+
+def test_of_eleven_passes_nothing_is_known_and_of_twelve_it_is(tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.csv", 600)
+    few, enough = (flashgc.run(path, passes=passes, **PASSES) for passes in (17, 18))
+    assert few.trace is not None
+    assert enough.trace is not None
+    assert (few.trace.passes, enough.trace.passes) == (11, 12)
+    one = the("too-few-passes", few)
+    assert one is not None
+    assert (one.gravity, few.steady) == ("doubt", False)
+    assert one.claim.startswith("too few whole passes to tell")
+    assert the("too-few-passes", enough) is None
+
+
+def stopped(collections: int, **given: object) -> Result:
+    """A run that is stopped when the policy is asked for so many victims."""
+    control, asked = flashgc.Control(), [0]
+
+    def pick(blocks: Blocks) -> int:
+        asked[0] += 1
+        if asked[0] == collections:
+            control.cancel()
+        return int(blocks.valid.argmin())
+
+    return flashgc.run(victim=pick, control=control, **{**DRIVE, "writes": "4x", **given})  # type: ignore[arg-type]
+
+
+def test_a_run_that_is_stopped_covers_the_part_that_was_run() -> None:
+    part, whole = stopped(300, warmup="0"), stopped(10**9, warmup="0")
+    assert 0 < part.host_pages < whole.host_pages == 4 * whole.config.logical_pages
+    one = the("interrupted", part)
+    assert one is not None
+    assert one.gravity == "invalid"
+    assert one.claim == "interrupted: the figures cover the part that was run"
+    assert the("interrupted", whole) is None
+    # In the warm-up there are no figures that cover anything.
+    early = stopped(100, warmup="2x")
+    assert not early.measured
+    assert the("interrupted", early) is None
+
+
+def test_runs_in_their_warm_up_are_counted() -> None:
+    # A run takes some 1090 victims, a third of them in its warm-up.
+    given: Given = {"warmup": "2x", "runs": 2}
+    in_second, in_first = stopped(1300, **given), stopped(900, **given)
+    one = the("runs-in-warm-up", in_second)
+    assert one is not None
+    assert len(in_second.run_values) == 1
+    assert (one.gravity, one.evidence) == ("doubt", {"runs": 2 - len(in_second.run_values)})
+    assert "1 of the runs was still in the warm-up" in one.claim
+    # The second run had not begun, or was measured already.
+    for other in (in_first, stopped(1900, **given)):
+        assert the("interrupted", other) is not None
+        assert the("runs-in-warm-up", other) is None
+
+
+def test_streams_without_writes_or_handles_are_counted(tmp_path: Path) -> None:
+    drive: Given = {**DRIVE, "frontier": "pool", "writes": "2x"}
+    end = flashgc.run(**drive).config.logical_pages * 4096
+    table = tmp_path / "streams.csv"
+
+    def found(lines: str, handles: int) -> tuple[Finding | None, Finding | None, Result]:
+        table.write_text(lines)
+        options = {**drive, "placement": f"fdp:handles={handles}", "streams": str(table)}
+        result = flashgc.run("uniform", **options)
+        return the("stream-unmet", result), the("stream-without-handle", result), result
+
+    unmet, without, result = found(f"0, {end}, 1\n{end}, {end + 4096}, 4\n", 2)
+    assert unmet is not None
+    assert (unmet.gravity, unmet.evidence) == ("doubt", {"drive_bytes": end})
+    assert "has stream 4 of" in unmet.claim
+    assert without is None
+    assert 4 not in {one.stream for one in result.streams}
+    unmet, without, result = found(f"0, {end // 2}, 1\n{end // 2}, {end}, 4\n", 2)
+    assert unmet is None
+    assert without is not None
+    (pages,) = (one.host_pages for one in result.streams if one.stream == 4)
+    assert (without.gravity, without.evidence) == ("doubt", {"page_writes": pages, "handles": 2})
+    assert without.claim.startswith(f"{pages} page writes of stream 4 went to handle 0")
+    # With five handles the stream 4 has one, and both have their writes.
+    assert found(f"0, {end // 2}, 1\n{end // 2}, {end}, 4\n", 5)[:2] == (None, None)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_trace_events_that_do_not_fit_are_cut(tmp_path: Path) -> None:
+    (tmp_path / "full.json").symlink_to("/dev/full")
+    cut, whole = (
+        flashgc.run("uniform", **CLOCK, trace_events=str(tmp_path / name))
+        for name in ("full.json", "whole.json")
+    )
+    one = the("trace-events-cut", cut)
+    assert one is not None
+    assert one.gravity == "note"
+    assert "No space left on device" in one.claim
+    assert the("trace-events-cut", whole) is None
+    assert cut.digest == whole.digest
+
+
+def test_a_checkpoint_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
+    def kept(is_there: bool) -> tuple[Finding | None, Path]:
+        folder = tmp_path / f"kept-{is_there}"
+        folder.mkdir()
+        control, looks = flashgc.Control(), [0]
+
+        def look(_: flashgc.Control) -> None:
+            looks[0] += 1
+            if looks[0] == 1 and not is_there:
+                folder.rename(tmp_path / "gone")
+            if looks[0] == 3:
+                control.cancel()
+
+        file = folder / "run.ckpt"
+        given = {**DRIVE, "writes": "100000x", "warmup": "0", "checkpoint": f"{file},every=1ms"}
+        result = flashgc.run(**given, control=control, progress=look)
+        assert the("interrupted", result) is not None
+        return the("not-kept", result), file
+
+    one, file = kept(False)
+    assert one is not None
+    assert one.gravity == "doubt"
+    assert one.claim.startswith(f"checkpoint {file}: No such file or directory")
+    assert not file.exists()
+    one, file = kept(True)
+    assert one is None
+    assert file.stat().st_size > 0
