@@ -32,13 +32,15 @@ class Point:
     half_x: float = 0.0
     #: The side of ``y`` on which the paper says that values are; empty for a value.
     bound: Literal["", "below", "above"] = ""
+    #: The curve that it belongs to, where the place does not say it.
+    of: str = ""
 
 
 def ranged(x: float, lo: float, hi: float) -> Point:
     """A published range of values.
 
     >>> ranged(4, -18, -14)
-    Point(x=4, y=-16.0, half=2.0, half_x=0.0, bound='')
+    Point(x=4, y=-16.0, half=2.0, half_x=0.0, bound='', of='')
     """
     return Point(x, (lo + hi) / 2, abs(hi - lo) / 2)
 
@@ -74,6 +76,15 @@ def mark(axes: Axes, points: Sequence[Point]) -> None:
             capsize=3,
             zorder=6,
         )
+        axes.annotate(
+            one.of,
+            (one.x, one.y),
+            xytext=(_SIZE + 1, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            size="small",
+            color=_INK,
+        )
 
 
 def name(axes: Axes) -> None:
@@ -83,7 +94,17 @@ def name(axes: Axes) -> None:
 
     sample = Line2D([], [], linestyle="none", marker="D", color=_INK, markersize=_SIZE)
     sample.set_markerfacecolor("white")
-    room = {"borderpad": 0.5, "borderaxespad": 0.6, "handlelength": 1.0, "handletextpad": 0.5}
-    made = Legend(axes, [sample], [LABEL], loc="best", frameon=True, framealpha=0.85, **room)
-    made.set_zorder(7)
+    made = Legend(
+        axes,
+        [sample],
+        [LABEL],
+        loc="best",
+        frameon=True,
+        framealpha=0.85,
+        borderpad=0.5,
+        borderaxespad=0.6,
+        handlelength=1.0,
+        handletextpad=0.5,
+    )
+    made.set_zorder(5.5)  # A point that finds no other place lies upon it.
     axes.add_artist(made)

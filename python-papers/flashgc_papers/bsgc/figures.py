@@ -210,10 +210,9 @@ class _PerTrace:
         columns = ("trace", "combination", f"published ({unit})", f"measured ({unit})", "ci95")
         percents = ("published (% of GA's)", "measured (% of GA's)", "ci95 (% of GA's)")
         table = Table((*columns, *percents), tuple(cells), keys=2)
-        caption = (
-            f"{self._figure} in percent of GA's in each trace, measured (95%) and published; the "
-            f"data have both in {unit}, too"
-        )
+        caption = f"{self._figure} in percent of GA's in each trace, measured (95%) and published"
+        if "GA" not in unit:
+            caption += f"; the data have both in {unit}, too"
         return Figure(claim.id, caption, table, functools.partial(_bars, table, self._figure))
 
 

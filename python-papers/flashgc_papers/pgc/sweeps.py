@@ -57,6 +57,8 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
 }
 #: Sweeps for which the slides say which way the gain grows; the extended paper says how much.
 DIRECTED = tuple(SWEEPS)[:3]
+#: The paper's names.
+NAMES = {"none": "NPGC", "pgc": "PGC"}
 
 
 def workload(**changed: str) -> str:
@@ -192,11 +194,15 @@ def _printed(claim: Claim, data: Table) -> dict[str, list[Point]]:
     points: dict[str, list[Point]] = {reads: [], sizes: []}
     for preemption, ratio in claim.facts["slower"].items():
         if (reads, many, preemption) in means:
-            points[reads].append(Point(few, means[reads, many, preemption] * ratio))
+            points[reads].append(
+                Point(few, means[reads, many, preemption] * ratio, of=NAMES[preemption])
+            )
     for size, change in more.facts["mean"].items():
         at = float(size)
         if (sizes, at, "none") in means:
-            points[sizes].append(Point(at, means[sizes, at, "none"] * (1 + change / 100)))
+            points[sizes].append(
+                Point(at, means[sizes, at, "none"] * (1 + change / 100), of=NAMES["pgc"])
+            )
     return points
 
 
@@ -207,7 +213,7 @@ def _draw(data: Table, printed: Mapping[str, Sequence[Point]]) -> Drawing:
     points: dict[int, Sequence[Point]] = {}
     for name in SWEEPS:
         series = []
-        for preemption, label in (("none", "NPGC"), ("pgc", "PGC")):
+        for preemption, label in NAMES.items():
             means = sorted(
                 (line[1], line[3], line[4])
                 for line in data.rows

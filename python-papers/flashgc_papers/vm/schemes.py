@@ -161,7 +161,7 @@ class InputOutputTime(_Schemes):
             rows.append(self._saves(measured, str(scheme), float(published)))
         printed = {str(scheme): (float(change),) * 2 for scheme, change in claim.rows}
         figure = Figure(
-            "fig5",
+            "vm.fig5",
             "I/O time of collections and pages swapped out, DU-GC = 1; published: the means",
             self.table(measured, ["I/O time"]),
             lambda: self.drawn(measured, ["I/O time"], {"I/O time": printed}),
@@ -260,7 +260,7 @@ class Parts(_Schemes):
         rows = self._rows(claim, measured)
         figures = [
             Figure(
-                "fig6-10",
+                "vm.fig6-10",
                 "Evictions, collections, and what each costs, DU-GC = 1; published: means that the "
                 "text prints",
                 self.table(measured, FIGURES),

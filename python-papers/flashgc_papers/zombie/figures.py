@@ -86,7 +86,8 @@ class Locality:
         few = Point(last, claim.facts["below_at_50"], bound="below")
 
         def printed(fact: str) -> list[Point]:
-            return [*(Point(first, value) for value in claim.facts[fact]), few]
+            of = published_gains(claim, fact)
+            return [*(Point(first, value, of=name) for name, value in of.items()), few]
 
         savings = (
             Saving("write amplification saved, %", PAIRS, gain, printed("at_6")),
@@ -96,7 +97,7 @@ class Locality:
             "Write amplification over h, cache 4 GiB, and what hints save of it and of the "
             f"elapsed time. Published: the savings at h = {first}, and a bound at h = {last}"
         )
-        return figure(measured, "fig5", caption, FOUR, over_h(), savings=savings)
+        return figure(measured, "zombie.fig5", caption, FOUR, over_h(), savings=savings)
 
     def _written(self, claim: Claim, measured: Measured, less: str, more: str) -> list[Row]:
         gains, most = published_gains(claim, "at_6"), claim.facts["below_at_50"]
@@ -192,7 +193,7 @@ class Memory:
             f"Write amplification over h, cache {small:g} GiB, and what hints save. Published: "
             f"about {claim.facts['gains'][0]}% of the overhead at h = {h}"
         )
-        figures = [figure(measured, "fig6", caption, FOUR, over_h(small), savings=savings)]
+        figures = [figure(measured, "zombie.fig6", caption, FOUR, over_h(small), savings=savings)]
         notes = ["Overhead is what is written beyond the host's pages."]
         return conclude(claim, measured, rows, figures=figures, notes=notes)
 
@@ -277,7 +278,7 @@ class Banks:
             "Write amplification over h, sixteen banks, cache 4 GiB, and what hints save. "
             "Published: the dashed bounds"
         )
-        figures = [figure(measured, "fig7", caption, FOUR, over_h(), savings=savings)]
+        figures = [figure(measured, "zombie.fig7", caption, FOUR, over_h(), savings=savings)]
         return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod
@@ -324,9 +325,11 @@ class Reads:
             "save. Published: ZGC-CB without reads and with two a write"
         )
         axis = Axis("reads a write", READS, self._key, log=False)
-        points = [Point(float(reads), float(value)) for reads, value in claim.rows]
+        points = [Point(float(reads), float(value), of="ZGC-CB") for reads, value in claim.rows]
         savings = [Saving("elapsed time saved, %", PAIRS, saved)]
-        figures = [figure(measured, "fig8", caption, FOUR, axis, published=points, savings=savings)]
+        figures = [
+            figure(measured, "zombie.fig8", caption, FOUR, axis, published=points, savings=savings)
+        ]
         return conclude(claim, measured, [*printed, *falls, *best], figures=figures)
 
     @staticmethod
@@ -393,14 +396,14 @@ class ZombieBlock:
                 limit = few if (less, h) == ("ZGC-GD", second) else 100
                 rows.append(self._gain(measured, label, said, limit, (less, more, h)))
             rows.append(self._less(measured, less, (first, second)))
-        printed = [Point(first, most), Point(second, few, bound="below")]
+        printed = [Point(first, most, of="ZGC-GD"), Point(second, few, bound="below")]
         pairs = [(name, f"{name}-NZ") for name in ("ZGC-GD", "ZGC-CB")]
         savings = [Saving("saved by the zombie block, %", pairs, gain, printed)]
         caption = (
             "Write amplification over h with and without the zombie block (NZ), cache 4 GiB. "
             f"Published: what ZGC-GD's saves at h = {first}, and a bound at h = {second}"
         )
-        figures = [figure(measured, "fig9", caption, self.NAMES, over_h(), savings=savings)]
+        figures = [figure(measured, "zombie.fig9", caption, self.NAMES, over_h(), savings=savings)]
         return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod
