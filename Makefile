@@ -23,7 +23,7 @@ FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak statements wrong-findings mutants lint lint-rust lint-python format demo bench docs site wheel sdist release-check audit clean tools
+.PHONY: help build dev test test-rust test-python soak statements wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,6 +143,10 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/realtime.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/doors.py
+
+papers: $(MODULE) ## run all papers at their quick size, and write their statements into the reference
+	$(BIN)/flashgc reproduce --quick --out target/papers
+	cp target/papers/statements.md docs/reference/statements.md
 
 # The site has tools of its own, which nothing else needs.
 SITE := target/site

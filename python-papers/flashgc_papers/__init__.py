@@ -37,7 +37,12 @@ opens no figure and prints nothing:
   ``NotMeasuredError``, which ``row`` turns into a row that was not run; ``get`` gives NaN instead,
   for figures.
 - A row on a stand-in says so in ``stand_in``; ``conclude`` then grades it met-in-kind at best.
-- Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner.
+- Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
+  figures they are :class:`~flashgc_papers.published.Point`.
+
+``statements.toml`` lists every statement of a paper with the claim and the rows that check it. The
+module ``summary`` of a paper registers the sentences of its paragraph
+(:func:`~flashgc_papers.reproduce.summary.summarise`).
 
 A new paper is a folder here with the name that its claims begin with. Every module in it is
 imported before a claim of the paper is looked up, and registers its runners. The module

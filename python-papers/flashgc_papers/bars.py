@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from flashgc_papers.published import Point, marked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +25,27 @@ class Bars:
     groups: Sequence[str]
     #: By the name of the series, a value a group and half its interval; NaN where there is none.
     series: Mapping[str, Sequence[tuple[float, float]]]
+    #: By the name of the series, what the paper prints for each group; NaN where it prints nothing.
+    published: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def width(self) -> float:
+        """Return the width of a bar, of the distance between groups."""
+        return 0.8 / len(self.series)
+
+    def place(self, name: str, group: int) -> float:
+        """Return the middle of the bar of a series in a group."""
+        at = list(self.series).index(name)
+        return group + (at - (len(self.series) - 1) / 2) * self.width
+
+    def points(self) -> list[Point]:
+        """Return the published numbers, each at its bar."""
+        return [
+            Point(self.place(name, group), value)
+            for name, values in self.published.items()
+            for group, value in enumerate(values)
+            if not math.isnan(value)
+        ]
 
 
 def bars(parts: Sequence[Bars], x_label: str) -> Drawing:
@@ -32,19 +56,19 @@ def bars(parts: Sequence[Bars], x_label: str) -> Drawing:
     for axes, part in zip(made.axes, parts, strict=True):
         axes.set_ylabel(part.y_label)
         axes.set_xticks(range(len(part.groups)), part.groups)
-    made.axes[0].legend(ncols=len(parts[0].series), loc="lower left", bbox_to_anchor=(0, 1))
-    return made
+        if part is parts[0] or part.series.keys() != parts[0].series.keys():
+            axes.legend(ncols=len(part.series), loc="lower left", bbox_to_anchor=(0, 1))
+    return marked(made, {at: part.points() for at, part in enumerate(parts)})
 
 
 def _panel(part: Bars) -> Callable[[Axes], None]:
     def draw(axes: Axes) -> None:
-        width = 0.8 / len(part.series)
         for at, (name, values) in enumerate(part.series.items()):
             fill, hatch = _FILLS[at % len(_FILLS)]
             axes.bar(
-                [group + (at - (len(part.series) - 1) / 2) * width for group in range(len(values))],
+                [part.place(name, group) for group in range(len(values))],
                 [value for value, _ in values],
-                width,
+                part.width,
                 yerr=[half for _, half in values],
                 label=name,
                 color=fill,

@@ -210,27 +210,22 @@ class _PerTrace:
         columns = ("trace", "combination", f"published ({unit})", f"measured ({unit})", "ci95")
         percents = ("published (% of GA's)", "measured (% of GA's)", "ci95 (% of GA's)")
         table = Table((*columns, *percents), tuple(cells), keys=2)
-        caption = f"{self._figure} in {unit}, as published and as measured (95%), in each trace"
-        label = f"{self._figure} ({unit})"
-        return Figure(claim.id, caption, table, functools.partial(_bars, table, label))
+        caption = f"{self._figure} in percent of GA's in each trace, measured (95%) and published"
+        if "GA" not in unit:
+            caption += f"; the data have both in {unit}, too"
+        return Figure(claim.id, caption, table, functools.partial(_bars, table, self._figure))
 
 
 def _bars(table: Table, label: str) -> Drawing:
-    """Published above measured, each on an axis of its own: lives here are many times longer."""
+    """Measured bars in percent of GA's, each with what the paper prints."""
     names = [name.replace("+", "+\n") for name in TABLE]
 
-    def panel(word: str, at: int, half: int | None) -> Bars:
-        series = {
-            trace: [
-                (float(line[at] or 0), 0.0 if half is None else float(line[half] or 0))
-                for line in table.rows
-                if line[0] == trace
-            ]
-            for trace in HOT
-        }
-        return Bars(f"{label}, {word}", names, series)
+    def cells(trace: str) -> list[tuple[float, ...]]:
+        return [tuple(map(float, line[5:8])) for line in table.rows if line[0] == trace]  # type: ignore[arg-type]
 
-    return bars([panel("published", 2, None), panel("measured", 3, 4)], "combination")
+    measured = {trace: [(one[1], one[2]) for one in cells(trace)] for trace in HOT}
+    published = {trace: [one[0] for one in cells(trace)] for trace in HOT}
+    return bars([Bars(f"{label}, % of GA's", names, measured, published)], "combination")
 
 
 def _survival(measured: Measured) -> list[Figure]:

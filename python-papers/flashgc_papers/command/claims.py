@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flashgc.terminal.render import AnyTable, Console
-    from flashgc_papers.reproduce.document import Reproduction
+    from flashgc_papers.reproduce.document import Reproduction, Told
 
 STYLES = {
     Verdict.MET: "bold green",
@@ -42,9 +42,12 @@ STYLES = {
 def show_claims(made: Reproduction, report: Path | None) -> None:
     """Prints what became of every claim, and where the page is."""
     out = console()
-    for outcome in made.outcomes:
-        _show_claim(out, outcome)
-        out.print()
+    for name in made.papers:
+        _show_summary(out, made.summary(name))
+        for outcome in made.outcomes:
+            if outcome.claim.paper == name:
+                _show_claim(out, outcome)
+                out.print()
     for unit, counted in (("claims", made.counts()), ("rows", made.rows())):
         counts = Text(f"{unit + ':':<8}", style="bold" if not is_plain(out) else "")
         parts = [(verdict, counted[verdict]) for verdict in Verdict if counted[verdict]]
@@ -56,6 +59,15 @@ def show_claims(made: Reproduction, report: Path | None) -> None:
         out.print(f"no row tells from the right engine: {name}")
     if report is not None:
         out.print(f"page:   {report}", soft_wrap=True)
+
+
+def _show_summary(out: Console, told: Told | None) -> None:
+    """Prints the paragraph on a whole paper, and the line on its chosen reading."""
+    if told is None:
+        return
+    for text in filter(None, (told.counts, told.paragraph, told.reading)):
+        out.print(_text(out, text), soft_wrap=is_plain(out))
+        out.print()
 
 
 def _show_claim(out: Console, outcome: Outcome) -> None:

@@ -177,7 +177,7 @@ def _draw_memory(data: Table, greedy: float) -> Drawing:
         series += _some(plot.Series, "model", of_d[:, 1], of_d[:, 2], group=group)
         series += _some(plot.Series, "simulation", of_d[:, 1], of_d[:, 3], of_d[:, 4], group=group)
     return plot.against(
-        series, x_label="$c$, blocks in memory", reference_lines={f"greedy {greedy}": greedy}
+        series, x_label="$c$, blocks in memory", reference_lines={"greedy, published": greedy}
     )
 
 

@@ -15,6 +15,7 @@ from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.experiment import choices
 from flashgc_papers.dchoices.standins import READINGS, Published
 from flashgc_papers.dchoices.traces import paired, percent
+from flashgc_papers.published import Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -33,6 +34,8 @@ from flashgc_papers.reproduce.verdicts import Judgement
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+#: Each curve of the figure: trace, memory, and where its published optimum lies, from and to.
+Curves = list[tuple[Published, int, float, float]]
 #: The spare factor of the figure.
 SPARE = 0.1
 #: Choices on the curves, each a share more than the one before; the published optima are not
@@ -83,7 +86,7 @@ class ManyChoices:
         )
 
     @staticmethod
-    def _curves(claim: Claim) -> list[tuple[Published, int, float, float]]:
+    def _curves(claim: Claim) -> Curves:
         return [
             (standins.published()[str(name)], int(c), float(lo), float(hi))
             for name, c, lo, hi in claim.rows
@@ -180,13 +183,17 @@ class ManyChoices:
         )
         if standing:
             caption += f" Stand-ins, not the traces: {', '.join(standing)}."
-        return [Figure("dchoices.fig4", caption, data, functools.partial(_draw, data, standing))]
+        caption += " The paper prints the d of the optima alone: their height is that of our curve."
+        draw = functools.partial(_draw, data, standing, self._curves(claim))
+        return [Figure("dchoices.fig4", caption, data, draw)]
 
 
-def _draw(data: Table, standing: list[str]) -> Drawing:
+def _draw(data: Table, standing: list[str], curves: Curves) -> Drawing:
     from flashgc import plot
 
-    parts = []
+    optima = {(trace.name, c): (lo, hi) for trace, c, lo, hi in curves}
+    parts: list[plot.Panel] = []
+    points: dict[int, list[Point]] = {}
     for name in dict.fromkeys(line[0] for line in data.rows):
         series = []
         for c in dict.fromkeys(line[1] for line in data.rows if line[0] == name):
@@ -194,6 +201,10 @@ def _draw(data: Table, standing: list[str]) -> Drawing:
             series.append(
                 plot.Series(f"c = {c}", cells[:, 0], cells[:, 1], cells[:, 2], kind="both")
             )
+            lo, hi = optima[str(name), int(str(c))]
+            height = float(np.interp((lo + hi) / 2, cells[:, 0], cells[:, 1]))
+            one = Point((lo + hi) / 2, height, half_x=(hi - lo) / 2)
+            points.setdefault(len(parts), []).append(one)
         title = f"{name}, stand-in" if name in standing else str(name)
         parts.append(plot.Panel(series=series, title=title))
-    return plot.panels(parts, x_label="$d$, blocks drawn")
+    return marked(plot.panels(parts, x_label="$d$, blocks drawn", at_ends=False), points)

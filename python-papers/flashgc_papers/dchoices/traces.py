@@ -17,6 +17,7 @@ from flashgc.described import Simulation
 from flashgc.results import Result, TraceStat
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
+from flashgc_papers.dchoices.drawings import table_figure
 from flashgc_papers.dchoices.experiment import choices
 from flashgc_papers.dchoices.standins import READINGS, Found, Missing, Published
 from flashgc_papers.reproduce import verdicts
@@ -197,6 +198,8 @@ class _Memory:
     """Memory for choices, c + d = 10, with the frontier of the table."""
 
     FRONTIER: str
+    #: The frontiers in words.
+    WORDS: str
     SUM = 10
 
     def __init__(self, reading: Reading) -> None:
@@ -230,7 +233,15 @@ class _Memory:
         said = standins.notes(claim)
         for trace in self._replaced(claim):
             said += self._varied(measured, trace)
-        return conclude(claim, measured, rows, heading="trace, S_f, c", notes=said)
+        words = self.WORDS
+        if replaced := [trace.name for trace in self._replaced(claim)]:
+            words += f"; stand-ins, not the traces: {', '.join(replaced)}"
+        figures = [table_figure(claim, functools.partial(self._cell, measured), words)]
+        return conclude(claim, measured, rows, heading="trace, S_f, c", figures=figures, notes=said)
+
+    def _cell(self, measured: Measured, trace: str, spare: float, c: int) -> Value:
+        cells = _Cells(standins.published()[trace], spare, ())
+        return measured.get(cells.key(self.FRONTIER, c))
 
     def _frontiers(self) -> tuple[str, ...]:
         return (self.FRONTIER,)
@@ -311,6 +322,7 @@ class OneFrontier(_Memory):
     """Table 4: one write frontier."""
 
     FRONTIER = "single"
+    WORDS = "one write frontier"
 
 
 @runner_under(READINGS, "dchoices.table5")
@@ -318,6 +330,7 @@ class TwoFrontiers(_Memory):
     """Table 5: two write frontiers, and what they gain over one."""
 
     FRONTIER = "double"
+    WORDS = "two write frontiers"
 
     def _frontiers(self) -> tuple[str, ...]:
         return ("single", "double")

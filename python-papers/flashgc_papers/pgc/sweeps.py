@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flashgc.described import Simulation
-from flashgc_papers.claims import Claim
+from flashgc_papers.claims import Claim, claims
 from flashgc_papers.pgc.experiment import (
     BLOCKS,
     FOOTPRINT,
@@ -26,6 +26,7 @@ from flashgc_papers.pgc.experiment import (
     timed,
 )
 from flashgc_papers.pgc.traces import BURSTY, workloads
+from flashgc_papers.published import Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -56,6 +57,8 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
 }
 #: Sweeps for which the slides say which way the gain grows; the extended paper says how much.
 DIRECTED = tuple(SWEEPS)[:3]
+#: The paper's names.
+NAMES = {"none": "NPGC", "pgc": "PGC"}
 
 
 def workload(**changed: str) -> str:
@@ -100,9 +103,8 @@ class Synthetic:
             "written together does not share a block, whether requests are sequential or not.",
             "The paper does not say what share of the drive is addressed: the last panel.",
         )
-        return conclude(
-            claim, measured, rows, heading="sweep", figures=self._figures(measured), notes=notes
-        )
+        figures = self._figures(claim, measured)
+        return conclude(claim, measured, rows, heading="sweep", figures=figures, notes=notes)
 
     def _gains(self, measured: Measured, name: str) -> list[Value]:
         return [
@@ -147,7 +149,7 @@ class Synthetic:
         label = f"the same, {word} preemption"
         return row(label, claim.facts["slower"][preemption], judge, base=1)
 
-    def _figures(self, measured: Measured) -> list[Figure]:
+    def _figures(self, claim: Claim, measured: Measured) -> list[Figure]:
         lines: list[tuple[float | str | None, ...]] = []
         for name, (values, *_) in SWEEPS.items():
             for value in values:
@@ -176,29 +178,55 @@ class Synthetic:
         data = Table(columns, tuple(lines))
         caption = (
             "Mean response time of synthetic requests without preemption and with, one parameter "
-            "at a time; 95% intervals."
+            "at a time; 95% intervals. The paper prints ratios alone: a published point is the "
+            "ratio times the mean that is its base here."
         )
-        return [Figure("pgc.synthetic", caption, data, functools.partial(_draw, data))]
+        draw = functools.partial(_draw, data, _printed(claim, data))
+        return [Figure("pgc.synthetic", caption, data, draw)]
 
 
-def _draw(data: Table) -> Drawing:
+def _printed(claim: Claim, data: Table) -> dict[str, list[Point]]:
+    """Published ratios times the mean here that each is a ratio to, by sweep."""
+    means = {line[:3]: float(str(line[3])) for line in data.rows}
+    reads, sizes = "reads (%)", "request size (KB)"
+    few, many = map(float, claim.facts["reads"])
+    (more,) = claims().select(("pgc.extended",))
+    points: dict[str, list[Point]] = {reads: [], sizes: []}
+    for preemption, ratio in claim.facts["slower"].items():
+        if (reads, many, preemption) in means:
+            points[reads].append(
+                Point(few, means[reads, many, preemption] * ratio, of=NAMES[preemption])
+            )
+    for size, change in more.facts["mean"].items():
+        at = float(size)
+        if (sizes, at, "none") in means:
+            points[sizes].append(
+                Point(at, means[sizes, at, "none"] * (1 + change / 100), of=NAMES["pgc"])
+            )
+    return points
+
+
+def _draw(data: Table, printed: Mapping[str, Sequence[Point]]) -> Drawing:
     from flashgc import plot
 
-    parts = []
+    parts: list[plot.Panel] = []
+    points: dict[int, Sequence[Point]] = {}
     for name in SWEEPS:
         series = []
-        for preemption, label in (("none", "NPGC"), ("pgc", "PGC")):
-            points = sorted(
+        for preemption, label in NAMES.items():
+            means = sorted(
                 (line[1], line[3], line[4])
                 for line in data.rows
                 if line[0] == name and line[2] == preemption
             )
-            if points:
-                x, y, error = np.array(points, np.float64).T
+            if means:
+                x, y, error = np.array(means, np.float64).T
                 series.append(plot.Series(label, x, y, error, kind="both"))
         if series:
+            points[len(parts)] = printed.get(name, ())
             parts.append(plot.Panel(series=series, x_label=name))
-    return plot.panels(parts, x_label="parameter", y_label="mean response time (ms)", at_ends=False)
+    label = "mean response time (ms)"
+    return marked(plot.panels(parts, x_label="parameter", y_label=label, at_ends=False), points)
 
 
 #: Shares of the soft threshold that T_hard is, in blocks of all: 0.8 and 0.2 of 5%.

@@ -20,6 +20,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,7 @@ def part() -> Path | None:
     return found if found is not None and found.exists() else None
 
 
-def _draw(data: Table) -> Drawing:
+def _draw(data: Table, facts: Mapping[str, Mapping[str, float]]) -> Drawing:
     names = list(dict.fromkeys(str(line[0]) for line in data.rows))
 
     def panel(label: str, at: int) -> Bars:
@@ -140,7 +141,20 @@ def _draw(data: Table) -> Drawing:
         }
         return Bars(label, names, series)
 
-    return bars([panel("mean response time (ms)", 2), panel("variance (ms²)", 4)], "trace")
+    def change(at: int) -> list[tuple[float, float]]:
+        return [(_float(line[at]), _float(line[at + 1])) for line in data.rows if line[1] == "pgc"]
+
+    falls = Bars(
+        "change with PGC (%)",
+        names,
+        {key: change(at) for key, at in (("mean", 6), ("variance", 8))},
+        {key: [facts[key].get(name, math.nan) for name in names] for key in ("mean", "variance")},
+    )
+    return bars([panel("mean response time (ms)", 2), panel("variance (ms²)", 4), falls], "trace")
+
+
+def _float(cell: float | str | None) -> float:
+    return math.nan if cell is None else float(cell)
 
 
 @runner_under(READINGS, "pgc.traces")
@@ -209,11 +223,11 @@ class Traces:
             f"Written a second at the printed rates: {_writes_a_second(claim)}. OpenMail, which "
             "mostly reads, writes the most.",
         )
-        figures = self._figures(measured)
+        figures = self._figures(claim, measured)
         return conclude(claim, measured, rows, heading="workload", figures=figures, notes=notes)
 
     @staticmethod
-    def _figures(measured: Measured) -> list[Figure]:
+    def _figures(claim: Claim, measured: Measured) -> list[Figure]:
         """The slides' bars: mean and variance of each trace, without preemption and with."""
         lines: list[tuple[float | str | None, ...]] = []
         for name in BURSTY:
@@ -222,13 +236,24 @@ class Traces:
                 try:
                     one = over_runs(measured, key, "mean", 1e-3)
                     two = over_runs(measured, key, "variance", 1e-6)
+                    gains = [
+                        falls(measured, of, key, f"{name} none") for of in ("mean", "variance")
+                    ]
                 except NotMeasuredError:
                     one = two = Value(math.nan, math.nan)
-                lines.append((name, preemption, one.mean, one.ci95, two.mean, two.ci95))
+                    gains = [one, two]
+                changes = [cell for gain in gains for cell in (-gain.mean, gain.ci95)]
+                values = (one.mean, one.ci95, two.mean, two.ci95)
+                lines.append((name, preemption, *values, *changes))
         columns = ("trace", "preemption", "mean (ms)", "ci95", "variance (ms2)", "variance ci95")
-        data = Table(columns, tuple(lines))
-        caption = "Response times of the four traces without preemption (NPGC) and with (PGC)"
-        return [Figure("pgc.traces", caption, data, functools.partial(_draw, data))]
+        changed = ("change of the mean (%)", "ci95", "change of the variance (%)", "ci95")
+        data = Table((*columns, *changed), tuple(lines))
+        caption = (
+            "Response times of the four traces without preemption (NPGC) and with (PGC), and the "
+            "change of both; published for Financial and Cello alone"
+        )
+        draw = functools.partial(_draw, data, claim.facts)
+        return [Figure("pgc.traces", caption, data, draw)]
 
     def _falls(self, claim: Claim, measured: Measured, name: str, key: str, trace: str) -> Row:
         label, stand_in = f"{name}, {key}", "made from its statistics"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 from collections import Counter
@@ -15,7 +16,21 @@ from flashgc._documents import Json, dumps
 from flashgc_papers.claims import Claim, Paper
 from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table, met
+from flashgc_papers.reproduce.statements import COLUMNS, Line, table
+from flashgc_papers.reproduce.summary import paragraph, reading_line, whole
 from flashgc_papers.reproduce.verdicts import Value, Verdict
+
+
+@dataclass(frozen=True)
+class Told:
+    """A paper's counts, a paragraph on it, and a line on its chosen reading."""
+
+    #: Claims and rows by verdict, under each reading.
+    counts: str
+    #: For somebody who knows the paper.
+    paragraph: str
+    #: The chosen reading; empty where the paper leaves nothing open.
+    reading: str
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,32 @@ class Reproduction:
         ran = {name for outcome in self._of(paper) for name in outcome.under}
         return tuple(one for one in readings_of(paper) if one.name in ran)
 
+    @functools.cached_property
+    def by_id(self) -> Mapping[str, Outcome]:
+        """The outcomes by the ids of their claims."""
+        return {one.claim.id: one for one in self.outcomes}
+
+    def statements(self, paper: str) -> list[Line]:
+        """The statements of a paper, each beside what was measured."""
+        return table(paper, self.by_id)
+
+    def summary(self, paper: str) -> Told | None:
+        """The words on a paper; nothing where it was not asked for whole, or was interrupted."""
+        if not whole(paper, self.by_id) or self.interrupted:
+            return None
+        first, *others = [one.name for one in self.readings(paper)] or [""]
+        claims = f"{len(self._of(paper))} claims: {_listed(self.counts(paper))}."
+        rows = f"{sum(self.rows(paper).values())} rows"
+        rows += f" under {first}" if first else ""
+        rows += f": {_listed(self.rows(paper))}"
+        beside = [f"; {self.rows_under(paper, name)} hold under {name}" for name in others]
+        line = reading_line(paper, self.by_id)
+        return Told(
+            f"{claims} {rows}{''.join(beside)}.",
+            paragraph(paper, self.by_id),
+            line and f"{first}: {line}",
+        )
+
     def _of(self, paper: str) -> list[Outcome]:
         return [one for one in self.outcomes if paper in ("", one.claim.paper)]
 
@@ -105,6 +146,11 @@ class Reproduction:
                     "source": paper.source,
                     "counts": self.counts(paper.name),
                     "rows": self.rows(paper.name),
+                    "summary": None if told is None else dataclasses.asdict(told),
+                    "statements": [
+                        dict(zip(COLUMNS, one.cells, strict=True))
+                        for one in self.statements(paper.name)
+                    ],
                     "readings": [
                         {
                             "name": one.name,
@@ -116,6 +162,7 @@ class Reproduction:
                     ],
                 }
                 for paper in self.papers.values()
+                for told in [self.summary(paper.name)]
             ],
             "claims": [self._claim(outcome) for outcome in self.outcomes],
         }
@@ -147,6 +194,15 @@ class Reproduction:
             "mutants": [dataclasses.asdict(trial) for trial in outcome.trials],
             "commands": commands(outcome),
         }
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """Counts by verdict in words.
+
+    >>> _listed({"met": 7, "met-in-kind": 0, "missed": 3})
+    '7 met, 3 missed'
+    """
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
 
 
 def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:

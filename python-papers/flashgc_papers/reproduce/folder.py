@@ -9,11 +9,12 @@ from flashgc import _files
 from flashgc._core import ConfigError
 from flashgc.store.cache import Cache
 from flashgc_papers.reproduce.document import Reproduction, rows_table, to_csv
+from flashgc_papers.reproduce.markdown import markdown
 from flashgc_papers.reproduce.page import drawn, page
 
 
 class Folder:
-    """``DIR``: ``report.html``, ``results.json``, ``tables``, ``figures`` and ``cache``."""
+    """``DIR``: ``report.html``, ``statements.md``, ``results.json``, tables, figures and cache."""
 
     def __init__(self, path: Path, option: str = "--out") -> None:
         """Makes the folder; raises :class:`flashgc.ConfigError`, naming ``option``."""
@@ -50,6 +51,7 @@ class Folder:
                 self._write(f"figures/{figure.name}.csv", to_csv(figure.data))
                 self._write(f"figures/{figure.name}.svg", figures[figure.name])
         self._write("report.html", page(made, figures))
+        self._write("statements.md", markdown(made))
 
     def _write(self, name: str, text: str) -> None:
         _files.write(str(self.path / name), text)

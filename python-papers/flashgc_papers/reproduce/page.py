@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from flashgc_papers.reproduce.document import Reproduction, commands, rows_table, to_csv
 from flashgc_papers.reproduce.runner import Figure
 from flashgc_papers.reproduce.verdicts import ROUGHLY, Verdict
-from flashgc_papers.reproduce.words import groups
+from flashgc_papers.reproduce.words import groups, tally
 
 HERE = Path(__file__).parent
 
@@ -53,12 +53,20 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         commands=commands,
         groups=groups,
+        tally=tally,
         csv=lambda outcome: to_csv(rows_table(outcome)),
         figure_csv=lambda figure: to_csv(figure.data),
         meanings=MEANINGS,
-        verdicts=[str(verdict) for verdict in Verdict],
+        verdicts=_seen(made),
         roughly=f"{ROUGHLY:g}",
     )
+
+
+def _seen(made: Reproduction) -> list[str]:
+    """Return the verdicts that a claim or a row has, under any reading, in their order."""
+    seen = {row.verdict for one in made.outcomes for row in one.rows}
+    seen |= {verdict for one in made.outcomes for verdict in (one.verdict, *one.under.values())}
+    return [str(verdict) for verdict in Verdict if verdict in seen]
 
 
 def typeset(text: str) -> Markup:

@@ -229,7 +229,7 @@ class Table:
 class Figure:
     """A figure as the paper draws it, and the data that it shows."""
 
-    #: Part of file names: ``fig1``.
+    #: Part of file names, beginning with the paper: ``dchoices.fig1``.
     name: str
     caption: str
     data: Table
@@ -307,8 +307,11 @@ def conclude(
     Here stand-ins lose the right to be met: in kind they are if sign, order and rough size are the
     published ones.
     """
+    for figure in figures:
+        # Files and the page have the figures of all papers by their names.
+        assert figure.name.startswith(claim.paper), figure.name
     graded = tuple(_graded(claim, one) for one in rows)
-    verdict = _of_claim(claim, graded)
+    verdict = verdict_of(claim, graded)
     return Outcome(
         claim,
         measured.size,
@@ -339,14 +342,14 @@ def _doubts(results: Mapping[str, Result]) -> list[str]:
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
     """The outcome with other verdicts of its rows."""
     under = {
-        name: _of_claim(outcome.claim, [one for one in rows if one.reading == name])
+        name: verdict_of(outcome.claim, [one for one in rows if one.reading == name])
         for name in outcome.under
     }
     made = replace(outcome, rows=rows, under=under)
-    return replace(made, verdict=_of_claim(made.claim, made.chosen), why=_why(made.chosen))
+    return replace(made, verdict=verdict_of(made.claim, made.chosen), why=_why(made.chosen))
 
 
-def _of_claim(claim: Claim, rows: Sequence[Row]) -> Verdict:
+def verdict_of(claim: Claim, rows: Sequence[Row]) -> Verdict:
     """The verdict on a claim with these rows; none is missed where its paper excludes it."""
     verdict = together([one.verdict for one in rows])
     is_excluded = verdict is Verdict.MISSED and claim.contradiction

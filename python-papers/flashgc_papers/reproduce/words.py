@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashgc_papers.reproduce.runner import Outcome, Row
-from flashgc_papers.reproduce.verdicts import Value, signed_percent
+from flashgc_papers.reproduce.verdicts import Value, Verdict, signed_percent
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,33 @@ def lines(rows: Sequence[Row]) -> list[Line]:
     return [Line(one, _published(one, digits), _measured(one), _difference(one)) for one in rows]
 
 
-def groups(outcome: Outcome) -> list[tuple[str, list[Line]]]:
-    """The rows of a claim in words, by the reading that they are of, the chosen one first."""
+@dataclass(frozen=True)
+class Group:
+    """Rows of a claim with one verdict under one reading."""
+
+    verdict: Verdict
+    lines: list[Line]
+
+
+def groups(outcome: Outcome) -> list[tuple[str, list[Group]]]:
+    """The rows of a claim in words, by reading, the chosen one first, and by verdict."""
     made = lines(outcome.rows)
     names = dict.fromkeys(one.row.reading for one in made)
-    return [(name, [one for one in made if one.row.reading == name]) for name in names]
+    return [(name, _by_verdict([one for one in made if one.row.reading == name])) for name in names]
+
+
+def _by_verdict(made: Sequence[Line]) -> list[Group]:
+    """Rows that hold come first, then those that do not, each in their order."""
+    found = [
+        Group(verdict, [one for one in made if one.row.verdict is verdict]) for verdict in Verdict
+    ]
+    return [one for one in found if one.lines]
+
+
+def tally(rows: Sequence[Row]) -> list[tuple[Verdict, int]]:
+    """The number of rows with each verdict that there is."""
+    found = [(verdict, sum(row.verdict is verdict for row in rows)) for verdict in Verdict]
+    return [(verdict, count) for verdict, count in found if count]
 
 
 def _decimals(number: float) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from flashgc_papers.claims import Cell, Claim, claims
+from flashgc_papers.published import Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -79,7 +80,7 @@ class _Column:
                 value = Value(math.nan, math.nan)
             lines.append((skew, said, value.mean, value.ci95))
         data = Table((published(claim).columns[0], "published", self.ours, "ci95"), tuple(lines))
-        caption = f"{claim.what}. Line: published; points: {self.ours}."
+        caption = f"{claim.what}, by the {self.ours} and as published"
         return [Figure(claim.id, caption, data, functools.partial(_draw, data))]
 
 
@@ -221,9 +222,8 @@ def _draw(data: Table) -> Drawing:
     from flashgc.plot import Series, against
 
     skews, said, ours, halves = zip(*data.rows, strict=True)
-    series = [
-        Series("published", skews, said),
-        Series(data.columns[2], skews, ours, halves, kind="points"),
-    ]
+    series = [Series(data.columns[2], skews, ours, halves, kind="both")]
     names = {"zipf": "exponent", "hot share": "share of the writes to the hot pages"}
-    return against(series, x_label=names[data.columns[0]])
+    made = against(series, x_label=names[data.columns[0]])
+    points = [Point(float(skew), float(one)) for skew, one in zip(skews, said, strict=True)]
+    return marked(made, {0: points})

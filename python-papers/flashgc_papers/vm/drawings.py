@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from flashgc_papers.published import marked, ranged
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
@@ -16,15 +18,27 @@ if TYPE_CHECKING:
 Curves = Mapping[str, Sequence[float]]
 
 
-def over_schemes(parts: Mapping[str, Curves], schemes: Sequence[str]) -> Drawing:
-    """Draw a panel for each part, by its label: its size under each scheme."""
+def over_schemes(
+    parts: Mapping[str, Curves],
+    schemes: Sequence[str],
+    published: Mapping[str, Mapping[str, tuple[float, float]]],
+) -> Drawing:
+    """Draw a panel for each part, by its label: its size under each scheme.
+
+    ``published`` are the ends of what the paper prints for the mean, by part and scheme.
+    """
     from flashgc import plot
 
     at = list(range(len(schemes)))
     made = [_panel(label, at, curves, lines=False) for label, curves in parts.items()]
     figure = plot.panels(made, x_label="scheme", at_ends=False)
     figure.axes[-1].set_xticks(at, [scheme.replace("LDA-GC", "LDA-\nGC") for scheme in schemes])
-    return figure
+    points = {
+        place: [ranged(schemes.index(name), *ends) for name, ends in published[label].items()]
+        for place, label in enumerate(parts)
+        if label in published
+    }
+    return marked(figure, points)
 
 
 def over_sizes(parts: Mapping[str, Curves], sizes: Sequence[int], x_label: str) -> Drawing:

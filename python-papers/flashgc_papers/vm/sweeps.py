@@ -99,9 +99,9 @@ class Sizes(_Sweep):
                 functools.partial(self._draw, measured, kind, points),
             )
             for name, kind, points, caption in (
-                ("fig11", "cache", CACHES, "I/O time and N_dup over the page cache, 32 log blocks"),
+                ("vm.fig11", "cache", CACHES, "I/O time and N_dup over page cache, 32 log blocks"),
                 (
-                    "fig12",
+                    "vm.fig12",
                     "logs",
                     LOG_BLOCKS,
                     "I/O time and N_dup over the log blocks, cache of 4 MiB",
@@ -319,7 +319,7 @@ class VictimWindow(_Windows):
         """Judge if time falls up to 32 log blocks, and changes by less beyond."""
         rows = [self._falls(measured), self._flat(measured)]
         figure = Figure(
-            "fig13",
+            "vm.fig13",
             "I/O time over the victim window, of the unlimited one's",
             self._table(measured),
             lambda: self._draw(measured),

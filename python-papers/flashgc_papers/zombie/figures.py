@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import functools
-import statistics
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
-    NotMeasuredError,
     Outcome,
     Row,
     Size,
-    Table,
     Task,
     conclude,
     row,
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.zombie.drawings import ALL_H, Axis, Saving, figure, over_h
 from flashgc_papers.zombie.experiment import (
     PAIRS,
     READINGS,
@@ -42,16 +40,11 @@ from flashgc_papers.zombie.experiment import (
 )
 from flashgc_papers.zombie.timed import saved, saved_row, seconds, taken
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 FOUR = ("GC-GD", "ZGC-GD", "GC-CB", "ZGC-CB")
 ZGCS = ("ZGC-GD", "ZGC-CB")
-#: All h of Figures 5 to 7 and 9.
-ALL_H = (3, 6, 10, 20, 50)
 
 
-def over_h(
+def runs_over_h(
     size: Size,
     reading: Reading,
     names: tuple[str, ...] = FOUR,
@@ -69,52 +62,6 @@ def over_h(
     return made
 
 
-def series(
-    measured: Measured, names: tuple[str, ...], points: tuple[float, ...], of: Callable[..., str]
-) -> Table:
-    """Write amplification and seconds of each collector, nothing where that was not measured."""
-
-    def cells(name: str, at: float) -> tuple[float | None, ...]:
-        try:
-            written = amplification(measured, of(name, at))
-            taken = statistics.fmean(seconds(measured, of(name, at)))
-        except NotMeasuredError:
-            return None, None, None
-        return written.mean, written.ci95, taken
-
-    rows = tuple((at, *(cell for name in names for cell in cells(name, at))) for at in points)
-    columns = (column for name in names for column in (name, f"{name} ci95", f"{name}, seconds"))
-    return Table(("at", *columns), rows)
-
-
-def drawn(
-    name: str, caption: str, table: Table, names: tuple[str, ...], x_label: str, *, log: bool = True
-) -> Figure:
-    """A figure of the write amplification in such a table."""
-
-    def draw() -> Drawing:
-        from flashgc import plot
-
-        lines = []
-        for at, one in enumerate(names):
-            cells = [(each[0], each[1 + 3 * at], each[2 + 3 * at]) for each in table.rows]
-            there = [tuple(map(float, map(str, each))) for each in cells if each[1] is not None]
-            if there:  # What was interrupted may have none.
-                xs, ys, halves = map(list, zip(*there, strict=True))
-                lines.append(plot.Series(one, xs, ys, halves))
-        return plot.against(lines, x_label=x_label, x_log=log)
-
-    return Figure(name, caption, table, draw)
-
-
-def figure_over_h(
-    measured: Measured, name: str, caption: str, names: tuple[str, ...] = FOUR, cache: float = 4
-) -> Figure:
-    """Write amplification against h."""
-    table = series(measured, names, ALL_H, lambda one, h: key(one, h, cache))
-    return drawn(name, f"{caption}, cache {cache:g} GiB", table, names, "h, %")
-
-
 @runner_under(READINGS, "zombie.fig5")
 class Locality:
     """Figure 5: write amplification and elapsed time against the locality of writes."""
@@ -124,15 +71,33 @@ class Locality:
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""
-        made = over_h(size, self.reading, cache=claim.facts["cache"])
+        made = runs_over_h(size, self.reading, cache=claim.facts["cache"])
         return Task(made, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Gains, how they go with h, and where there are none."""
         rows = [row for pair in PAIRS for row in self._written(claim, measured, *pair)]
         rows += [row for pair in PAIRS for row in self._elapsed(claim, measured, *pair)]
-        figures = [figure_over_h(measured, "fig5", "Write amplification over h")]
-        return conclude(claim, measured, rows, figures=figures)
+        return conclude(claim, measured, rows, figures=[self._figure(claim, measured)])
+
+    @staticmethod
+    def _figure(claim: Claim, measured: Measured) -> Figure:
+        first, last = claim.facts["gains"][0], claim.facts["h"][-1]
+        few = Point(last, claim.facts["below_at_50"], bound="below")
+
+        def printed(fact: str) -> list[Point]:
+            of = published_gains(claim, fact)
+            return [*(Point(first, value, of=name) for name, value in of.items()), few]
+
+        savings = (
+            Saving("write amplification saved, %", PAIRS, gain, printed("at_6")),
+            Saving("elapsed time saved, %", PAIRS, saved, printed("time_at_6")),
+        )
+        caption = (
+            "Write amplification over h, cache 4 GiB, and what hints save of it and of the "
+            f"elapsed time. Published: the savings at h = {first}, and a bound at h = {last}"
+        )
+        return figure(measured, "zombie.fig5", caption, FOUR, over_h(), savings=savings)
 
     def _written(self, claim: Claim, measured: Measured, less: str, more: str) -> list[Row]:
         gains, most = published_gains(claim, "at_6"), claim.facts["below_at_50"]
@@ -196,8 +161,8 @@ class Memory:
         """A drive a collector, h and size of the cache."""
         small, large = claim.facts["caches"]
         points = claim.facts["outperforms"] if size is Size.QUICK else ALL_H
-        made = over_h(size, self.reading, cache=small, points=tuple(points))
-        made |= over_h(size, self.reading, cache=large, points=(claim.facts["h"],))
+        made = runs_over_h(size, self.reading, cache=small, points=tuple(points))
+        made |= runs_over_h(size, self.reading, cache=large, points=(claim.facts["h"],))
         less = left_out(size, more="; a cache of 2 GiB at h = 3 and 50")
         return Task(made, settings=settings(size), left_out=less)
 
@@ -219,7 +184,16 @@ class Memory:
                 label = f"{less}, elapsed time saved, cache {small} GiB, h = {at}, %"
                 rows.append(saved_row(measured, label, "a gain", *names))
         rows += self._inverted(claim, measured)
-        figures = [figure_over_h(measured, "fig6", "Write amplification over h", cache=small)]
+        printed = [Point(h, claim.facts["gains"][0])]
+        savings = [
+            Saving("overhead saved, %", PAIRS, overhead, printed),
+            Saving("elapsed time saved, %", PAIRS, saved),
+        ]
+        caption = (
+            f"Write amplification over h, cache {small:g} GiB, and what hints save. Published: "
+            f"about {claim.facts['gains'][0]}% of the overhead at h = {h}"
+        )
+        figures = [figure(measured, "zombie.fig6", caption, FOUR, over_h(small), savings=savings)]
         notes = ["Overhead is what is written beyond the host's pages."]
         return conclude(claim, measured, rows, figures=figures, notes=notes)
 
@@ -280,7 +254,7 @@ class Banks:
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h, collected bank by bank."""
         banks = claim.facts["banks"]
-        made = over_h(size, self.reading, banks=banks)
+        made = runs_over_h(size, self.reading, banks=banks)
         return Task(made, settings=settings(size, banks), left_out=left_out(size, banks))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -295,7 +269,16 @@ class Banks:
                 shorter = functools.partial(saved, measured, key(less, h), key(more, h))
                 label = f"{less}, elapsed time saved at h = {h}, %"
                 rows.append(self._up_to(label, claim.facts["time"], shorter))
-        figures = [figure_over_h(measured, "fig7", "Write amplification over h, sixteen banks")]
+        most, time = claim.facts["most"], claim.facts["time"]
+        savings = (
+            Saving("overhead saved, %", PAIRS, overhead, bounds={f"published: up to {most}": most}),
+            Saving("elapsed time saved, %", PAIRS, saved, bounds={f"published: {time}": time}),
+        )
+        caption = (
+            "Write amplification over h, sixteen banks, cache 4 GiB, and what hints save. "
+            "Published: the dashed bounds"
+        )
+        figures = [figure(measured, "zombie.fig7", caption, FOUR, over_h(), savings=savings)]
         return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod
@@ -337,9 +320,16 @@ class Reads:
         printed = [self._printed(measured, *map(float, map(str, one))) for one in claim.rows]
         falls = [self._falls(measured, name) for name in ("ZGC-CB", "ZGC-GD")]
         best = [self._best(measured, claim.facts["best_time"], *pair) for pair in PAIRS]
-        table = series(measured, FOUR, READS, self._key)
-        caption = "Write amplification over reads a write, h = 6, cache 4 GiB"
-        figures = [drawn("fig8", caption, table, FOUR, "reads a write", log=False)]
+        caption = (
+            "Write amplification over reads a write, h = 6, cache 4 GiB, and the time that hints "
+            "save. Published: ZGC-CB without reads and with two a write"
+        )
+        axis = Axis("reads a write", READS, self._key, log=False)
+        points = [Point(float(reads), float(value), of="ZGC-CB") for reads, value in claim.rows]
+        savings = [Saving("elapsed time saved, %", PAIRS, saved)]
+        figures = [
+            figure(measured, "zombie.fig8", caption, FOUR, axis, published=points, savings=savings)
+        ]
         return conclude(claim, measured, [*printed, *falls, *best], figures=figures)
 
     @staticmethod
@@ -388,7 +378,7 @@ class ZombieBlock:
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""
         points = tuple(claim.facts["h"]) if size is Size.QUICK else ALL_H
-        made = over_h(size, self.reading, self.NAMES, points=points)
+        made = runs_over_h(size, self.reading, self.NAMES, points=points)
         return Task(made, settings=settings(size), left_out=left_out(size, more="; other h"))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -406,8 +396,14 @@ class ZombieBlock:
                 limit = few if (less, h) == ("ZGC-GD", second) else 100
                 rows.append(self._gain(measured, label, said, limit, (less, more, h)))
             rows.append(self._less(measured, less, (first, second)))
-        caption = "Write amplification over h with and without the zombie block"
-        figures = [figure_over_h(measured, "fig9", caption, self.NAMES)]
+        printed = [Point(first, most, of="ZGC-GD"), Point(second, few, bound="below")]
+        pairs = [(name, f"{name}-NZ") for name in ("ZGC-GD", "ZGC-CB")]
+        savings = [Saving("saved by the zombie block, %", pairs, gain, printed)]
+        caption = (
+            "Write amplification over h with and without the zombie block (NZ), cache 4 GiB. "
+            f"Published: what ZGC-GD's saves at h = {first}, and a bound at h = {second}"
+        )
+        figures = [figure(measured, "zombie.fig9", caption, self.NAMES, over_h(), savings=savings)]
         return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod

@@ -302,7 +302,7 @@ class SixteenBanks:
         )
         data = Table(columns, tuple(lines))
         caption = "TPC-C on sixteen banks: write amplification, and transactions a second"
-        return [Figure("fig11.banks", caption, data, functools.partial(_bars, data))]
+        return [Figure("zombie.fig11.banks", caption, data, functools.partial(_bars, data))]
 
 
 def _bars(data: Table) -> Drawing:

@@ -1,0 +1,110 @@
+"""Published points in figures: one marker, and one entry "published" in the legend.
+
+A point is a number that the paper prints. Where it prints a range, the marker has its ends; where
+it prints a bound, an arrow points to the side on which the values are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+#: The word of the legend.
+LABEL = "published"
+_INK = "#111111"
+_SIZE = 5.5
+_MARKERS = {"": "D", "below": "v", "above": "^"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A published number at its place of the horizontal axis."""
+
+    x: float
+    y: float
+    #: Half of what the paper gives as a range, along each axis.
+    half: float = 0.0
+    half_x: float = 0.0
+    #: The side of ``y`` on which the paper says that values are; empty for a value.
+    bound: Literal["", "below", "above"] = ""
+    #: The curve that it belongs to, where the place does not say it.
+    of: str = ""
+
+
+def ranged(x: float, lo: float, hi: float) -> Point:
+    """A published range of values.
+
+    >>> ranged(4, -18, -14)
+    Point(x=4, y=-16.0, half=2.0, half_x=0.0, bound='', of='')
+    """
+    return Point(x, (lo + hi) / 2, abs(hi - lo) / 2)
+
+
+def marked(figure: Drawing, points: Mapping[int, Sequence[Point]]) -> Drawing:
+    """The figure with published points in its panels, by the number of each from the top."""
+    from flashgc.plot.look import drawing
+
+    shown = {at: some for at, some in points.items() if some}
+    with drawing(figure):
+        for at, some in shown.items():
+            mark(figure.axes[at], some)
+        for at in list(shown)[:1]:
+            name(figure.axes[at])
+    return figure
+
+
+def mark(axes: Axes, points: Sequence[Point]) -> None:
+    """Draws published points on ``axes``, above everything else."""
+    for one in points:
+        axes.errorbar(
+            [one.x],
+            [one.y],
+            yerr=[one.half] if one.half else None,
+            xerr=[one.half_x] if one.half_x else None,
+            fmt=_MARKERS[one.bound],
+            markersize=_SIZE,
+            markerfacecolor="white",
+            markeredgecolor=_INK,
+            markeredgewidth=1.3,
+            ecolor=_INK,
+            elinewidth=1.3,
+            capsize=3,
+            zorder=6,
+        )
+        axes.annotate(
+            one.of,
+            (one.x, one.y),
+            xytext=(_SIZE + 1, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            size="small",
+            color=_INK,
+        )
+
+
+def name(axes: Axes) -> None:
+    """Puts the word "published" with its marker where ``axes`` have room."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+
+    sample = Line2D([], [], linestyle="none", marker="D", color=_INK, markersize=_SIZE)
+    sample.set_markerfacecolor("white")
+    made = Legend(
+        axes,
+        [sample],
+        [LABEL],
+        loc="best",
+        frameon=True,
+        framealpha=0.85,
+        borderpad=0.5,
+        borderaxespad=0.6,
+        handlelength=1.0,
+        handletextpad=0.5,
+    )
+    made.set_zorder(5.5)  # A point that finds no other place lies upon it.
+    axes.add_artist(made)

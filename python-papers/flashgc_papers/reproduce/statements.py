@@ -1,0 +1,190 @@
+"""Every statement of the papers in one table: published, measured, verdict, and why it is missed.
+
+``statements.toml`` lists what the papers state, each with the claim and the rows that check it, or
+with the reason why nothing does. Figures and verdicts are those of outcomes.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flashgc._core import ConfigError, suggest
+from flashgc_papers.claims import Input, claims
+from flashgc_papers.reproduce.runner import NotMeasuredError, Row
+from flashgc_papers.reproduce.told import Outcomes, Rows
+from flashgc_papers.reproduce.verdicts import Value, Verdict
+from flashgc_papers.reproduce.words import lines
+
+#: The word for a statement that no claim checks.
+UNCLAIMED = "not measured"
+#: Up to so many rows of a statement are written out, in so many characters.
+FEW, SHORT = 4, 110
+#: The columns of the table.
+COLUMNS = ("place", "statement", "claim", "reading", "published", "measured", "verdict", "cause")
+
+_KEYS = ("paper", "place", "what", "claim", "rows", "published", "cause", "under", "reason")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that a paper states."""
+
+    paper: str
+    #: Section, table or figure.
+    place: str
+    what: str
+    #: The claim that checks it; empty if none does.
+    claim: str = ""
+    #: Patterns of the labels of its rows; empty for all rows of the claim.
+    rows: tuple[str, ...] = ()
+    #: The published figure in words, where the rows do not say it.
+    published: str = ""
+    #: Why it is missed, where the rows do not say it.
+    cause: str = ""
+    #: The reading that the cause is about; empty for any.
+    under: str = ""
+    #: Why no claim checks it.
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table: a statement beside what was measured."""
+
+    statement: Statement
+    reading: str
+    published: str
+    measured: str
+    #: A verdict, or :data:`UNCLAIMED`.
+    verdict: str
+    #: Empty where the statement is met.
+    cause: str
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells under :data:`COLUMNS`."""
+        one = self.statement
+        said = (self.reading, self.published, self.measured, self.verdict, self.cause)
+        return (one.place, one.what, one.claim, *said)
+
+
+@functools.cache
+def statements() -> tuple[Statement, ...]:
+    """The statements of all papers, in the order of the file."""
+    file = importlib.resources.files("flashgc_papers") / "statements.toml"
+    return parse(file.read_text(encoding="utf-8"), "statements.toml")
+
+
+def parse(text: str, place: str) -> tuple[Statement, ...]:
+    """Reads a file of statements; raises :class:`flashgc.ConfigError`, naming the statement."""
+    known = claims()
+    ids = [claim.id for claim in known.claims]
+    made = []
+    for raw in tomllib.loads(text).get("statement", []):
+        at = f"{place}: '{raw.get('what', '?')}'"
+        for key in raw:
+            if key not in _KEYS:
+                raise ConfigError(f"{at}: unknown key '{key}'; hint: {suggest(key, list(_KEYS))}")
+        one = Statement(**{**raw, "rows": tuple(raw.get("rows", ()))})
+        if one.paper not in known.papers:
+            raise ConfigError(f"{at}: there is no [paper.{one.paper}]")
+        if bool(one.claim) == bool(one.reason):
+            raise ConfigError(f"{at}: found a claim and a reason, or neither; expected one of them")
+        if one.claim and one.claim not in ids:
+            raise ConfigError(f"{at}: unknown claim '{one.claim}'; hint: {suggest(one.claim, ids)}")
+        made.append(one)
+    return tuple(made)
+
+
+def table(paper: str, outcomes: Outcomes) -> list[Line]:
+    """The statements of a paper whose claims are among ``outcomes``.
+
+    Those without a claim are there where all of the paper's claims are.
+    """
+    of_paper = [one for one in statements() if one.paper == paper]
+    whole = all(claim.id in outcomes for claim in claims().select((paper,)))
+    return [_line(one, outcomes) for one in of_paper if one.claim in outcomes or whole]
+
+
+def _line(one: Statement, outcomes: Outcomes) -> Line:
+    if not one.claim:
+        return Line(one, "", one.published, "", UNCLAIMED, one.reason)
+    outcome = outcomes[one.claim]
+    reading = next(iter(outcome.under), "")
+    try:
+        rows = Rows.of(outcomes, one.claim, one.rows)
+    except NotMeasuredError as missing:
+        return Line(one, reading, one.published, "", str(Verdict.NOT_RUN), str(missing))
+    verdict = rows.verdict if one.rows else outcome.verdict
+    missed = verdict not in (Verdict.MET, Verdict.IN_KIND)
+    return Line(
+        one,
+        reading,
+        one.published or _published(rows.rows),
+        _measured(rows),
+        str(verdict),
+        _cause(one, rows, verdict, reading) if missed else "",
+    )
+
+
+def _published(rows: Sequence[Row]) -> str:
+    said = [line.published for line in lines(rows)]
+    text = "; ".join(said if len(set(said)) > 1 else said[:1])
+    return text if len(rows) <= FEW and len(text) <= SHORT else ""
+
+
+def _measured(rows: Rows) -> str:
+    """The measured figures of few rows; of many how many hold, and how far numbers are off."""
+    written = "; ".join(_short(row) for row in rows.rows)
+    if rows.of_all == 1 or (rows.of_all <= FEW and len(written) <= SHORT):
+        return written
+    text = f"{rows.met} of {rows.of_all} rows hold"
+    if all(row.verdict is Verdict.NOT_RUN for row in rows.rows):
+        return ""
+    shares = [row.difference for row in rows.rows]
+    numbers = [100 * share for share in shares if share is not None]
+    if len(numbers) == len(shares):
+        text += f"; {_percent(min(numbers))} to {_percent(max(numbers))}"
+    return text
+
+
+def _percent(value: float) -> str:
+    """A difference in two digits, or in whole percents.
+
+    >>> _percent(0.0137), _percent(-12.3), _percent(4912.2)
+    ('+0.014%', '-12%', '+4912%')
+    """
+    return f"{value:+.2g}%" if abs(value) < 100 else f"{value:+.0f}%"
+
+
+def _short(row: Row) -> str:
+    """A measured figure in four digits, with its interval."""
+    if not isinstance(row.measured, Value):
+        return row.measured or "-"
+    value = row.measured
+    text = f"{value.mean:.4g}"
+    if value.simulated:
+        text += f" ±{value.ci95:.2g}"
+    return text
+
+
+def _cause(one: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
+    """The argument that the file has, the contradiction, or why the rows were missed."""
+    replayed = rows.claim.input is Input.TRACE and not any(row.stand_in for row in rows.rows)
+    argued = one.cause if one.under in ("", reading) and not replayed else ""
+    if verdict is Verdict.CONTRADICTED:
+        return argued or rows.claim.contradiction
+    if verdict is Verdict.MISSED and argued:
+        return argued
+    whys = {
+        row.why: None
+        for row in rows.rows
+        if row.verdict not in (Verdict.MET, Verdict.IN_KIND) and row.why
+    }
+    few = list(whys)[:2]
+    more = f"; and {len(whys) - len(few)} more" if len(whys) > len(few) else ""
+    return "; ".join(few) + more

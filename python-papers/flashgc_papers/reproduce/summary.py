@@ -1,0 +1,105 @@
+"""Summaries: a paragraph on each paper, for somebody who knows it by heart.
+
+A paper's module ``summary`` registers sentences. A sentence names the rows that it is about and
+the verdicts that it rests on. Its figures are read from these rows. It is left out where a verdict
+or a figure is another one in this run, so that no sentence of a summary is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flashgc_papers.claims import claims
+from flashgc_papers.reproduce.runner import NotMeasuredError
+from flashgc_papers.reproduce.told import Outcomes, Rows
+
+#: A claim, and patterns of the labels of its rows; without patterns all of its rows.
+Place = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence on outcomes.
+
+    ``text`` has fields as ``str.format`` has them: ``{gain.mean:.1f}`` is the measured number of
+    the rows named ``gain``, and :class:`Rows` has what else there is.
+
+    >>> Sentence("The gain is {gain.mean:.1f}%.", {"gain": ("zombie.fig5", "*h = 6*")}).told({})
+    ''
+    """
+
+    text: str
+    #: The rows that it is about, by the name that ``text`` has for them.
+    about: Mapping[str, Place] = field(default_factory=dict)
+    #: Names of rows that must be met, or met in kind, each.
+    met: Sequence[str] = ()
+    #: Names of rows that must be missed, each.
+    missed: Sequence[str] = ()
+    #: Anything else that must hold of the rows, by their names.
+    when: Callable[[Mapping[str, Rows]], bool] | None = None
+    #: The reading that must be the chosen one; empty for any.
+    under: str = ""
+
+    def told(self, outcomes: Outcomes) -> str:
+        """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
+        if self.under and not any(_chosen(one.under) == self.under for one in outcomes.values()):
+            return ""
+        try:
+            rows = {
+                name: Rows.of(outcomes, claim, labels)
+                for name, (claim, *labels) in self.about.items()
+            }
+            holds = (
+                all(rows[name].holds for name in self.met)
+                and all(rows[name].fails for name in self.missed)
+                and (self.when is None or self.when(rows))
+            )
+            return self.text.format_map(rows) if holds else ""
+        except NotMeasuredError:
+            return ""
+
+
+def _chosen(under: Mapping[str, object]) -> str:
+    return next(iter(under), "")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The sentences of a paper's module."""
+
+    #: The chosen reading, and what in it is a fit: one line.
+    reading: Sentence
+    sentences: Sequence[Sentence]
+
+
+_SUMMARIES: dict[str, Summary] = {}
+
+
+def summarise(paper: str, reading: Sentence, sentences: Sequence[Sentence]) -> None:
+    """Registers the summary of a paper."""
+    _SUMMARIES[paper] = Summary(reading, sentences)
+
+
+def summary_of(paper: str) -> Summary | None:
+    """The summary of a paper whose modules are loaded, if it has one."""
+    return _SUMMARIES.get(paper)
+
+
+def whole(paper: str, outcomes: Outcomes) -> bool:
+    """True if all claims of a paper are among ``outcomes``: of a part there is no summary."""
+    return all(claim.id in outcomes for claim in claims().select((paper,)))
+
+
+def reading_line(paper: str, outcomes: Outcomes) -> str:
+    """The line on the chosen reading of a paper, or nothing."""
+    made = summary_of(paper)
+    return made.reading.told(outcomes) if made and whole(paper, outcomes) else ""
+
+
+def paragraph(paper: str, outcomes: Outcomes) -> str:
+    """The paragraph on a paper, or nothing where only a part of it was asked for."""
+    made = summary_of(paper)
+    if made is None or not whole(paper, outcomes):
+        return ""
+    return " ".join(filter(None, (one.told(outcomes) for one in made.sentences)))
