@@ -200,7 +200,7 @@ class Database:
 
     @staticmethod
     def _daemon(measured: Measured) -> list[str]:
-        """What the drive knows if the daemon that follows the log is late."""
+        """The knowledge of the drive if the daemon that follows the log is late."""
         try:
             volume, share = known(measured.result("ZGC-GD late"))
         except NotMeasuredError:
