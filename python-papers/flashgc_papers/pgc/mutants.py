@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flashgc_papers.reproduce.mutants import Mutant, swap
+from flashgc_papers.reproduce.mutants import Change, Mutant, swap
 
 _ALL = "pgc+merge+pipeline"
 
@@ -25,6 +25,22 @@ def _no_collections(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**options, "fill": "empty", "warmup": "0"} if "resolution" in options else None
 
 
+def _of_drive(key: str, value: str) -> Change:
+    """The paper's drive with another value of an option, which its preset or a claim gives."""
+
+    def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return {**options, key: value} if "device" in options else None
+
+    return change
+
+
+def _reads_alone(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The drives that let requests in, with the hard threshold where collections start."""
+    if options.get("preemption", "none") == "none":
+        return None
+    return {**options, "gc_hard": "5%" if "device" in options else options["gc_low"]}
+
+
 MUTANTS = (
     Mutant(
         "no preemption",
@@ -42,6 +58,11 @@ MUTANTS = (
         "requests and collections overlap nowhere",
         swap("preemption", {"pgc+pipeline": "pgc", _ALL: "pgc+merge"}),
     ),
+    Mutant("reads alone preempt", "writes wait wherever blocks are collected", _reads_alone),
+    Mutant(
+        "moves over the bus", "a page that is moved crosses the bus", _of_drive("copy_back", "no")
+    ),
+    Mutant("random victims", "a victim is any block", _of_drive("victim", "random")),
     Mutant("no collections", "the drive never runs short of erased blocks", _no_collections),
     Mutant("no hard threshold", "writes preempt until no block is left", _no_threshold),
     Mutant("short erases", "an erase takes a tenth of its time", _short_erase),

@@ -11,10 +11,12 @@ import numpy as np
 
 from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
+from flashgc_papers.pgc.example import TIMES
 from flashgc_papers.pgc.experiment import (
     BLOCKS,
     FOOTPRINT,
     HEAVY_RUNS_BESIDE,
+    LENGTH,
     READINGS,
     clock,
     falls,
@@ -71,6 +73,16 @@ def workload(**changed: str) -> str:
     return "disksim:" + ",".join(f"{key}={value}" for key, value in values.items())
 
 
+#: The requests of one page, so that a read hardly ever waits for another one, and the least
+#: number of them that meets some dozens of erases.
+SHORT, MEETINGS = "one page", 20_000
+
+
+def short() -> str:
+    """The requests of one page, as often as in the densest point of the sweep."""
+    return workload(size="constant:4KiB", gap="exponential:1ms")
+
+
 @runner_under(READINGS, "pgc.synthetic")
 class Synthetic:
     """One parameter at a time, the others at their defaults."""
@@ -88,13 +100,16 @@ class Synthetic:
                 for preemption in ("none", "pgc"):
                     named = f"{name} {value} {preemption}"
                     simulations |= timed(named, requests, size, self._reading, preemption)
+        least = max(LENGTH[size][0], MEETINGS)
+        simulations |= timed(SHORT, short(), size, self._reading, "pgc", requests=least)
         return Task(simulations, {}, settings(size), left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge if the gain grows as the paper says."""
+        """Judge if the gain grows as the paper says, and how long a read waits."""
         rows = [self._row(measured, name) for name in DIRECTED]
         rows.append(self._more_without(measured, claim))
         rows += [self._slower(measured, claim, preemption) for preemption in ("none", "pgc")]
+        rows.append(self._waits(measured))
         notes = (
             "Consecutive pages go to all channels, and to all of their planes, in turn: what is "
             "written together does not share a block, whether requests are sequential or not.",
@@ -146,6 +161,25 @@ class Synthetic:
         word = "with" if preemption == "pgc" else "without"
         label = f"the same, {word} preemption"
         return row(label, claim.facts["slower"][preemption], judge, base=1)
+
+    @staticmethod
+    def _waits(measured: Measured) -> Row:
+        """The longest one-page read that meets a collection: an erase under way is not left."""
+        erase = TIMES["erase"]
+        most = erase + TIMES["program"] + TIMES["read"]
+
+        def judge() -> tuple[Value, Judgement]:
+            met = [figures(one, "read").during_collection for one in measured.runs(SHORT)]
+            reads = [one for one in met if one is not None]
+            if not reads:
+                raise NotMeasuredError("no read met a collection")
+            longest = Value(max(one.max for one in reads) / 1e3)
+            verdict, why = verdicts.within(longest, erase, most)
+            said = f"{why}; {sum(one.requests for one in reads)} reads met a collection"
+            return longest, Judgement(verdict, said)
+
+        label = "requests of one page, the longest read that meets a collection, in ms"
+        return row(label, f"{erase:g} to {most:g}: it waits for an erase", judge)
 
     def _figures(self, measured: Measured) -> list[Figure]:
         lines: list[tuple[float | str | None, ...]] = []
