@@ -60,14 +60,15 @@ MUTANTS = (
     ),
     Mutant(
         "all dirty pages written back",
-        "LDE writes every dirty page in the cache back, and nothing is left out",
-        swap("scheme", {"lda-gc4": "ba-gc", "lda-gc5": "ba-gc"}),
+        "every scheme but DU-GC writes all dirty pages in the cache back, and leaves none out",
+        swap("scheme", dict.fromkeys(_AWARE, "ba-gc")),
     ),
     Mutant(
         "duplicates are copied",
         "every scheme is DU-GC",
         swap("scheme", dict.fromkeys(_AWARE, "du-gc")),
     ),
+    Mutant("DU-GC is DA-GC", "DU-GC leaves duplicates out", swap("scheme", {"du-gc": "da-gc"})),
     Mutant(
         "victims in turn",
         "LDA-VBS takes log blocks in turn",
