@@ -348,6 +348,15 @@ def test_a_part_of_a_quick_run_has_every_row(name: str) -> None:
     assert set(outcome.under) == {reading.name for reading in READINGS}
 
 
+def test_figure_9_has_the_amplification_that_figure_8_prints() -> None:
+    # 4.40 without reads and 3.96 with two a write; half a read a write lies between.
+    for measured, expected in ((4.3, IN_KIND), (3.7, MISSED), (4.6, MISSED)):
+        outcome = judged("fig9", written({"ZGC-CB 6 4 0.5": [measured] * 4}))
+        row = outcome.chosen[-1]
+        assert (row.label, row.published) == ("waf(ZGC-CB) at h = 6", "3.96 to 4.4 (Figure 8)")
+        assert row.verdict is expected
+
+
 def test_the_worked_example_is_the_figures_and_comes_out() -> None:
     # Blocks 1 to 3 as the figures have them, live, zombie and dead pages below.
     # Pages 0 to 9 fill the first; 0 to 4 are written again twice, 10 once.
