@@ -99,6 +99,11 @@ MUTANTS = (
         "every other hint names a page drawn at random",
         swap("hints", {"piggyback": "piggyback:wrong=50%"}),
     ),
+    Mutant(
+        "hints at once",
+        "the drive knows of a page as soon as it is dirty, without a request",
+        swap("hints", {"piggyback": "perfect"}),
+    ),
     Mutant("never idle", "dirty pages of the earlier run stay in the cache", _no_idle),
     Mutant(
         "score i - z",
