@@ -34,6 +34,13 @@ def _of_drive(key: str, value: str) -> Change:
     return change
 
 
+def _over_the_bus(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The examples have no bus: there each transfer of a page takes as long as on the drive."""
+    if "device" in options:
+        return {**options, "copy_back": "no"}
+    return {**options, "times": f"{options['times']},transfer=102.4us"}
+
+
 def _reads_alone(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The drives that let requests in, with the hard threshold where collections start."""
     if options.get("preemption", "none") == "none":
@@ -59,10 +66,13 @@ MUTANTS = (
         swap("preemption", {"pgc+pipeline": "pgc", _ALL: "pgc+merge"}),
     ),
     Mutant("reads alone preempt", "writes wait wherever blocks are collected", _reads_alone),
-    Mutant(
-        "moves over the bus", "a page that is moved crosses the bus", _of_drive("copy_back", "no")
-    ),
+    Mutant("moves over the bus", "a page that is moved crosses the bus", _over_the_bus),
     Mutant("random victims", "a victim is any block", _of_drive("victim", "random")),
+    Mutant(
+        "collections too early",
+        "the examples' drive keeps an eighth of its blocks erased, not four of them",
+        swap("gc_low", {"4": "32"}),
+    ),
     Mutant("no collections", "the drive never runs short of erased blocks", _no_collections),
     Mutant("no hard threshold", "writes preempt until no block is left", _no_threshold),
     Mutant("short erases", "an erase takes a tenth of its time", _short_erase),
