@@ -35,7 +35,7 @@ def _fewer(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _half(d: Any) -> Any:
     import numpy
 
-    return numpy.maximum(d // 2, 1) if hasattr(d, "shape") else max(d // 2, 1)
+    return numpy.maximum(d // 2, 2) if hasattr(d, "shape") else max(d // 2, 2)
 
 
 def _free_memory(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -109,8 +109,8 @@ MUTANTS = (
     ),
     Mutant(
         "half of the choices",
-        "half as many blocks are drawn",
-        _choices(lambda d, c: f"d-choices:d={max(d // 2, 1)},c={c}"),
+        "half as many blocks are drawn, two at least",
+        _choices(lambda d, c: f"d-choices:d={max(d // 2, 2)},c={c}"),
         _fewer,
     ),
     Mutant("FIFO victims", "a victim is the oldest block", _choices(lambda _d, _c: "fifo")),

@@ -313,6 +313,7 @@ class Extended:
         label = "T_hard from 0.8 to 0.2 of T_soft, mean"
         rows.append(falls_row(measured, label, "mean", pair, facts["hard"]))
         rows += [self._merged(measured, name, facts["merged_below"]) for name in BURSTY]
+        rows.append(self._some_merged(measured, facts["merged_below"]))
         notes = (
             "The paper has 10% of Cello's reads and 44% of its writes pipelined, at the printed 60 "
             f"writes a second of 7 KB. Here {self._collecting(measured)}.",
@@ -345,16 +346,31 @@ class Extended:
     @staticmethod
     def _merged(measured: Measured, name: str, most: float) -> Row:
         def judge() -> tuple[str, Judgement]:
-            merged = commands = 0
-            for result in measured.runs(f"{name} pgc+merge+pipeline"):
-                counts = clock(result).collecting
-                merged += counts.merged_reads + counts.merged_writes
-                commands += result.reads + result.host_pages
-            share = 100 * merged / commands
-            why = f"{merged} of {commands} commands"
+            share, why = _merged_share(measured, name)
             return f"{share:.4f}%", verdicts.true(share < most, why)
 
         return row(f"{name}, merged commands", f"under {most:g}%", judge)
+
+    @staticmethod
+    def _some_merged(measured: Measured, most: float) -> Row:
+        """The largest share of the four traces: a little, and not nothing."""
+
+        def judge() -> tuple[str, Judgement]:
+            shares = {name: _merged_share(measured, name)[0] for name in BURSTY}
+            name = max(shares, key=lambda one: shares[one])
+            return f"{shares[name]:.4f}%", verdicts.true(0 < shares[name] < most, f"of {name}")
+
+        return row("most merged commands of a trace", f"some, under {most:g}%", judge)
+
+
+def _merged_share(measured: Measured, name: str) -> tuple[float, str]:
+    """Percent of a trace's commands that share a page with a collection, and how many do."""
+    merged = commands = 0
+    for result in measured.runs(f"{name} pgc+merge+pipeline"):
+        counts = clock(result).collecting
+        merged += counts.merged_reads + counts.merged_writes
+        commands += result.reads + result.host_pages
+    return 100 * merged / commands, f"{merged} of {commands} commands"
 
 
 #: The trace of which the paper says what pipelining adds, and how many times faster than printed
