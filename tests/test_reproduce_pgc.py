@@ -14,7 +14,7 @@ from flashgc_papers.claims import Claim, claims
 from flashgc_papers.pgc import experiment, sweeps, traces
 from flashgc_papers.reproduce.execute import programs
 from flashgc_papers.reproduce.mutants import changed, mutants_of
-from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.runner import Measured, Outcome, Size, Task, runner_of
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from papers import claim_of, task_of
 
@@ -195,6 +195,27 @@ def test_only_the_longest_read_tells_suspension_from_semi_preemption() -> None:
     assert verdicts == [[MET] * 5, [MET] * 4 + [MISSED]]
 
 
+def test_a_read_that_waits_for_an_erase_tells_suspension_in_the_sweeps_too() -> None:
+    runner = runner_of(the("synthetic"))
+    assert runner is not None
+    task = runner.task(the("synthetic"), Size.QUICK)
+    keys = [f"one: {sweeps.SHORT} run {number}" for number in (1, 2, 3)]
+    short = Task({key: task.simulations[key] for key in keys})
+    verdicts = {}
+    for mutant in (None, *mutants_of("pgc")):
+        if mutant is not None and mutant.name not in ("suspension", "no preemption"):
+            continue
+        of = short if mutant is None else changed(short, mutant)
+        assert set(of.simulations) == set(keys)
+        results = {}
+        for key, one in of.simulations.items():
+            options = dict(one.options)
+            results[key] = run(options.pop("workload"), **options)
+        rows = runner.judge(the("synthetic"), Measured(Size.QUICK, task, results, {})).chosen
+        verdicts[mutant and mutant.name] = rows[-1].verdict
+    assert verdicts == {None: IN_KIND, "suspension": MISSED, "no preemption": MISSED}
+
+
 def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
     outcome = outcome_of("traces", lambda key, _: of_traces(key, {**FALLS, "TPC-H": (50, 1)}))
     missed = [row.label for row in outcome.chosen if row.verdict is MISSED]
@@ -208,6 +229,9 @@ def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
 def test_a_gain_must_grow_all_along_its_sweep() -> None:
     def swept(at: Any) -> Outcome:
         def made(key: str, _: Any) -> Result:
+            if key == sweeps.SHORT:
+                met = {"requests": 100, "mean": 500.0, "max": 1600.0}
+                return timed(1, 1, 1, latency_us={"read": {**met, "during_collection": met}})
             name, _, value = key.rpartition(" ")[0].rpartition(" ")
             gain = at(name, [f"{one}" for one in sweeps.SWEEPS[name][0]].index(value))
             return timed(1000 * (1 - gain if key.endswith("pgc") else 1), 1e6, 9000)
@@ -216,6 +240,8 @@ def test_a_gain_must_grow_all_along_its_sweep() -> None:
 
     rising = swept(lambda name, at: 0.1 + 0.1 * at)
     assert [row.verdict for row in rising.chosen[:3]] == [IN_KIND] * 3
+    # A read waits 1.5 ms for an erase: 1.6 ms with itself.
+    assert (rising.chosen[-1].verdict, str(rising.chosen[-1].measured)) == (IN_KIND, "1.6000")
     turned = swept(lambda name, at: 0.5 - 0.1 * at if name.startswith("reads") else 0.1 + 0.1 * at)
     assert [row.verdict for row in turned.chosen[:3]] == [IN_KIND, IN_KIND, MISSED]
     # The mean at 20% reads over that at 80%: 1 without preemption; with it 0.6 / 0.9, or 0.8 / 0.5.

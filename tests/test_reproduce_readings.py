@@ -12,7 +12,7 @@ from flashgc_papers.reproduce import readings, runner
 from flashgc_papers.reproduce.document import Reproduction, rows_table
 from flashgc_papers.reproduce.mutants import Mutant, compared, weighed
 from flashgc_papers.reproduce.page import page
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, runner_under, under_chosen
 from flashgc_papers.reproduce.runner import (
     Computation,
     Measured,
@@ -84,20 +84,30 @@ def test_what_was_not_measured_under_one_reading_is_not_run_there() -> None:
     assert made.verdict is NOT_RUN
 
 
-def test_a_wrong_engine_is_told_under_each_reading_for_itself() -> None:
+def test_a_wrong_engine_is_told_under_the_chosen_reading() -> None:
     right = judged(GOOD, POOR)
     wrong = judged(GOOD, POOR, computed={"good: x": 3.0, "poor: x": 1.0})
     mutant = Mutant("other", "x is another", lambda _: None)
     trial = compared(
-        mutant, {one.key: one for one in right.rows}, {one.key: one for one in wrong.rows}
+        mutant, {one.key: one for one in right.chosen}, {one.key: one for one in wrong.chosen}
     )
-    assert (trial.told, trial.fooled) == (("x (good)",), ("x (poor)",))
+    assert (trial.told, trial.fooled) == (("x (good)",), ())
     assert weighed(right, (trial,)).verdict is MET
     # An engine that meets the same is no evidence: the row proves nothing.
     blind = compared(
-        mutant, {one.key: one for one in right.rows}, {right.rows[0].key: right.rows[0]}
+        mutant, {one.key: one for one in right.chosen}, {right.rows[0].key: right.rows[0]}
     )
-    assert weighed(right, (blind,)).verdict is Verdict.BLIND
+    made = weighed(right, (blind,))
+    assert made.verdict is Verdict.BLIND
+    # Wrong engines do not run under other readings, so nothing is known of their rows.
+    assert [row.verdict for row in made.rows] == [Verdict.BLIND, MISSED]
+
+
+def test_wrong_engines_run_under_the_chosen_reading_alone() -> None:
+    judged(GOOD, POOR)
+    part = {"good: a": 1, "poor: a": 2, "a": 3}
+    assert under_chosen("dchoices", part) == {"good: a": 1, "a": 3}
+    assert under_chosen("vm", part) == part  # A paper that leaves nothing open.
 
 
 def test_page_and_table_say_which_reading() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from flashgc.results import Result
+from flashgc.simulation import run
 from flashgc_papers.reproduce.mutants import changed, mutants_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
@@ -26,6 +27,8 @@ HELD = {
     "lru-dirty": [(2, True), (5, False), (4, False), (7, False)],
     "lru-clean": [(1, False), (5, False), (4, False), (7, False)],
 }
+#: The pages that are read after the moment of the figures in the trace that goes on.
+LATER = (3, 4, 7, 8, 10)
 #: What the log blocks hold: PBN 3, then PBN 4 (P4 written three times).
 LOGGED = [1, 3, 8, 10, 4, 5, 4, 4]
 
@@ -48,7 +51,7 @@ def text(made: list[tuple[int, bool]]) -> str:
     return "\n".join(["time_us,op,offset_bytes,size_bytes,dev", *rows]) + "\n"
 
 
-@pytest.mark.parametrize("name", CACHED)
+@pytest.mark.parametrize("name", HELD)
 def test_the_traces_lead_to_the_moment_of_the_figures(name: str) -> None:
     made = references(HELD[name], CACHED[name])
     assert (FOLDER / f"{name}.csv").read_text() == text(made)
@@ -65,6 +68,25 @@ def test_the_traces_lead_to_the_moment_of_the_figures(name: str) -> None:
         cache[page] = dirty
     assert gone == [*LOGGED, 6]
     assert held == HELD[name]
+
+
+def test_one_trace_goes_on_until_what_the_merge_left_out_is_evicted() -> None:
+    # P0 is cached last; the next five evict P2, P1, P5, P11 and P9, of which DA-GC has P5 clean.
+    made = [*references(HELD["figure"], CACHED["figure"]), *((page, False) for page in LATER)]
+    assert (FOLDER / "evicted.csv").read_text() == text(made)
+    assert set(CACHED) == {*HELD, "evicted"}
+    mutant = next(one for one in mutants_of("vm") if one.name == "left-out pages in place")
+    task = task_of(claim_of("vm", "fig1-3"), Size.QUICK)
+    merged = []
+    for one in (task, changed(task, mutant)):
+        options = dict(one.simulations["evicted"].options)
+        result = run(options.pop("workload"), **options)
+        assert result.swap is not None
+        assert result.merges is not None
+        merged.append((result.swap.swap_outs, result.merges.total))
+    # Nine logged pages before, of which the last is P6; then P2, P1, P11 and P9. The log block that
+    # takes P6 has three more pages: P9 needs another one. In their places none of the four does.
+    assert merged == [(13, 2), (13, 1)]
 
 
 def over_sizes(excluded: Callable[[int], float]) -> dict[str, Row]:

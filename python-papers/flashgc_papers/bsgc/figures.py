@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashgc.described import Simulation
 from flashgc_papers.bars import Bars, bars
-from flashgc_papers.bsgc import experiment
+from flashgc_papers.bsgc import experiment, policies
 from flashgc_papers.bsgc.experiment import FIGURES, HOT, READINGS, TABLE, WITH_SFL, Agreement
 from flashgc_papers.bsgc.traces import traces
 from flashgc_papers.claims import Claim
@@ -96,6 +96,7 @@ class _PerTrace:
                 for pair in ALLOCATED
                 for made in self._allocated(claim, measured, trace, *pair)
             ]
+        rows += policies.rows(claim, measured, self._figure)
         figures = [self._drawn(claim, measured)]
         if claim.id == "bsgc.fig5.system-failure" and measured.results:
             figures += _survival(measured)

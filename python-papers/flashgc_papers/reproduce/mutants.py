@@ -4,12 +4,14 @@ A row that a deliberately wrong engine meets as well proves nothing of the right
 are another configuration, such as random victims in place of the paper's policy; some are faults
 in the code, which only an engine built with them has. What a paper's mutants are is said in its
 folder, in the module ``mutants``.
+
+Mutants run under the chosen reading of a paper, whose rows decide its verdicts.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +23,7 @@ from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce.execute import Work
+from flashgc_papers.reproduce.readings import under_chosen
 from flashgc_papers.reproduce.runner import (
     Computation,
     Measured,
@@ -33,6 +36,7 @@ from flashgc_papers.reproduce.runner import (
     runner_of,
 )
 from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.reproduce.written import Policies, Written, label
 
 #: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
@@ -59,6 +63,8 @@ class Mutant:
     params: Change = lambda _: None
     #: The name of the fault in the engine; empty where another configuration is all there is.
     engine: str = ""
+    #: Policies written in Python, in place of those of a simulation that comes back as it is.
+    policies: Policies | None = None
 
 
 def mutants_of(paper: str) -> tuple[Mutant, ...]:
@@ -95,7 +101,7 @@ def changed(task: Task, mutant: Mutant) -> Task:
         key: Simulation(options)
         for key, one in task.simulations.items()
         if (options := mutant.options(one.options)) is not None
-        and (mutant.engine or options != one.options)
+        and (mutant.engine or mutant.policies or options != one.options)
     }
     computations = {
         key: other
@@ -123,26 +129,18 @@ def attempts(
     """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them."""
     known = {paper: mutants_of(paper) for paper in dict.fromkeys(claim.paper for claim in chosen)}
     wanted = {
-        (claim.id, mutant.name): part
+        (claim.id, mutant.name): (mutant, part)
         for claim in chosen
         if claim.id in right
         for mutant in known[claim.paper]
-        if (part := changed(tasks[claim.id], mutant)).simulations or part.computations
+        if (part := _under_chosen(claim, changed(tasks[claim.id], mutant)))
     }
     works: dict[str, Work] = {}
-    for engine in dict.fromkeys(one.engine for mutants in known.values() for one in mutants):
-        if engine and engine not in built():
+    for engine, faults in _together(mutant for mutant, _ in wanted.values()).items():
+        if faults[0].engine not in ("", *built()):
             continue
-        faults = {m.name for mutants in known.values() for m in mutants if m.engine == engine}
-        parts = {f"{id_} {name}": one for (id_, name), one in wanted.items() if name in faults}
-        work = Work(parts, cache=cache and cache.of(engine), jobs=jobs, progress=progress)
-        if engine:
-            _core.choose_mutant(engine)
-        try:
-            work.perform()
-        finally:
-            if engine:
-                _core.choose_mutant(None)
+        parts = {" ".join(key): part for key, (one, part) in wanted.items() if one in faults}
+        work = _work(faults[0], parts, cache=cache and cache.of(engine), jobs=jobs, show=progress)
         works |= dict.fromkeys(parts, work)
         if work.interrupted:
             break
@@ -161,6 +159,47 @@ def attempts(
             trials.append(_trial(claim, mutant, right[claim.id], works[key], key))
         made[claim.id] = tuple(trials)
     return made, stopped
+
+
+def _under_chosen(claim: Claim, part: Task) -> Task | None:
+    simulations = under_chosen(claim.paper, part.simulations)
+    computations = under_chosen(claim.paper, part.computations)
+    return Task(simulations, computations) if simulations or computations else None
+
+
+def _together(mutants: Iterable[Mutant]) -> dict[str, list[Mutant]]:
+    """The mutants that run in one call, by the name of their engine among kept results.
+
+    Those that are another configuration do. A fault in the code, or a policy in Python, is alone.
+    """
+    made: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        written = label(mutant.name, mutant.policies) if mutant.policies else ""
+        made.setdefault(mutant.engine or written, []).append(mutant)
+    return made
+
+
+def _work(
+    mutant: Mutant,
+    parts: Mapping[str, Task],
+    *,
+    cache: Cache | None,
+    jobs: int,
+    show: Progress | None,
+) -> Work:
+    """Run the parts with an engine of ``mutant``, or with right ones if it is a configuration."""
+    if mutant.policies:
+        work: Work = Written(parts, mutant.policies, cache=cache, progress=show)
+    else:
+        work = Work(parts, cache=cache, jobs=jobs, progress=show)
+    if mutant.engine:
+        _core.choose_mutant(mutant.engine)
+    try:
+        work.perform()
+    finally:
+        if mutant.engine:
+            _core.choose_mutant(None)
+    return work
 
 
 def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) -> Trial:
@@ -182,7 +221,7 @@ def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) 
 
 
 def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]:
-    return {one.key: one for one in runner.judge(claim, measured).rows}
+    return {one.key: one for one in runner.judge(claim, measured).chosen}
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
@@ -211,7 +250,8 @@ def weighed(outcome: Outcome, trials: tuple[Trial, ...]) -> Outcome:
     tried = [one for one in trials if not one.failed]
     if not tried:
         return replace(outcome, trials=trials)
-    rows = tuple(_weighed(one, tried) for one in outcome.rows)
+    decide = {one.key for one in outcome.chosen}
+    rows = tuple(_weighed(one, tried) if one.key in decide else one for one in outcome.rows)
     return conclude_again(replace(outcome, trials=trials), rows)
 
 

@@ -51,6 +51,12 @@ def readings_of(paper: str) -> tuple[Reading, ...]:
     return _OF_PAPERS.get(paper, ())
 
 
+def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
+    """The part of a task that runs under the chosen reading; all of it where its claim has none."""
+    others = tuple(_key(one.name, "") for one in readings_of(paper)[1:])
+    return {key: made for key, made in part.items() if not key.startswith(others)}
+
+
 def runner_under(
     readings: Sequence[Reading], claim_id: str
 ) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:

@@ -2,8 +2,9 @@
 
 The figures show one moment: which log blocks hold what, and what the page cache holds. Short traces
 of page references lead there through a plain LRU cache whose older half is the LRU region; the next
-reference then pushes P6 out, for which the oldest log block is merged. The files are in
-``worked``; the test of this module makes them again and says how.
+reference then pushes P6 out, for which the oldest log block is merged. One trace goes on until all
+pages of the figures that the merge left out are pushed out too. The files are in ``worked``; the
+test of this module makes them again and says how.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from flashgc_papers.reproduce.runner import (
     runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-from flashgc_papers.vm.experiment import SCHEMES, swap
+from flashgc_papers.vm.experiment import SCHEMES, merges, swap
 
 FOLDER = Path(__file__).resolve().parent / "worked"
 #: Pages of the cache in the traces: of the figures, and of those with one duplicate only.
-CACHED = {"figure": 6, "mru-dirty": 5, "mru-clean": 5, "lru-dirty": 5, "lru-clean": 5}
+CACHED = {"figure": 6, "evicted": 6, "mru-dirty": 5, "mru-clean": 5, "lru-dirty": 5, "lru-clean": 5}
 PAGE = 512
 
 #: Erases and copies of Figures 1 and 2 with the times of section V.A: (2 + 1) 2 ms + n 0.225 ms.
@@ -63,7 +64,10 @@ class Figures:
         """One collection a scheme."""
         schemes = [*map(str, claim.column("policy")), *self.FURTHER]
         return Task(
-            {scheme: example("figure", scheme) for scheme in schemes},
+            {
+                **{scheme: example("figure", scheme) for scheme in schemes},
+                "evicted": example("evicted", "DA-GC"),
+            },
             settings="the collection of Figures 1 to 3, at every size the same",
         )
 
@@ -76,9 +80,11 @@ class Figures:
             ("DA-GC", "made_dirty", 2, "clean pages that turn dirty (P1, P9)"),
             ("DA-GC", "left_dirty", 2, "dirty pages left out (P2, P11)"),
             ("LDA-GC2", "made_dirty", 1, "clean pages that turn dirty (P9)"),
+            ("LDA-GC2", "left_dirty", 2, "dirty pages left out (P2, P11)"),
             ("LDA-GC4", "flushed", 1, "dirty pages written back (P2)"),
         ):
             rows.append(self._count(measured, scheme, key, published, what))
+        rows.append(self._logged(measured))
         return conclude(claim, measured, rows, heading="scheme")
 
     def _moved(self, claim: Claim, measured: Measured, scheme: object, published: object) -> Row:
@@ -94,6 +100,23 @@ class Figures:
             return value, verdicts.true(value.mean == published, f"{value.mean:g} ms")
 
         return row(f"{scheme}, C_GC in ms", published, judge)
+
+    @staticmethod
+    def _logged(measured: Measured) -> Row:
+        """The pages that DA-GC left out are written to log blocks once they are evicted.
+
+        P6 and the four of them are one more than a log block has pages: the next one is merged.
+        """
+        published = 2
+
+        def judge() -> tuple[Value, Judgement]:
+            result = measured.result("evicted")
+            value = Value(merges(result).total)
+            why = f"{swap(result, 'swap_outs'):g} pages swapped out"
+            return value, verdicts.true(value.mean == published, why)
+
+        label = "DA-GC, collections once P1, P2, P9 and P11 are evicted"
+        return row(label, published, judge)
 
     def _count(self, measured: Measured, scheme: str, key: str, published: int, what: str) -> Row:
         def judge() -> tuple[Value, Judgement]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashgc_papers.reproduce.mutants import Change, Mutant, swap
-from flashgc_papers.vm.experiment import SCHEMES
+from flashgc_papers.vm.experiment import READINGS, SCHEMES
 
 _AWARE = [spec for spec in SCHEMES.values() if spec != "du-gc"]
 
@@ -21,12 +21,20 @@ def _with(*schemes: str) -> Change:
 
 
 def _in_place(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The recorded programs: in the worked example nothing is written after the collection."""
-    if options.get("page_policy") == "lru:parts=2":
-        return None
     mapping = str(options.get("mapping"))
     changed = mapping.replace("log_only=yes", "log_only=no")
     return {**options, "mapping": changed} if changed != mapping else None
+
+
+#: The page caches of the worked example and of the chosen reading.
+_EXAMPLE = "lru:parts=2"
+_PROGRAMS = str(READINGS[0]["cache"]["page_policy"])
+
+
+def _regions(parts: int, initial: float, lru: float) -> Change:
+    """Regions of other sizes: one of so many parts of a plain LRU cache, or shares of the other."""
+    other = f"3-region:initial={initial:g},lru={lru:g},resize=no"
+    return swap("page_policy", {_EXAMPLE: f"lru:parts={parts}", _PROGRAMS: other})
 
 
 MUTANTS = (
@@ -37,14 +45,30 @@ MUTANTS = (
     ),
     Mutant(
         "LRU region of a third",
-        "the LRU region of the worked example is a third of its cache",
-        swap("page_policy", {"lru:parts=2": "lru:parts=3"}),
+        "the LRU region is a third of the page cache",
+        _regions(3, 0.2, 0.3333),
+    ),
+    Mutant(
+        "no MRU region",
+        "the LRU region is the page cache, or nearly all of it",
+        _regions(1, 0.0625, 0.875),
+    ),
+    Mutant(
+        "LDE wherever LDA-BM is",
+        "LDA-BM writes dirty pages near eviction back",
+        swap("scheme", {"lda-gc2": "lda-gc4", "lda-gc3": "lda-gc5"}),
+    ),
+    Mutant(
+        "all dirty pages written back",
+        "every scheme but DU-GC writes all dirty pages in the cache back, and leaves none out",
+        swap("scheme", dict.fromkeys(_AWARE, "ba-gc")),
     ),
     Mutant(
         "duplicates are copied",
         "every scheme is DU-GC",
         swap("scheme", dict.fromkeys(_AWARE, "du-gc")),
     ),
+    Mutant("DU-GC is DA-GC", "DU-GC leaves duplicates out", swap("scheme", {"du-gc": "da-gc"})),
     Mutant(
         "victims in turn",
         "LDA-VBS takes log blocks in turn",

@@ -25,13 +25,16 @@ from flashgc_papers.reproduce.runner import (
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-TRACE = Path(__file__).resolve().parent / "worked" / "figure.csv"
+FOLDER = Path(__file__).resolve().parent / "worked"
+TRACE = FOLDER / "figure.csv"
+#: The traces of Equation 2, by the zombies of a block beside half of its invalid pages.
+BOUNDS = {"below": FOLDER / "below-half.csv", "above": FOLDER / "above-half.csv"}
 
 
-def example(victim: str) -> Simulation:
+def example(victim: str, trace: Path = TRACE) -> Simulation:
     """Four blocks of ten pages; host writes and copies share the update block."""
     return simulation(
-        workload=str(TRACE),
+        workload=str(trace),
         paging="floor",
         numbering="first-touch",
         victim=victim,
@@ -52,16 +55,20 @@ class Example:
     """Pages copied by greedy and by z-greedy."""
 
     def task(self, claim: Claim, _size: Size) -> Task:
-        """Two collections each."""
+        """Two collections of each policy, and one for each side of the bound in Equation 2."""
+        figures = {str(policy): example(str(policy)) for policy in claim.column("policy")}
+        bounds = {side: example("z-greedy", trace) for side, trace in BOUNDS.items()}
         return Task(
-            {str(policy): example(str(policy)) for policy in claim.column("policy")},
-            settings="the two collections of Figures 2 and 3, at every size the same",
+            {**figures, **bounds},
+            settings="the two collections of Figures 2 and 3, and one for each side of the bound "
+            "in Equation 2; at every size the same",
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Copies of both collections, and that the hints came true."""
         rows = [self._copies(claim, measured, *one) for one in claim.rows]
         rows.append(self._zombies(measured))
+        rows += [self._bounded(claim, measured, side) for side in BOUNDS]
         return conclude(claim, measured, rows, heading="policy")
 
     @staticmethod
@@ -73,6 +80,20 @@ class Example:
             return value, Judgement(verdict, f"{why}, in {result.collections} collections")
 
         return row(f"{policy}, pages copied", float(str(published)), judge)
+
+    @staticmethod
+    def _bounded(claim: Claim, measured: Measured, side: str) -> Row:
+        """The pages copied from the block that Equation 2 chooses."""
+        published = float(claim.facts[side])
+
+        def judge() -> tuple[Value, Judgement]:
+            result = measured.result(side)
+            value = Value(result.copied_pages)
+            verdict, why = verdicts.equal(value, published, claim.tolerance)
+            return value, Judgement(verdict, f"{why}, in {result.collections} collection")
+
+        label = f"z-greedy, zombies {side} half of the invalid pages, pages copied"
+        return row(label, published, judge)
 
     @staticmethod
     def _zombies(measured: Measured) -> Row:

@@ -18,7 +18,7 @@ from typing import Any
 
 from flashgc.described import Simulation, simulation
 from flashgc.results import HostTraffic, Result
-from flashgc_papers.claims import Claim
+from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading
 from flashgc_papers.reproduce.runner import Measured, NotMeasuredError, Row, Size, row
@@ -260,6 +260,22 @@ def gain_row(
         return value, verdicts.true(value.low > above, both(measured, less, more, figure=figure))
 
     return row(label, published, judge)
+
+
+def printed_row(measured: Measured, name: str) -> Row:
+    """A row that is met if ``name`` writes as much as Figure 8 prints.
+
+    Those values are of ZGC-CB at h = 6 with more and fewer reads than in the other figures.
+    """
+    (figure,) = claims().select(("zombie.fig8",))
+    low, *_, high = sorted(float(str(value)) for _, value in figure.rows)
+
+    def judge() -> tuple[Value, Judgement]:
+        value = amplification(measured, name)
+        return value, verdicts.within(value, low, high)
+
+    collector, h, *_ = name.split()
+    return row(f"waf({collector}) at h = {h}", f"{low:g} to {high:g} (Figure 8)", judge)
 
 
 def both(

@@ -35,6 +35,7 @@ from flashgc_papers.zombie.experiment import (
     left_out,
     micro,
     overhead,
+    printed_row,
     published_gains,
     settings,
 )
@@ -384,8 +385,7 @@ class ZombieBlock:
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """With it against without, where it is worth most and less."""
         rows = []
-        first, second = claim.facts["h"]
-        most, few = claim.facts["gains"]
+        (first, second), (most, few) = claim.facts["h"], claim.facts["gains"]
         for less in ("ZGC-GD", "ZGC-CB"):
             more = f"{less}-NZ"
             published: tuple[float | str, float | str] = (most, f"below {few}")
@@ -396,6 +396,7 @@ class ZombieBlock:
                 limit = few if (less, h) == ("ZGC-GD", second) else 100
                 rows.append(self._gain(measured, label, said, limit, (less, more, h)))
             rows.append(self._less(measured, less, (first, second)))
+        rows.append(printed_row(measured, key("ZGC-CB", first)))
         printed = [Point(first, most, of="ZGC-GD"), Point(second, few, bound="below")]
         pairs = [(name, f"{name}-NZ") for name in ("ZGC-GD", "ZGC-CB")]
         savings = [Saving("saved by the zombie block, %", pairs, gain, printed)]
@@ -418,8 +419,7 @@ class ZombieBlock:
 
         def judge() -> tuple[Value, Judgement]:
             value = gain(measured, key(less, h), key(more, h))
-            told = value.low > 0 or limit < 100
-            holds = told and value.high >= 0 and value.mean < limit
+            holds = (value.low > 0 or limit < 100) and value.high >= 0 and value.mean < limit
             return value, verdicts.true(holds, both(measured, key(less, h), key(more, h)))
 
         return row(label, said, judge)
@@ -428,7 +428,7 @@ class ZombieBlock:
     def _less(measured: Measured, less: str, points: tuple[float, float]) -> Row:
         def judge() -> tuple[str, Judgement]:
             one, other = (gain(measured, key(less, h), key(f"{less}-NZ", h)) for h in points)
-            names = (f"h = {points[1]}", f"h = {points[0]}")
-            return f"{one.mean:.1f} to {other.mean:.1f}", verdicts.below(other, one, names)
+            judged = verdicts.below(other, one, (f"h = {points[1]}", f"h = {points[0]}"))
+            return f"{one.mean:.1f} to {other.mean:.1f}", judged
 
         return row(f"{less}, worth of the zombie block from h = 6 to 20, %", "falls", judge)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashgc_papers.reproduce.mutants import Change, Mutant, swap
+from flashgc_papers.zombie import wrong
 
 _BLIND = {"z-greedy": "greedy", "z-cost-benefit": "cost-benefit"}
 _ZOMBIES = "zombie-block=yes"
@@ -44,6 +45,19 @@ def _aware(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return options if options.get("victim") in _BLIND else None
 
 
+def _one_region(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    placement = str(options.get("placement"))
+    other = placement.replace("regions=3", "regions=1")
+    return None if other == placement else {**options, "placement": other}
+
+
+def _no_idle(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The hosts that are idle before the clock starts, without that."""
+    cache = str(options.get("host_cache"))
+    idle = ",start=clean"
+    return {**options, "host_cache": cache.replace(idle, "")} if idle in cache else None
+
+
 def _no_checkpoints(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The databases that are told when to write a checkpoint, without any."""
     cache = str(options.get("host_cache"))
@@ -78,5 +92,35 @@ MUTANTS = (
         "commands are free",
         "a hint of its own costs no more than one that rides",
         swap("hints", {"command": "piggyback"}),
+    ),
+    Mutant("one region", "DAC has one region, and a block for zombies", _one_region),
+    Mutant(
+        "half of the hints wrong",
+        "every other hint names a page drawn at random",
+        swap("hints", {"piggyback": "piggyback:wrong=50%"}),
+    ),
+    Mutant(
+        "hints at once",
+        "the drive knows of a page as soon as it is dirty, without a request",
+        swap("hints", {"piggyback": "perfect"}),
+    ),
+    Mutant("never idle", "dirty pages of the earlier run stay in the cache", _no_idle),
+    Mutant(
+        "score i - z",
+        "all zombies of a block lower its benefit, however few pages are invalid",
+        _aware,
+        policies=wrong.scored(wrong.without_bound),
+    ),
+    Mutant(
+        "score i - z/2",
+        "zombies lower the benefit by half of their number",
+        _aware,
+        policies=wrong.scored(wrong.by_half),
+    ),
+    Mutant(
+        "score i - min(z, i/4)",
+        "zombies lower the benefit by a quarter of the invalid pages at most",
+        _aware,
+        policies=wrong.scored(wrong.to_a_quarter),
     ),
 )

@@ -1,0 +1,56 @@
+"""BSGC without its wear term, in Python: no option of the engine leaves it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flashgc import Blocks
+
+#: The values that a count of valid pages has, with what is added where a block may not be picked.
+_COUNTS = 1 << 16
+
+
+class WithoutWear:
+    """``bsgc:reading=since_erase,ratio=live,wear=absolute`` without the factor of the erases.
+
+    It takes ``argmin u/(1-u) (1-c)/time``. The averaged valid ratio c starts at 0, and the ratio at
+    the pick is averaged in. The time is that since the block's last erase.
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0
+
+    def pick(self, blocks: Blocks) -> int:
+        """Return the block with the least score."""
+        if not self.pages:
+            self._begin(len(blocks), blocks.pages_per_block)
+        picked = int(self.scores(blocks).argmin())
+        self.ratio[picked] = (self.ratio[picked] + self.used[blocks.count(picked)]) / 2
+        self.erased[picked] = blocks.clock
+        return picked
+
+    def scores(self, blocks: Blocks) -> NDArray[np.float64]:
+        """The score of every block, infinite where nothing is to be gained or picked."""
+        kept = 1 - (self.ratio + self.used[blocks.valid]) / 2
+        time = np.maximum(blocks.clock - self.erased, 1)
+        scores: NDArray[np.float64] = (
+            self.cost[blocks.valid] * np.maximum(kept, 1 / self.pages) / time
+        )
+        return scores
+
+    def _begin(self, blocks: int, pages: int) -> None:
+        self.pages = pages
+        self.used = np.arange(_COUNTS) / pages
+        self.cost = np.full(_COUNTS, np.inf)
+        self.cost[:pages] = self.used[:pages] / (1 - self.used[:pages])
+        self.ratio = np.zeros(blocks)
+        self.erased = np.zeros(blocks)
+
+
+def without_wear(_config: Mapping[str, Any]) -> Mapping[str, type]:
+    """The wrong policy of a configuration."""
+    return {"victim": WithoutWear}

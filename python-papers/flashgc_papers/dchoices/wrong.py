@@ -1,0 +1,41 @@
+"""d choices that remember the wrong blocks, in Python: no option of the engine does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from flashgc import Blocks
+
+#: Added to the valid pages of a block that may not be picked.
+_CLOSED = 0x8000
+
+
+class WorstRemembered:
+    """``d-choices`` whose memory keeps the fullest of the candidates, not the emptiest."""
+
+    d: ClassVar[int]
+    c: ClassVar[int]
+
+    def __init__(self) -> None:
+        self.stored: list[int] = []
+
+    def pick(self, blocks: Blocks) -> int:
+        """Return the best of the drawn and the stored blocks."""
+        counts = blocks.counts
+        found = dict.fromkeys(blocks.draw(self.d))
+        found |= dict.fromkeys(block for block in self.stored if counts[block] < _CLOSED)
+        ranked = sorted(found, key=counts.__getitem__)
+        self.stored = self.kept(ranked[1:])
+        return ranked[0]
+
+    def kept(self, others: list[int]) -> list[int]:
+        """Return the blocks to remember of those that were not picked, the emptiest first."""
+        return others[-self.c :]
+
+
+def worst_remembered(config: Mapping[str, Any]) -> Mapping[str, type]:
+    """The wrong policy with the parameters of a configuration's right one."""
+    d, c = (int(each) for each in re.findall(r"[dc]=(\d+)", str(config["victim"])))
+    return {"victim": type("WorstRemembered", (WorstRemembered,), {"d": d, "c": c})}

@@ -1,0 +1,67 @@
+"""Runs simulations with policies written in Python in place of built-in ones.
+
+A wrong engine may be a formula that no option of the engine gives. Its policy is then written in
+Python. Results are kept apart by the text of its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flashgc import _engine
+from flashgc._core import Control
+from flashgc.store.cache import Cache
+from flashgc.studies.rounds import Wanted
+from flashgc.studies.study import Progress
+from flashgc_papers.reproduce.execute import Work
+from flashgc_papers.reproduce.runner import Task
+
+#: The policies of a configuration, by the key of their option: classes, one object a drive.
+Policies = Callable[[Mapping[str, Any]], Mapping[str, type]]
+
+
+class Written(Work):
+    """Work whose simulations have the policies that ``policies`` gives for each."""
+
+    def __init__(
+        self,
+        tasks: Mapping[str, Task],
+        policies: Policies,
+        *,
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(tasks, cache=cache, progress=progress)
+        self._policies = policies
+
+    def _engine(self, missing: dict[str, Wanted], what: str, *, leave_out: bool) -> None:
+        del leave_out
+        for key, one in missing.items():
+            control = Control()
+
+            def show(engine: Control) -> None:
+                self._watch(engine)
+                self.show(self._share(self.done), what, self._programs, "programs")
+
+            named: dict[str, tuple[str, object]] = {
+                option: (f"python:{policy.__name__}", policy)
+                for option, policy in self._policies(one.config).items()
+            }
+            config = {**one.config, **{option: name for option, (name, _) in named.items()}}
+            simulated = _engine.simulate(
+                [config], jobs=1, progress=show, control=control, policies={0: named}
+            )
+            self._programs += control.programs
+            if control.cancelled:
+                self.interrupted = True
+                return
+            self._keep(key, one, simulated.results[0])
+
+
+def label(name: str, policies: Policies) -> str:
+    """The name of a wrong engine in a store of results, with the text of its policies."""
+    text = inspect.getsource(inspect.getmodule(policies) or Written)
+    return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
