@@ -165,7 +165,7 @@ impl Queue {
                 Box::new(move |outcome| {
                     match &outcome {
                         Ok(Answer::Hinted(hinted)) => pace.hint(Op::Dirty, &hinted.pages),
-                        Ok(_) => pace.hint(Op::Clean, &cancelled),
+                        Ok(_) => pace.hint(Op::Clean, cancelled.as_slice()),
                         Err(_) => {}
                     }
                     tell(outcome);
@@ -351,13 +351,13 @@ fn at<S: Served, T>(
 }
 
 /// Returns the pages whose hints a command takes back.
-fn cancelled(command: &Command) -> Vec<Range<u64>> {
+fn cancelled(command: &Command) -> Option<Range<u64>> {
     let page = PAGE as u64;
     match *command {
         Command::Cancel { at, bytes } if bytes > 0 => {
-            vec![at / page..at.saturating_add(bytes).div_ceil(page)]
+            Some(at / page..at.saturating_add(bytes).div_ceil(page))
         }
-        _ => Vec::new(),
+        _ => None,
     }
 }
 

@@ -104,8 +104,8 @@ impl FrontEnd {
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
         while let Some(commands) = &mut self.hint_commands
-            && let Some((_, (kind, mut pages))) =
-                commands.begun.pop_front_if(|&mut (end, _)| end <= shared.now())
+            && commands.begun.front().is_some_and(|&(end, _)| end <= shared.now())
+            && let Some((_, (kind, mut pages))) = commands.begun.pop_front()
         {
             if kind == Kind::Tell {
                 pages.retain(|&page| shared.is_expected(page));
