@@ -53,7 +53,7 @@ def _timed(plan: Plan, transactions: int, repetitions: int) -> Plan:
 
 
 PLANS = {
-    Size.QUICK: _timed(UNTIMED[Size.QUICK], 1200, 2),
+    Size.QUICK: _timed(UNTIMED[Size.QUICK], 400, 2),
     Size.DEFAULT: _timed(UNTIMED[Size.QUICK], 2400, 3),
     Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 5),
 }
