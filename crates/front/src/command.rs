@@ -109,3 +109,15 @@ pub enum Answer {
     /// The pages on which a hint holds, and the number of those for which it came too late.
     Hinted(Hinted),
 }
+
+impl Answer {
+    /// Returns the number of pages that the host is told: those written, or those for which a hint came too
+    /// late. Other answers have none.
+    pub fn pages(&self) -> u64 {
+        match self {
+            Self::Pages(pages) => *pages,
+            Self::Hinted(hinted) => hinted.late,
+            _ => 0,
+        }
+    }
+}

@@ -197,8 +197,9 @@ impl Live {
         let pages = (first * bytes / unit) as u32..((first + count) * bytes).div_ceil(unit) as u32;
         let fresh: Vec<u32> =
             pages.filter(|&page| self.drive.layer().locate(page).is_none()).collect();
-        match self.write_at_once(fresh.clone())? {
-            written if written == fresh.len() as u64 => Ok(()),
+        let count = fresh.len() as u64;
+        match self.write_at_once(fresh)? {
+            written if written == count => Ok(()),
             _ => Err(FtlError::no_space("the drive's life has ended")),
         }
     }

@@ -17,9 +17,9 @@ use crate::config::Resolved;
 use crate::options::RunConfig;
 
 /// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
-/// bytes of flash. Its host gives hints in the way `hints`, or at once,
-/// and its writes have `streams` by their addresses. These are rounded up to whole blocks, an equal number on every plane, and to the
-/// least that the planes need. The drive is empty.
+/// bytes of flash. These are rounded up to whole blocks, an equal number on every plane, and to the
+/// least that the planes need. The drive is empty. Its host gives hints in the way `hints`, or at once, and
+/// its writes have `streams` by their addresses.
 ///
 /// # Errors
 /// Fails if the options make no such drive, in one line.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::request::{self, Pages, Request, Status};
 use super::{Keeper, VERSION, frame};
 use crate::clients::Client;
-use crate::command::{Answer, Command};
+use crate::command::Command;
 use crate::meter::Meter;
 use crate::queue::Queue;
 use crate::socket::Socket;
@@ -179,9 +179,7 @@ impl Desk {
         }
         drop(tell);
         told.iter().try_fold(0, |sum, outcome| match outcome {
-            Ok(Answer::Pages(pages)) => Ok(sum + pages),
-            Ok(Answer::Hinted(hinted)) => Ok(sum + hinted.late),
-            Ok(_) => Ok(sum),
+            Ok(answer) => Ok(sum + answer.pages()),
             Err(failure) => Err(refusal(&failure)),
         })
     }

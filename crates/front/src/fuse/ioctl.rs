@@ -32,7 +32,7 @@
 use fuser::{Errno, ReplyIoctl};
 
 use super::errno;
-use crate::command::{Answer, Command};
+use crate::command::Command;
 use crate::queue::Queue;
 
 /// The letters FGCH.
@@ -107,9 +107,7 @@ pub(super) fn answer(queue: &Queue, number: u32, given: &[u8], reply: ReplyIoctl
     let Some(command) = command else { return reply.error(Errno::EINVAL) };
     queue.submit(command, move |outcome| {
         let pages = match outcome {
-            Ok(Answer::Pages(pages)) => pages,
-            Ok(Answer::Hinted(hinted)) => hinted.late,
-            Ok(_) => 0,
+            Ok(answer) => answer.pages(),
             Err(failure) => return reply.error(errno(&failure)),
         };
         // Both structures end with the number.

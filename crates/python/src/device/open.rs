@@ -181,13 +181,13 @@ impl StoredDrive {
 
     /// Pages that the host has written: the moment for hints that are given later.
     fn moment(&self, py: Python<'_>) -> PyResult<u64> {
-        self.call(py, Command::Moment).map(pages)
+        self.call(py, Command::Moment).map(|answer| answer.pages())
     }
 
     /// The host will write the pages of a range soon, as it knew at `moment`. Returns how many of them it
     /// has written since.
     fn hint(&self, py: Python<'_>, at: u64, bytes: u64, moment: Option<u64>) -> PyResult<u64> {
-        self.call(py, Command::Hint { at, bytes, moment }).map(pages)
+        self.call(py, Command::Hint { at, bytes, moment }).map(|answer| answer.pages())
     }
 
     /// The host takes hints on the pages of a range back.
@@ -372,14 +372,6 @@ impl StoredDrive {
 
 fn parse_nbd(address: &str) -> PyResult<Address> {
     address.parse().map_err(|error| errors::config(format!("NBD: {error}")))
-}
-
-fn pages(answer: Answer) -> u64 {
-    match answer {
-        Answer::Pages(pages) => pages,
-        Answer::Hinted(hinted) => hinted.late,
-        _ => 0,
-    }
 }
 
 fn used() -> PyErr {
