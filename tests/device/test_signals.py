@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
-from tests.conftest import environment
+import pytest
+from tests.conftest import COMMAND, environment
+
+from flashgc import Device, FlashgcError
+from flashgc.device.control import Client
 
 #: A signal at each call of the wait, and one before it.
 EVERYWHERE = """
@@ -40,3 +49,24 @@ def test_a_signal_is_never_lost_and_meets_no_lock() -> None:
     """A handler that took the lock of what it wakes would wait for itself."""
     command = [sys.executable, "-c", EVERYWHERE]
     subprocess.run(command, check=True, timeout=60, env=environment())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's command is its own server")
+def test_a_signal_while_a_drive_is_opened_ends_without_a_word(tmp_path: Path) -> None:
+    """The command waits for its server's first line; the server answers other processes before."""
+    drive = tmp_path / "d"
+    Device.create(drive, capacity="64MiB").close()
+    ended = []
+    for number in [signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGKILL]:
+        server = subprocess.Popen(
+            [*COMMAND, "device", "serve", str(drive), "--quiet"],
+            env=environment(), text=True, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with contextlib.suppress(FlashgcError), Client(drive):
+                break
+        server.send_signal(number)
+        said = server.communicate(timeout=60)[1]
+        ended.append((server.returncode, said))
+    assert ended == [(0, ""), (0, ""), (0, ""), (-signal.SIGKILL, "")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from pathlib import Path
 
 import jedi
 import nbclient
@@ -164,7 +165,11 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
         ("flashgc_studies.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
     ],
 )
-def test_notebooks_complete_every_keyword(call: str, keywords: list[str]) -> None:
+def test_notebooks_complete_every_keyword(
+    call: str, keywords: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Jedi writes its cache in place: another process would read half of a file.
+    monkeypatch.setattr(jedi.settings, "cache_directory", tmp_path)
     names = {"flashgc": flashgc, "flashgc_studies": flashgc_studies}
     completions = jedi.Interpreter(call, [names]).complete()
     assert {f"{one}=" for one in keywords} <= {one.name for one in completions}

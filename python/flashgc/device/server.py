@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
@@ -67,9 +68,8 @@ def main() -> int:
             # After the change of user, which takes it back.
             privileges.end_with_parent()
         with Signals() as signals, opened(file, front, at_hand) as drive:
-            os.write(ready, f"{json.dumps(told_of(drive))}\n".encode())
-            os.close(ready)
-            until_told(drive, signals)
+            if _say(ready, told_of(drive)):
+                until_told(drive, signals)
     except (FlashgcError, OSError) as error:
         told = error
         if isinstance(error, OSError) and error.filename is not None:
@@ -77,6 +77,17 @@ def main() -> int:
         print(f"error: {told}", file=sys.stderr, flush=True)
         return 2 if isinstance(error, ConfigError) else 1
     return 0
+
+
+def _say(ready: int, facts: dict[str, Any]) -> bool:
+    """Tells who started this server that it serves. False if that process was killed meanwhile."""
+    try:
+        os.write(ready, f"{json.dumps(facts)}\n".encode())
+    except BrokenPipeError:
+        return False
+    finally:
+        os.close(ready)
+    return True
 
 
 def _at_hand(

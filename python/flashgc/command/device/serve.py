@@ -66,7 +66,7 @@ def serve(
         return OK
     if user is not None:
         raise ConfigError("--user applies to root alone; hint: leave it out")
-    with opened(file, fronts) as drive, Signals() as signals:
+    with Signals() as signals, opened(file, fronts) as drive:
         _say(drive.serving, quiet=quiet)
         while True:
             try:
@@ -93,7 +93,7 @@ def _supervise(file: Path, fronts: Fronts, user: str | None, *, quiet: bool) -> 
     from flashgc.device.serving import Signals
     from flashgc.device.supervised import served as supervised
 
-    with supervised(file, fronts, user) as drive, Signals() as signals:
+    with Signals() as signals, supervised(file, fronts, user) as drive:
         _say(drive.serving, quiet=quiet)
         while True:
             try:
