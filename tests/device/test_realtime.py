@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -13,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Command
+from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 import flashgc
 from flashgc import ConfigError, Device
 from flashgc._documents import read
 from flashgc.device import making, realtime, watch
+from flashgc.device.control import Client
 from flashgc.results import Worst
 
 TIMES = "read=2ms,program=5ms,erase=8ms,transfer=0us"
@@ -244,14 +246,57 @@ def test_the_bench_compares_what_is_served_with_the_simulation() -> None:
     assert 160 < served < 10 * simulated
 
 
+def may_come_first() -> bool:
+    child = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def served_threads(pid: int) -> dict[str, int]:
+    """The policies of a process's threads, by their names."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return {
+        (one / "comm").read_text().strip(): os.sched_getscheduler(int(one.name)) for one in threads
+    }
+
+
+@pytest.mark.skipif(not may_come_first(), reason="this user's threads may not come first")
+def test_the_threads_of_a_drive_with_a_clock_come_first(tmp_path: Path) -> None:
+    """Root's server has given its rights away when they begin: who started it puts them first."""
+    file, socket = made(tmp_path / "drive.flash"), tmp_path / "nbd"
+    server = subprocess.Popen(
+        [*COMMAND, "device", "serve", str(file), "--nbd", f"unix:{socket}", "--realtime",
+         "--times", TIMES, "--pages-per-block", "32"],
+        env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert server.stderr is not None
+        assert server.stderr.readline() == b"serving; Ctrl-C closes the drive\n"
+        with Client(file) as client:
+            assert client.stat()["realtime"]["comes_first"] is True
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        policies = served_threads(int(children[0]) if os.geteuid() == 0 else server.pid)
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+    first = {name for name, policy in policies.items() if policy == os.SCHED_RR}
+    assert {"pace", "drive"} < first
+    # What answers questions, and what opens the drive, has time.
+    assert not first & {"control", "control-client", "python"}
+
+
 def test_an_invalid_run_says_so_and_what_to_do() -> None:
     said = {
         "answers": 1000, "late": 2, "late_for_data": 0, "late_share": 0.002, "slower": 1.0,
         "is_valid": False, "failed": None, "at_once_us": {"count": 0},
-        "lateness_us": {"p50": 4.0, "max": 900.0}, "hinted_pages": 0,
+        "lateness_us": {"p50": 4.0, "max": 900.0}, "hinted_pages": 0, "comes_first": True,
     }  # fmt: skip
     assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
     assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"
+    ordinary = realtime.told({**said, "comes_first": False})
+    assert ordinary[-1].endswith(
+        "hint: --slower 2x, or as root, so that the drive's threads run before all others"
+    )
     disk = realtime.told({**said, "late_for_data": 2})
     assert disk[-1].endswith("hint: keep the drive's file in memory, as in /dev/shm")
     ended = realtime.told({**said, "failed": "no space"})

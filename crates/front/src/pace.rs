@@ -13,7 +13,7 @@ mod tally;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use super::command::Command;
 use super::meter::Kind;
 
-use tally::Tally;
+use tally::{Left, Tally};
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 
 /// The time before an event during which the thread stays awake. Most sleeps on a virtual machine are too
@@ -41,6 +41,9 @@ const BRIEFLY: Duration = Duration::from_micros(50);
 const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
 const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
+
+/// The number of answers after which they are counted.
+const MANY: usize = 256;
 
 /// A simulated drive. The caller tells it each arrival and the time.
 pub trait Simulated: Send {
@@ -134,7 +137,8 @@ struct State {
     slots: HashMap<u64, Slot>,
     /// The time that the simulated drive has reached, by its own clock.
     reached: u64,
-    tally: Tally,
+    /// The answers that left and are not counted yet.
+    left: Vec<Left>,
     /// The reason why answers do not wait any more; `None` while they do.
     ended: Option<String>,
 }
@@ -144,6 +148,10 @@ struct Shared {
     slower: f64,
     state: Mutex<State>,
     drive: Mutex<Box<dyn Simulated>>,
+    /// Locked before `state`, and for long while somebody reads it. No answer waits for it.
+    tally: Mutex<Tally>,
+    /// The thread's number.
+    thread: OnceLock<rustix::process::Pid>,
     wake: Condvar,
     /// `true` if something arrived, or the thread is to end, since it last looked.
     is_called: AtomicBool,
@@ -173,12 +181,23 @@ impl Shared {
     /// Gives an answer to its front end, and counts its delay. The time that the front end then needs is the
     /// host's, as is that before the arrival. With `for_data` the answer waited for its data after its time.
     fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due: Due) {
-        let now = self.wall_ns();
-        match due.at_once {
-            true => lock(&self.state).tally.left_at_once(kind, [arrived_ns, now]),
-            false => lock(&self.state).tally.left(for_data, kind, [arrived_ns, due.at_ns, now]),
-        }
+        let at_ns = self.wall_ns();
+        let due_ns = (!due.at_once).then_some(due.at_ns);
+        let are_many = {
+            let left = &mut lock(&self.state).left;
+            left.push(Left { kind, arrived_ns, due_ns, at_ns, for_data });
+            left.len() >= MANY
+        };
         reply();
+        if are_many && let Ok(mut tally) = self.tally.try_lock() {
+            self.count(&mut tally);
+        }
+    }
+
+    /// Counts the answers that left.
+    fn count(&self, tally: &mut Tally) {
+        let left = std::mem::take(&mut lock(&self.state).left);
+        left.into_iter().for_each(|one| tally.left(one));
     }
 
     /// Lets the simulated drive go on until now, and sends the answers that are due. Returns the time of the
@@ -260,12 +279,13 @@ impl Shared {
     fn run(&self) {
         // Sleeps end when they should, and not when it suits the kernel.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let _ = self.thread.set(rustix::thread::gettid());
         let (mut done, mut sleep) = (Vec::new(), Sleep::default());
         while !self.stopping.load(Ordering::SeqCst) {
             match self.go_on(&mut done) {
                 Ok(next_ns) => self.wait(next_ns, &mut sleep),
                 Err(why) => {
-                    lock(&self.state).tally.failed(why.clone());
+                    lock(&self.tally).failed(why.clone());
                     return self.end(why);
                 }
             }
@@ -317,10 +337,12 @@ impl Pace {
                 tickets: 0,
                 slots: HashMap::new(),
                 reached: 0,
-                tally: Tally::new(slower),
+                left: Vec::new(),
                 ended: None,
             }),
             drive: Mutex::new(drive),
+            tally: Mutex::new(Tally::new(slower)),
+            thread: OnceLock::new(),
             wake: Condvar::new(),
             is_called: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -384,7 +406,10 @@ impl Pace {
     /// Returns the simulated drive's work and the delays so far.
     pub fn paced(&self) -> Paced {
         let work = lock(&self.shared.drive).work();
-        lock(&self.shared.state).tally.paced(work)
+        let comes_first = self.shared.thread.get().is_some_and(|thread| comes_first(*thread));
+        let mut tally = lock(&self.shared.tally);
+        self.shared.count(&mut tally);
+        tally.paced(work, comes_first)
     }
 }
 
@@ -433,6 +458,15 @@ impl Ticket {
             _ => reply(), // it does not go on
         }
     }
+}
+
+/// Returns `true` if a thread of this process runs before all ordinary threads.
+fn comes_first(thread: rustix::process::Pid) -> bool {
+    let path = format!("/proc/self/task/{}/stat", thread.as_raw_nonzero());
+    let Ok(stat) = std::fs::read_to_string(path) else { return false };
+    // Behind the name, which may have any characters, the policy is the 39th word: 0 is the ordinary one.
+    let words = stat.rsplit(')').next().unwrap_or_default();
+    words.split_whitespace().nth(38).is_some_and(|policy| policy != "0")
 }
 
 /// Returns a command as the simulated drive sees it: kind, first byte, bytes.

@@ -108,6 +108,30 @@ fn answers_leave_at_their_simulated_times_and_not_before() {
 }
 
 #[test]
+fn every_answer_is_counted_once_while_others_look() {
+    let (engine, _) = served(0.01);
+    let queue = engine.queue();
+    let looks = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let (mut seen, mut looks) = (0, 0);
+            while seen < 700 {
+                let answers = queue.paced().unwrap().lateness.answers;
+                assert!(answers >= seen, "{answers} behind {seen}");
+                (seen, looks) = (answers, looks + 1);
+            }
+            looks
+        });
+        (0..700).for_each(|page| drop(queue.call(write(page % 8)).unwrap()));
+        looking.join().unwrap()
+    });
+    let paced = queue.paced().unwrap();
+    assert_eq!((paced.lateness.answers, paced.lateness.latencies.count), (700, 700));
+    assert_eq!(paced.simulated[Kind::Write as usize].count, 700);
+    assert!(looks > 1);
+    engine.stop().1.unwrap();
+}
+
+#[test]
 fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
     let (engine, asked) = served(1.0);
     let queue = engine.queue();

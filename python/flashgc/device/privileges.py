@@ -7,7 +7,6 @@ if there is one, and ``nobody`` otherwise. It keeps no group, no capability, and
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import signal
@@ -18,8 +17,8 @@ from flashgc._core import ConfigError, DriveError
 #: Users that a server of root's own drives runs as, the first one that there is.
 USERS = ("flashgc", "nobody")
 
-#: ``PR_SET_PDEATHSIG``, ``PR_SET_NO_NEW_PRIVS``, and the limit of real-time priorities.
-_DEATH, _NO_NEW_PRIVS, _REALTIME = 1, 38, 14
+#: ``PR_SET_PDEATHSIG`` and ``PR_SET_NO_NEW_PRIVS``.
+_DEATH, _NO_NEW_PRIVS = 1, 38
 
 
 @dataclass(frozen=True)
@@ -67,17 +66,12 @@ def runner(owner: int, group: int, name: str | None = None) -> Runner:
     raise ConfigError(f"there is no user {wanted}; hint: useradd --system {USERS[0]}")
 
 
-def drop(user: int, group: int, *, is_realtime: bool = False) -> None:
+def drop(user: int, group: int) -> None:
     """Become ``user`` for ever, with no other group and no capability.
 
-    Before any other thread begins. ``is_realtime`` keeps the right to threads that come first.
-    Raises :class:`flashgc.DriveError` where something of root is left.
+    Before any other thread begins. Raises :class:`flashgc.DriveError` where something of root is
+    left.
     """
-    if is_realtime:
-        with contextlib.suppress(ValueError, OSError):  # A container's root may not.
-            import resource  # not on every system
-
-            resource.setrlimit(_REALTIME, (1, 1))
     os.setgroups([])
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)

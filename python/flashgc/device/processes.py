@@ -53,6 +53,17 @@ def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | Non
     return True
 
 
+def put_first(pid: int, threads: Sequence[int]) -> None:
+    """Let threads of a process run before all ordinary ones, where that is allowed.
+
+    What is no thread of the process is left alone.
+    """
+    for thread in threads:
+        if os.path.exists(f"/proc/{pid}/task/{thread}"):
+            with contextlib.suppress(PermissionError, ProcessLookupError):
+                os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
+
+
 def _user(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -118,6 +118,8 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
     if realtime["failed"]:
         return [*said, f"INVALID, the timed drive ended: {realtime['failed']}"]
     hint = f"--slower {2 * realtime['slower']:g}x"
+    if not realtime["comes_first"]:
+        hint += ", or as root, so that the drive's threads run before all others"
     if 2 * realtime["late_for_data"] > late:
         hint = "keep the drive's file in memory, as in /dev/shm"
     return [*said, f"INVALID, more than 0.1% are late; hint: {hint}"]

@@ -17,7 +17,16 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
 from flashgc.device import privileges, trust
-from flashgc.device.serving import UNIX, Fronts, Ready, Signals, opened, told_of, until_told
+from flashgc.device.serving import (
+    THREADS,
+    UNIX,
+    Fronts,
+    Ready,
+    Signals,
+    opened,
+    told_of,
+    until_told,
+)
 
 
 def main() -> int:
@@ -63,12 +72,12 @@ def main() -> int:
         if user is not None:
             _import_all(front)
             uid, gid = map(int, user.split(":"))
-            privileges.drop(uid, gid, is_realtime=front.clock is not None)
+            privileges.drop(uid, gid)
         if with_parent:
             # After the change of user, which takes it back.
             privileges.end_with_parent()
         with Signals() as signals, opened(file, front, at_hand) as drive:
-            if _say(ready, told_of(drive)):
+            if _say(ready, {**told_of(drive), THREADS: at_hand.late}):
                 until_told(drive, signals)
     except (FlashgcError, OSError) as error:
         told = error

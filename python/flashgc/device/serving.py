@@ -7,7 +7,7 @@ import os
 import select
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -73,10 +73,18 @@ class Ready:
     nbd: _core.DeviceListener | None = None
     control: _core.DeviceListener | None = None
     control_path: Path | None = None
+    #: The threads that should come before all others. The server may not do that itself.
+    late: list[int] = field(default_factory=list)
 
 
 #: Nothing is: the process opens all of it.
 NOTHING = Ready()
+
+#: The threads of this process.
+TASKS = "/proc/self/task"
+
+#: The key of :attr:`Ready.late` in what a server says when it serves.
+THREADS = "threads"
 
 #: Seconds between two looks at whether somebody wants the end.
 LOOK = 0.2
@@ -88,7 +96,7 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
     if fronts.fuse is not None and ready.mount is None and not fronts.fuse.is_dir():
         raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
     with contextlib.ExitStack() as stack:
-        with prompt() if fronts.clock is not None else contextlib.nullcontext():
+        with prompt(ready.late) if fronts.clock is not None else contextlib.nullcontext():
             opening = Device.open(
                 path,
                 durability=fronts.durability,
@@ -112,17 +120,20 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
 
 
 @contextlib.contextmanager
-def prompt() -> Iterator[None]:
+def prompt(late: list[int]) -> Iterator[None]:
     """Threads that begin in here run as soon as they have something to do, where that is allowed.
 
-    They come before all ordinary threads of the host. Who is not root may not ask for that, and the
-    answers of a drive with a clock are late more often: they are counted.
+    They come before all ordinary threads of the host. A process without root's rights may not ask
+    for that: the threads are added to ``late``, for whoever started it. Where nobody may, answers
+    of a drive with a clock are late more often; ``stat`` says both.
     """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:
+        others = set(os.listdir(TASKS))
         yield
+        late += sorted(int(one) for one in set(os.listdir(TASKS)) - others)
         return
     try:
         yield

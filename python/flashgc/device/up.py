@@ -22,6 +22,7 @@ from pathlib import Path
 from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, privileges, processes, state, trust
+from flashgc.device.serving import THREADS
 
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
@@ -296,7 +297,10 @@ def start(
                 server.kill()
                 raise DriveError(f"{opened.path} was not served after {OPENING:.0f} s")
             time.sleep(0.005)
-    return server, said if said.endswith(b"\n") else b""
+    if not said.endswith(b"\n"):
+        return server, b""
+    processes.put_first(server.pid, json.loads(said)[THREADS])
+    return server, said
 
 
 def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privileges.Runner) -> None:

@@ -43,6 +43,19 @@ pub struct Paced {
     pub measured: [Latencies; 4],
     /// The work of the simulated drive.
     pub work: Work,
+    /// `true` if the thread that sends the answers runs before all ordinary threads.
+    pub comes_first: bool,
+}
+
+/// An answer that left.
+pub(super) struct Left {
+    pub kind: Kind,
+    pub arrived_ns: u64,
+    /// The time at which it was due; `None` if the request took the simulated drive no time.
+    pub due_ns: Option<u64>,
+    pub at_ns: u64,
+    /// `true` if it waited for its data, `false` if it waited for the clock.
+    pub for_data: bool,
 }
 
 pub(super) struct Tally {
@@ -71,31 +84,30 @@ impl Tally {
         }
     }
 
-    /// Counts an answer. Its request arrived at the first of these times, it was due at the second, and
-    /// it left at the third. It waited for its data if `for_data`, and for the clock otherwise.
-    pub(super) fn left(&mut self, for_data: bool, kind: Kind, times: [u64; 3]) {
-        let [arrived_ns, due_ns, now_ns] = times;
-        let by = now_ns.saturating_sub(due_ns);
-        let is_late = by as f64 > LATE as f64 * self.slower;
-        self.late += u64::from(is_late);
-        self.late_for_data += u64::from(is_late && for_data);
-        self.lateness.saturating_record(by);
-        self.simulated[kind as usize].saturating_record(due_ns.saturating_sub(arrived_ns));
-        self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
-    }
-
-    /// Counts the answer to a request that took the simulated drive no time, with the times of both.
-    pub(super) fn left_at_once(&mut self, kind: Kind, [arrived_ns, now_ns]: [u64; 2]) {
-        self.at_once.saturating_record(now_ns - arrived_ns);
-        self.simulated[kind as usize].saturating_record(0);
-        self.measured[kind as usize].saturating_record(now_ns - arrived_ns);
+    /// Counts an answer.
+    pub(super) fn left(&mut self, left: Left) {
+        let Left { kind, arrived_ns, due_ns, at_ns, for_data } = left;
+        let took = at_ns - arrived_ns;
+        match due_ns {
+            None => self.at_once.saturating_record(took),
+            Some(due_ns) => {
+                let by = at_ns.saturating_sub(due_ns);
+                let is_late = by as f64 > LATE as f64 * self.slower;
+                self.late += u64::from(is_late);
+                self.late_for_data += u64::from(is_late && for_data);
+                self.lateness.saturating_record(by);
+            }
+        }
+        let simulated = due_ns.map_or(0, |due_ns| due_ns.saturating_sub(arrived_ns));
+        self.simulated[kind as usize].saturating_record(simulated);
+        self.measured[kind as usize].saturating_record(took);
     }
 
     pub(super) fn failed(&mut self, why: String) {
         self.failed.get_or_insert(why);
     }
 
-    pub(super) fn paced(&self, work: Work) -> Paced {
+    pub(super) fn paced(&self, work: Work, comes_first: bool) -> Paced {
         let answers = self.lateness.len();
         let is_in_time = self.late as f64 <= MOST_LATE * answers as f64;
         Paced {
@@ -112,6 +124,7 @@ impl Tally {
             simulated: self.simulated.each_ref().map(latencies),
             measured: self.measured.each_ref().map(latencies),
             work,
+            comes_first,
         }
     }
 }
@@ -120,18 +133,25 @@ impl Tally {
 mod tests {
     use super::*;
 
+    fn left(kind: Kind, due_ns: Option<u64>, at_ns: u64) -> Left {
+        Left { kind, arrived_ns: 0, due_ns, at_ns, for_data: false }
+    }
+
+    fn paced(tally: &Tally) -> Paced {
+        tally.paced(Work::default(), false)
+    }
+
     #[test]
     fn more_than_one_late_answer_in_a_thousand_makes_it_invalid() {
         let mut tally = Tally::new(1.0);
-        let paced = |tally: &Tally| tally.paced(Work::default());
-        (0..1998).for_each(|_| tally.left(false, Kind::Read, [0, 100_000, 100_000 + LATE]));
+        (0..1998).for_each(|_| tally.left(left(Kind::Read, Some(100_000), 100_000 + LATE)));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (0, true));
-        (0..2).for_each(|_| tally.left(false, Kind::Write, [0, 100_000, 100_001 + LATE]));
+        (0..2).for_each(|_| tally.left(left(Kind::Write, Some(100_000), 100_001 + LATE)));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (2, true));
-        tally.left(false, Kind::Write, [0, 100_000, 5_000_000]);
+        tally.left(left(Kind::Write, Some(100_000), 5_000_000));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
         assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
-        (0..999).for_each(|_| tally.left_at_once(Kind::Flush, [0, 90_000]));
+        (0..999).for_each(|_| tally.left(left(Kind::Flush, None, 90_000)));
         assert_eq!((paced(&tally).lateness.answers, paced(&tally).is_valid), (2001, false));
         assert!((paced(&tally).at_once.mean / 90.0 - 1.0).abs() < 0.01);
         assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
@@ -140,10 +160,10 @@ mod tests {
     #[test]
     fn what_is_late_is_counted_in_the_time_of_the_drive() {
         let mut tally = Tally::new(4.0);
-        tally.left(false, Kind::Read, [0, 0, 4 * LATE]);
-        assert_eq!(tally.paced(Work::default()).lateness.late, 0);
-        tally.left(true, Kind::Read, [0, 0, 4 * LATE + 1]);
-        let lateness = tally.paced(Work::default()).lateness;
+        tally.left(left(Kind::Read, Some(0), 4 * LATE));
+        assert_eq!(paced(&tally).lateness.late, 0);
+        tally.left(Left { for_data: true, ..left(Kind::Read, Some(0), 4 * LATE + 1) });
+        let lateness = paced(&tally).lateness;
         assert_eq!((lateness.late, lateness.late_for_data), (1, 1));
     }
 }

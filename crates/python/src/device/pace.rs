@@ -166,7 +166,8 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
 
 /// The measurements of a drive with a clock; `slowest` are its slowest requests.
 pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
-    let Paced { slower, lateness, at_once, failed, is_valid, simulated, measured, work } = paced;
+    let Paced { slower, lateness, at_once, failed, is_valid, comes_first, .. } = paced;
+    let Paced { simulated, measured, work, .. } = paced;
     let by_kind = |all: &[Latencies; 4]| -> Value {
         let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
         Value::Object(named.into_iter().collect())
@@ -181,6 +182,7 @@ pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
         "lateness_us": latency(&lateness.latencies),
         "at_once_us": latency(at_once),
         "is_valid": is_valid,
+        "comes_first": comes_first,
         "failed": failed,
         "simulated_us": by_kind(simulated),
         "measured_us": by_kind(measured),
