@@ -24,8 +24,8 @@ use std::collections::HashMap;
 use super::command::Command;
 use super::meter::Kind;
 
-use tally::{Left, Tally};
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
+use tally::{Left, Tally};
 
 /// The time before an event during which the thread stays awake. Most sleeps on a virtual machine are too
 /// long by less than that.
