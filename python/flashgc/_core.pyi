@@ -1,7 +1,7 @@
 """The engine, as a typed stub. Structured values cross as JSON; use the ``flashgc`` package."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -230,7 +230,7 @@ def trace_convert(
     poll: Callable[[], Any] | None = None,
     places: Mapping[str, str] | None = None,
 ) -> str: ...
-def trace_join(output: os.PathLike[str], inputs: list[os.PathLike[str]]) -> int: ...
+def trace_join(output: os.PathLike[str], inputs: Sequence[os.PathLike[str]]) -> int: ...
 
 class Volumes:
     """The volumes of a trace, and the spool of their requests."""
@@ -338,7 +338,7 @@ class StoredDrive:
         path: os.PathLike[str],
         written: dict[str, tuple[str, object]] | None,
         durability: str | None,
-        clock: tuple[str, float, float, str | None] | None = None,
+        clock: tuple[str, float, float | os.PathLike[str], str | None] | None = None,
         held: DriveFile | None = None,
     ) -> None: ...
     @property

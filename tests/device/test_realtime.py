@@ -18,7 +18,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 import flashgc
-from flashgc import ConfigError, Device
+from flashgc import ConfigError, Device, FlashgcError
 from flashgc._documents import read
 from flashgc.device import making, realtime, watch
 from flashgc.device.control import Client
@@ -162,20 +162,23 @@ FAST = {"times": "read=2us,program=5us,erase=8us,transfer=0us", "pages_per_block
 
 def worked(file: Path, **asked: Any) -> dict[str, Any]:
     """The state of a drive with a clock after overwrites, of which the host announces some."""
-    source, pages = random.Random(1), 1600
     with Device.open(file, clock=clock(file, **FAST, **asked)) as drive:
-        for page in range(pages):
-            drive.write(page * 4096, bytes(4096))
-        for _ in range(2000):
-            page, coming = source.randrange(pages), source.randrange(pages // 5)
-            drive.hint(coming * 4096, 4096)
-            drive.write(page * 4096, bytes(4096))
-            if source.random() < 0.7:
-                drive.write(coming * 4096, bytes(4096))
-            elif source.random() < 0.3:
-                drive.cancel(coming * 4096, 4096)
-        found: dict[str, Any] = drive.stat()
-    return found
+        return overwrite(drive)
+
+
+def overwrite(drive: Device) -> dict[str, Any]:
+    source, pages = random.Random(1), 1600
+    for page in range(pages):
+        drive.write(page * 4096, bytes(4096))
+    for _ in range(2000):
+        page, coming = source.randrange(pages), source.randrange(pages // 5)
+        drive.hint(coming * 4096, 4096)
+        drive.write(page * 4096, bytes(4096))
+        if source.random() < 0.7:
+            drive.write(coming * 4096, bytes(4096))
+        elif source.random() < 0.3:
+            drive.cancel(coming * 4096, 4096)
+    return drive.stat()
 
 
 def counts(found: dict[str, Any]) -> tuple[int, ...]:
@@ -230,6 +233,59 @@ def test_streams_reach_the_drive_with_a_clock(tmp_path: Path) -> None:
     assert found["counters"]["copied_pages"] > 1000
     plain = made(tmp_path / "plain.flash", victim="greedy")
     assert counts(worked(plain)["counters"]) != counts(found["counters"])
+
+
+@pytest.mark.parametrize("has_streams", [False, True])
+def test_a_recording_is_the_past_of_the_drive_with_a_clock(
+    tmp_path: Path, has_streams: bool
+) -> None:
+    options = {"victim": "z-greedy", "placement": "dac:zombie-block=yes"}
+    if has_streams:
+        table = tmp_path / "streams.csv"
+        table.write_text("0, 1310720, 1\n")
+        options = {"victim": "z-greedy", "placement": "fdp:handles=2", "streams": str(table)}
+    file, trace = made(tmp_path / "drive.flash", **options), tmp_path / "past.flashgc"
+    with Device.open(file) as drive:
+        drive.record(trace)
+        overwrite(drive)
+        drive.trim(0, 4096 * 50)
+        drive.record(None)
+        counted = drive.stat()["counters"]
+    with Device.open(file, clock=clock(file, **FAST, aged=str(trace))) as drive:
+        begun = drive.stat()["realtime"]
+        assert counts(begun) == counts(counted)
+        assert (begun["host_pages"], begun["answers"]) == (counted["host_pages_written"], 0)
+        # What is on it, and what it was told, is what the stored drive has: both go on alike.
+        source = random.Random(2)
+        for _ in range(1000):
+            drive.write(source.randrange(1600) * 4096, bytes(4096))
+        after = drive.stat()
+    grown = [
+        one - before for one, before in zip(counts(after["counters"]), counts(counted), strict=True)
+    ]
+    assert grown[0] > 100
+    assert [
+        one - before for one, before in zip(counts(after["realtime"]), counts(begun), strict=True)
+    ] == grown
+
+
+def test_a_past_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
+    file, trace = made(tmp_path / "drive.flash"), tmp_path / "past.flashgc"
+    with pytest.raises(
+        ConfigError, match=r"--aged: found 'no.flashgc', expected 0x to 1000x, or a tr"
+    ):
+        clock(file, aged="no.flashgc")
+    large = made(tmp_path / "large.flash", blocks=128)
+    with Device.open(large) as drive:
+        drive.record(trace)
+        drive.write(4096 * 3000, bytes(4096))
+        drive.record(None)
+    with pytest.raises(FlashgcError, match=r"--aged: .*past.flashgc: ") as told:
+        Device.open(file, clock=clock(file, aged=trace))
+    assert "\n" not in str(told.value)
+    (tmp_path / "text").write_text("no trace\n")
+    with pytest.raises(FlashgcError, match=r"--aged: .*text"):
+        Device.open(file, clock=clock(file, aged=tmp_path / "text"))
 
 
 @needs_mounts

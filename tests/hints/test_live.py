@@ -7,6 +7,7 @@ import random
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.hints.stand import MISSING
@@ -16,7 +17,7 @@ from flashgc import ConfigError, Device, DriveError, _core, run
 from flashgc.device.replaying import options_of
 from flashgc_papers.claims import claims
 from flashgc_papers.live import demo, image, stand
-from flashgc_papers.live.plan import MIB, Plan
+from flashgc_papers.live.plan import MIB, Clock, Plan
 from flashgc_papers.pace import Pace
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
@@ -160,6 +161,48 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert micro["counters"]["hinted_pages"] > 100
     assert micro["follower"]["lost"] == 0
     assert micro["known_share"] > 0.5
+
+
+@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@pytest.mark.xdist_group("mounts")
+def test_a_session_above_a_clock_has_the_past_of_the_drive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        stand.find_fio()
+    except DriveError as error:
+        pytest.skip(str(error))
+    seen: list[dict[str, Any]] = []
+    stat = stand.Mounted.stat
+
+    def kept(self: stand.Mounted) -> dict[str, Any]:
+        seen.append(stat(self))
+        return seen[-1]
+
+    monkeypatch.setattr(stand.Mounted, "stat", kept)
+    # The clock's drive has the blocks of the stored one.
+    clock = Clock(channels=1, pages_per_block=32, slower=1)
+    plan = replace(
+        SMALL, clock=clock, h=(6,), collectors=("ZGC-GD",), repetitions=1,
+        past_transactions=200, past_written=0.5, warmup_transactions=20, transactions=60,
+        written=0.1,
+    )  # fmt: skip
+    done = study.run(plan, tmp_path, lambda *_: None)
+    assert [one["workload"] for one in done] == ["tpcc", "micro-6"]
+    for one in done:
+        assert one["totals"] == one["replayed"]
+        assert one["clock"]["failed"] is None
+        assert one["clock"]["told_pages"] > 0
+        assert 0 < one["known_share"] <= 1
+    begun = [one for one in seen if "realtime" in one][::2]
+    assert len(begun) == 2
+    for one in begun:
+        timed, stored = one["realtime"], one["counters"]
+        # What was written since the mount may be under way.
+        assert timed["host_pages"] == pytest.approx(stored["host_pages_written"], rel=0.01)
+        assert timed["host_pages"] > 20_000
+    micro = begun[1]
+    assert micro["realtime"]["erases"] > 0.5 * micro["counters"]["erases"] > 100
 
 
 def test_a_replay_that_differs_is_a_fault() -> None:

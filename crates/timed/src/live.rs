@@ -119,11 +119,7 @@ impl Live {
         let hardware = &settings.hardware;
         let worst = WorstSoFar::new(hardware.all_dies(), hardware.planes, true);
         let answers = Answers { done: Vec::new(), worst };
-        let mut taken: Box<dyn RequestStream> = Box::new(requests.clone());
-        if let Some(ranges) = &streams {
-            let unit = hardware.unit_bytes();
-            taken = Box::new(RangedRequests::new(taken, Arc::clone(ranges), unit));
-        }
+        let taken = with_streams(requests.clone(), streams.as_ref(), hardware.unit_bytes());
         let drive = TimedDrive::new(settings, layer, taken, answers)?;
         Ok(Self {
             drive,
@@ -184,6 +180,27 @@ impl Live {
     /// Returns blocks, pages a block and logical pages, all in mapping units.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Executes requests before the clock starts, as fast as this host can. They may be any number of requests
+    /// at a time; hints among them come at once.
+    ///
+    /// # Errors
+    /// A request beyond the end of the drive; those of the map.
+    pub fn repeat(&mut self, requests: &[TimedRequest]) -> Result<(), DriveError> {
+        assert!(self.reached.is_none(), "the clock runs");
+        let unit = self.drive.settings().hardware.unit_bytes();
+        let queue = LiveRequests::new(self.geometry.logical_pages());
+        requests.iter().for_each(|&request| queue.push(request));
+        let mut source = with_streams(queue, self.streams.as_ref(), unit);
+        let mut batch = Vec::new();
+        loop {
+            source.fill(&mut batch, Batch::DEFAULT_LEN)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.drive.prepare(&batch, u64::MAX)?;
+        }
     }
 
     /// Gives data to the mapping units that hold any byte of `count` pages of `bytes` bytes from page
@@ -422,6 +439,19 @@ impl Live {
     /// Returns a digest of the decisions so far.
     pub fn decisions(&self) -> u64 {
         self.drive.layer().decisions()
+    }
+}
+
+/// Returns the requests of `queue`, whose writes have the streams of these ranges of a drive whose mapping
+/// unit has `unit` bytes.
+fn with_streams(
+    queue: LiveRequests,
+    ranges: Option<&Arc<StreamRanges>>,
+    unit: u32,
+) -> Box<dyn RequestStream> {
+    match ranges {
+        None => Box::new(queue),
+        Some(ranges) => Box::new(RangedRequests::new(Box::new(queue), Arc::clone(ranges), unit)),
     }
 }
 

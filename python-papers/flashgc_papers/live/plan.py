@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from flashgc_papers.postgres.tpcc import Size
@@ -28,14 +29,12 @@ class Clock:
     #: Pages of 4 KiB in a block: so few that each bank has hundreds of blocks.
     pages_per_block: int = 64
     #: The factor by which its time is slower than the host's, so that this host keeps pace.
-    slower: float = 4.0
-    #: The share of the data that is written anew, at random, before the clock starts.
-    aged: float = 1.0
+    slower: float = 8.0
     #: The way in which hints come to it.
     hints: str = "piggyback"
 
-    def options(self, *, is_hinted: bool) -> dict[str, Any]:
-        """The arguments of :func:`flashgc.device.realtime.clock`."""
+    def options(self, *, is_hinted: bool, past: Path) -> dict[str, Any]:
+        """The arguments of :func:`flashgc.device.realtime.clock`; ``past`` is a recording."""
         drive = {
             "device": self.device,
             "channels": self.channels,
@@ -44,7 +43,7 @@ class Clock:
         return {
             "values": {"drive": drive},
             "slower": self.slower,
-            "aged": self.aged,
+            "aged": past,
             "hints": self.hints if is_hinted else None,
         }
 
@@ -99,6 +98,10 @@ class Plan:
 
     #: The clock of the drive in a session; ``None`` for a drive that answers at once.
     clock: Clock | None = None
+    #: With a clock, a session begins without it: so many transactions, and so many bytes of the
+    #: micro-benchmark as a share of the file. The drive with a clock then has this past.
+    past_transactions: int = 0
+    past_written: float = 0.0
 
     def block(self, workload: str) -> int:
         """Pages of a block of the drive for a workload."""

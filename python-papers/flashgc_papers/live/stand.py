@@ -63,17 +63,21 @@ class Mounted:
 
 @contextlib.contextmanager
 def mounted(
-    file: Path, folder: Path, trace: Path, filesystem: str = "ext4", clock: Clock | None = None
+    file: Path,
+    folder: Path,
+    trace: Path,
+    filesystem: str = "ext4",
+    clock: tuple[Clock, Path] | None = None,
 ) -> Iterator[Mounted]:
     """The drive in ``file`` with its file system in ``folder``; its requests go to ``trace``.
 
-    With a ``clock`` it answers when a drive with that clock would.
+    With a ``clock`` and the recording of its past it answers when a drive with both would.
     """
     made = None
     if clock is not None:
         read = making.configuration(file)
         is_hinted = read["policies"]["victim"].startswith("z-")
-        made = realtime.clock(read, **clock.options(is_hinted=is_hinted))
+        made = realtime.clock(read, **clock[0].options(is_hinted=is_hinted, past=clock[1]))
     words = Fronts(record=trace, clock=made).words()
     done = up.up(file, folder, filesystem=filesystem, serve=words)
     try:

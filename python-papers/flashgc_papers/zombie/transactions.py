@@ -6,6 +6,7 @@ The host waits for a drive with the times of flash (``--realtime``), which hears
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,25 +38,26 @@ from flashgc_papers.zombie.live import Session, known_row, replay_row, sessions_
 _COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
 
 
-def _timed(plan: Plan, transactions: int, repetitions: int) -> Plan:
-    """The plan with a clock: no micro-benchmark, and transactions for some minutes a session."""
-    return Plan(
-        **{
-            **vars(plan),
-            "clock": Clock(),
-            "collectors": _COLLECTORS,
-            "h": (),
-            "warmup_transactions": transactions // 2,
-            "transactions": transactions,
-            "repetitions": repetitions,
-        }
+def _timed(plan: Plan, transactions: int, written: float, repetitions: int) -> Plan:
+    """The plan with a clock: the past has what ``plan`` warms up with, and less is measured."""
+    return replace(
+        plan,
+        clock=Clock(),
+        collectors=_COLLECTORS,
+        h=(6,),
+        past_transactions=plan.warmup_transactions,
+        past_written=plan.written / 2,
+        warmup_transactions=transactions // 4,
+        transactions=transactions,
+        written=written,
+        repetitions=repetitions,
     )
 
 
 PLANS = {
-    Size.QUICK: _timed(UNTIMED[Size.QUICK], 400, 2),
-    Size.DEFAULT: _timed(UNTIMED[Size.QUICK], 2400, 3),
-    Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 5),
+    Size.QUICK: _timed(UNTIMED[Size.QUICK], 400, 0.05, 2),
+    Size.DEFAULT: _timed(UNTIMED[Size.QUICK], 2400, 0.25, 3),
+    Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 0.25, 5),
 }
 
 #: Returns a number of a session.
@@ -77,19 +79,29 @@ def new_order_ms(session: Session) -> float:
     return float(session["mean_ms"]["new_order"]) / float(session["slower"])
 
 
+def elapsed(session: Session) -> float:
+    """Seconds of the drive's time that the micro-benchmark takes."""
+    return float(session["seconds"]) / float(session["slower"])
+
+
 def is_valid(session: Session) -> bool:
     """True if at most one answer of a thousand was late, and the drive went on."""
     clock = session["clock"]
     return clock["failed"] is None and clock["late_share"] <= 0.001
 
 
-def _all(done: Sequence[Session], collector: str, of: Reading) -> list[float]:
-    return [of(one) for one in sessions_of(done, "tpcc", collector)]
+def _all(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
+    return [of(one) for one in sessions_of(done, workload, collector)]
 
 
-def gain(done: Sequence[Session], zombie: str, plain: str, of: Reading, sign: int) -> Value:
-    """The change in percent from ``plain`` to ``zombie``, up or down, repetition by repetition."""
-    taken = [_all(done, name, of) for name in (zombie, plain)]
+def gain(
+    done: Sequence[Session], workload: str, pair: tuple[str, str], of: Reading, sign: int
+) -> Value:
+    """The change in percent from the second of a pair to the first, repetition by repetition.
+
+    Up with the ``sign`` 1, and down with -1.
+    """
+    taken = [_all(done, workload, name, of) for name in pair]
     return Value.of([100 * sign * (one / other - 1) for one, other in zip(*taken, strict=True)])
 
 
@@ -112,10 +124,12 @@ class Transactions:
             computations={"sessions": Study("flashgc reproduce zombie.transactions", call)},
             settings=(
                 f"{plan.capacity // MIB} MiB of {clock.device} flash on {clock.channels} channels, "
-                f"its data overwritten {clock.aged:g}x, time {clock.slower:g} times slower; "
+                f"time {clock.slower:g} times slower, with the past of the stored drive; "
                 f"PostgreSQL with {plan.warehouses} warehouses and "
                 f"{plan.shared_buffers // MIB} MiB of buffers, {plan.repetitions} sessions of "
-                f"{plan.transactions} transactions each; hints: {clock.hints}"
+                f"{plan.transactions} transactions each; fio's 16 threads write "
+                f"{plan.written:g}x of their file for h = {', '.join(map(str, plan.h))}; "
+                f"hints: {clock.hints}"
             ),
             left_out=(
                 "the paper's size (31.6 GB, 300 warehouses, 4 GB of cache), its Oracle, and its "
@@ -127,12 +141,15 @@ class Transactions:
         """The gains, what was known, and whether the sessions are valid."""
         facts = claim.facts
         rows: list[Row] = []
-        for what, of, sign, published in (
-            ("more transactions/s, %", transactions, 1, facts["transactions"]),
-            ("less write amplification, %", amplification, -1, facts["gains"]),
+        micro = f"micro-{facts['micro_h']}"
+        for workload, what, of, sign, published in (
+            ("tpcc", "more transactions/s, %", transactions, 1, facts["transactions"]),
+            ("tpcc", "less write amplification, %", amplification, -1, facts["gains"]),
+            (micro, "less time, %", elapsed, -1, facts["micro_times"]),
+            (micro, "less write amplification, %", amplification, -1, facts["micro_gains"]),
         ):
-            for (zombie, plain), one in zip(PAIRS, published, strict=True):
-                rows.append(_gain_row(measured, (zombie, plain), (what, of, sign), one))
+            for pair, one in zip(PAIRS, published, strict=True):
+                rows.append(_gain_row(measured, workload, pair, (what, of, sign), one))
         rows.append(known_row(measured, "tpcc", facts["known"]))
         rows += [_valid_row(measured), replay_row(measured)]
         plan = PLANS[measured.size]
@@ -146,15 +163,19 @@ _NOTES = [
 
 
 def _gain_row(
-    measured: Measured, pair: tuple[str, str], of: tuple[str, Reading, int], published: float
+    measured: Measured,
+    workload: str,
+    pair: tuple[str, str],
+    of: tuple[str, Reading, int],
+    published: float,
 ) -> Row:
     what, reading, sign = of
 
     def judge() -> tuple[Value, Judgement]:
-        value = gain(measured.compute("sessions"), *pair, reading, sign)
+        value = gain(measured.compute("sessions"), workload, pair, reading, sign)
         return value, verdicts.sized(value, published)
 
-    return row(f"{pair[0]} over {pair[1]}: {what}", published, judge)
+    return row(f"{workload}, {pair[0]} over {pair[1]}: {what}", published, judge)
 
 
 def _valid_row(measured: Measured) -> Row:
@@ -169,27 +190,49 @@ def _valid_row(measured: Measured) -> Row:
     return row("sessions whose answers left in time", "all", judge)
 
 
-def _figures(measured: Measured, plan: Plan) -> list[Figure]:
-    done = measured.computed.get("sessions", [])
-    readings = {
+#: The readings of each workload: transactions or seconds, and write amplification.
+_READINGS: dict[str, dict[str, Reading]] = {
+    "tpcc": {
         "transactions/s": transactions,
         "new order, ms": new_order_ms,
         "write amplification": amplification,
-    }
+    },
+    "micro": {"elapsed time, s": elapsed, "write amplification": amplification},
+}
+
+
+def _figures(measured: Measured, plan: Plan) -> list[Figure]:
+    done = measured.computed.get("sessions", [])
     cells: list[tuple[Any, ...]] = []
-    for name in plan.collectors:
-        try:
-            values = [Value.of(_all(done, name, of)) for of in readings.values()]
-        except NotMeasuredError:
-            continue
-        shares = _all(done, name, lambda one: float(one["known_share"] or 0.0))
-        told = [number for value in values for number in (value.mean, value.ci95)]
-        cells.append((name, *told, sum(shares) / len(shares)))
-    names = [part for name in readings for part in (name, f"± {name}")]
-    table = Table(("collector", *names, "share of dirty pages known"), tuple(cells))
-    caption = "A TPC-C-like load above a drive with a clock, with and without the host's hints"
-    panels = [
-        Bars(name, ("tpcc",), {one[0]: [(one[place], one[place + 1])] for one in cells})
-        for name, place in (("transactions/s", 1), ("write amplification", 5))
-    ]
+    values: dict[tuple[str, str], dict[str, Value]] = {}
+    for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
+        for name in plan.collectors:
+            try:
+                shares = _all(done, workload, name, lambda one: float(one["known_share"] or 0.0))
+                found = {
+                    what: Value.of(_all(done, workload, name, of))
+                    for what, of in _READINGS[workload.partition("-")[0]].items()
+                }
+            except NotMeasuredError:
+                continue
+            values[workload, name] = found
+            late = max(_all(done, workload, name, lambda one: one["clock"]["late_share"]))
+            for what, value in found.items():
+                known = sum(shares) / len(shares)
+                cells.append((workload, name, what, value.mean, value.ci95, known, late))
+    columns = ("workload", "collector", "of", "mean", "ci95", "known", "late at most")
+    table = Table(columns, tuple(cells))
+    caption = (
+        "A TPC-C-like load and the micro-benchmark above a drive with a clock, with and without "
+        "the host's hints"
+    )
+    panels = []
+    for workload in dict.fromkeys(workload for workload, _ in values):
+        of = {name: found for (one, name), found in values.items() if one == workload}
+        panels += [
+            Bars(f"{workload}, {what}", (workload,), {
+                name: [(found[what].mean, found[what].ci95)] for name, found in of.items()
+            })
+            for what in next(iter(of.values()))
+        ]  # fmt: skip
     return [Figure("zombie-transactions", caption, table, lambda: bars(panels, "workload"))]

@@ -78,7 +78,7 @@ class Device(Closing):
         path: File,
         *,
         durability: str | None = None,
-        clock: tuple[str, float, float, str | None] | None = None,
+        clock: tuple[str, float, float | Path, str | None] | None = None,
         allow_python: bool = False,
         held: _core.DriveFile | None = None,
     ) -> Self:

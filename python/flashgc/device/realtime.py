@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from flashgc import _core
@@ -25,8 +26,9 @@ OPTIONS = tuple(one.path for one in ALL if one.of_clock)
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
 #: The clock as the engine takes it: a configuration as JSON, how much slower it is, how often the
-#: data are written anew before it starts, and the way of hints, if one was named.
-Clock = tuple[str, float, float, str | None]
+#: data are written anew before it starts or the recording that is repeated before, and the way of
+#: hints, if one was named.
+Clock = tuple[str, float, float | Path, str | None]
 
 
 def clock(
@@ -35,7 +37,7 @@ def clock(
     places: Places | None = None,
     *,
     slower: str | float | None = None,
-    aged: str | float | None = None,
+    aged: str | float | Path | None = None,
     hints: str | None = None,
 ) -> Clock:
     """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
@@ -64,8 +66,23 @@ def clock(
         raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
     if hints is not None:
         _core.check("hints", hints)
-    times = factor("slower", slower, (1, 1e6)), factor("aged", aged, (0, 1000))
-    return json.dumps(made[0]), *times, hints
+    return json.dumps(made[0]), factor("slower", slower, (1, 1e6)), past(aged), hints
+
+
+def past(aged: str | float | Path | None) -> float | Path:
+    """A factor such as ``2x``, or the whole path of a recording.
+
+    Raises :class:`flashgc.ConfigError` where it is neither.
+    """
+    if isinstance(aged, str | Path) and Path(aged).is_file():
+        return Path(aged).absolute()
+    try:
+        return factor("aged", aged if aged is None else str(aged), (0, 1000))
+    except ConfigError as error:
+        raise ConfigError(
+            f"--aged: found '{aged}', expected 0x to 1000x, or a trace of flashgc device record; "
+            "hint: --aged 2x"
+        ) from error
 
 
 def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> float:

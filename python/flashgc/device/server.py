@@ -17,6 +17,7 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
 from flashgc.device import privileges, trust
+from flashgc.device.realtime import past
 from flashgc.device.serving import (
     THREADS,
     UNIX,
@@ -48,7 +49,7 @@ def main() -> int:
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--clock")
     parser.add_argument("--slower", type=float)
-    parser.add_argument("--aged", type=float)
+    parser.add_argument("--aged", type=past)
     parser.add_argument("--hints")
     given = vars(parser.parse_args())
     file, ready = given.pop("file"), given.pop("ready_fd")

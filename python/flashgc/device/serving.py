@@ -41,7 +41,7 @@ class Fronts:
     record: Path | None = None
     durability: str | None = None
     #: The clock of a drive that answers when a timed drive would.
-    clock: tuple[str, float, float, str | None] | None = None
+    clock: tuple[str, float, float | Path, str | None] | None = None
     #: True if the code that the drive's file names may run.
     allow_python: bool = False
 

@@ -23,7 +23,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
-use super::pace::{self, Clock};
+use super::pace::{self, Clock, Past};
 use super::shown::{Shown, columns};
 use super::{failed, to_error};
 use crate::errors::{self, DriveError};
@@ -59,20 +59,20 @@ impl StoredDrive {
     /// `durability` is another than the file's.
     #[new]
     /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
-    /// is, how often its data are written before, the way of hints) answers leave when that drive would answer.
-    /// `held` is its file, open already.
+    /// is, how often its data are written before or the recording that it repeats, the way of hints) answers
+    /// leave when that drive would answer. `held` is its file, open already.
     #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         written: Option<Written<'_>>,
         durability: Option<&str>,
-        clock: Option<(&str, f64, f64, Option<&str>)>,
+        clock: Option<(&str, f64, Past, Option<&str>)>,
         held: Option<PyRef<'_, DriveFile>>,
     ) -> PyResult<Self> {
         let held = held.map(|held| held.file.try_clone()).transpose()?;
         let clock =
-            clock.map(|(config, slower, aged, hints)| Clock::new(config, slower, aged, hints));
+            clock.map(|(config, slower, past, hints)| Clock::new(config, slower, past, hints));
         let clock = clock.transpose()?;
         let raised = Raised::default();
         let outside = outside(written, &raised)?;

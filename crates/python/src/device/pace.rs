@@ -1,5 +1,6 @@
 //! A drive with a clock beside the stored drive: it says when answers leave.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
@@ -12,40 +13,57 @@ use flashgc_ftl::FtlError;
 use flashgc_host::HintsSpec;
 use flashgc_timed::{Done, Live, Worst, WorstResult};
 use flashgc_workload::Op;
+use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::trace::{DeviceNumbers, ReadOptions, TraceReader};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::errors;
 use crate::policy::lock;
 
+/// The past of a drive with a clock when its clock starts.
+#[derive(FromPyObject)]
+pub(super) enum Past {
+    /// It has written its data anew, at random, so many times.
+    Times(f64),
+    /// It has executed the requests of this recording.
+    Recorded(PathBuf),
+}
+
 /// The clock of a drive that answers at simulated times, and its first state.
 pub(super) struct Clock {
     config: RunConfig,
     /// The factor by which it is slower than the wall clock.
     pub(super) slower: f64,
-    /// The number of times that the data are written anew before it starts.
-    aged: f64,
+    past: Past,
     /// The way in which hints come to it; `None` is at once.
     hints: Option<HintsSpec>,
 }
 
 impl Clock {
     /// `config` is a configuration of the engine as JSON.
-    pub(super) fn new(config: &str, slower: f64, aged: f64, hints: Option<&str>) -> PyResult<Self> {
+    pub(super) fn new(
+        config: &str,
+        slower: f64,
+        past: Past,
+        hints: Option<&str>,
+    ) -> PyResult<Self> {
         if !(1.0..=1e6).contains(&slower) {
             return Err(errors::config(format!(
                 "slower: found {slower}, expected 1 to 1000000; hint: 4x lets the drive's time pass \
                  four times slower"
             )));
         }
-        if !(0.0..=1000.0).contains(&aged) {
+        if let Past::Times(aged) = past
+            && !(0.0..=1000.0).contains(&aged)
+        {
             return Err(errors::config(format!(
                 "aged: found {aged}, expected 0 to 1000; hint: 2x writes the data twice"
             )));
         }
         let config = serde_json::from_str(config).map_err(errors::config)?;
         let hints = hints.map(HintsSpec::parse).transpose().map_err(errors::config)?;
-        Ok(Self { config, slower, aged, hints })
+        Ok(Self { config, slower, past, hints })
     }
 
     /// The drive with a clock for the stored drive of these settings; empty.
@@ -61,10 +79,12 @@ impl Clock {
     }
 }
 
-/// Gives data to the pages that have some on the stored drive, and makes a used drive of it where that
-/// was asked for.
+/// Gives a drive its past, and data to the pages that have some on the stored drive.
 pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
     let full = |error: FtlError| DeviceError::NoSpace(error.to_string());
+    if let Past::Recorded(trace) = &clock.past {
+        repeat(live, trace)?;
+    }
     let (mut page, pages) = (0, drive.pages());
     while page < pages {
         let (count, has_data) = drive.extent(page, pages - page)?;
@@ -73,7 +93,36 @@ pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<
         }
         page += count.max(1);
     }
-    live.age(clock.aged, clock.config.seed).map_err(full)
+    match clock.past {
+        Past::Times(times) => live.age(times, clock.config.seed).map_err(full),
+        Past::Recorded(_) => Ok(()),
+    }
+}
+
+/// Executes the requests of the recording at `trace`.
+fn repeat(live: &mut Live, trace: &Path) -> Result<(), DeviceError> {
+    let media = |error: &dyn std::fmt::Display| DeviceError::Media(format!("--aged: {error}"));
+    let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
+    let mut reader = TraceReader::open(trace, &options).map_err(|error| media(&error))?;
+    let (mut block, mut requests) = (Vec::new(), Vec::new());
+    while reader.next_block(&mut block).map_err(|error| media(&error))? {
+        requests.clear();
+        for request in &block {
+            let bytes = u32::try_from(request.size).ok();
+            let (Ok(offset), Some(bytes)) = (u64::try_from(request.offset), bytes) else {
+                let (size, at) = (request.size, request.offset);
+                return Err(media(&format!(
+                    "{}: found {size} bytes from {at} on",
+                    trace.display()
+                )));
+            };
+            let (op, stream, arrival_ns) = (request.op, request.stream, 0);
+            let (urgent, goes_on) = (false, false);
+            requests.push(TimedRequest { arrival_ns, offset, bytes, op, urgent, stream, goes_on });
+        }
+        live.repeat(&requests).map_err(|error| media(&format!("{}: {error}", trace.display())))?;
+    }
+    Ok(())
 }
 
 /// Operations of a slowest request that are shown at most.

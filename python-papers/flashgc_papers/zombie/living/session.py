@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from flashgc import _core
 from flashgc._core import DriveError
@@ -82,17 +84,24 @@ def run(
     ``keep`` is the name under which the trace is kept that has the history and the session.
     """
     with scratch("live") as work:
-        file, trace = work / "drive.flash", work / "session.flashgc.zst"
+        file = work / "drive.flash"
         stand.copied(image.drive(collector), file)
-        with stand.mounted(file, work / "mount", trace, clock=plan.clock) as mount:
-            if workload == "tpcc":
-                told = _database(plan, mount, work, image, repetition, pace)
-            else:
-                h = float(workload.partition("-")[2])
-                told = _micro(plan, mount, work, h, repetition, pace)
+        load = _load_of(plan, workload, work, image, repetition, pace)
+        traces, clock = [image.trace], None
+        if plan.clock is not None:
+            traces.append(work / "before.flashgc.zst")
+            with stand.mounted(file, work / "mount", traces[-1]) as mount:
+                load.before(mount)
+            past = work / "past.flashgc.zst"
+            _core.trace_join(past, traces)
+            past.chmod(0o644)
+            clock = plan.clock, past
+        traces.append(work / "session.flashgc.zst")
+        with stand.mounted(file, work / "mount", traces[-1], clock=clock) as mount:
+            told = load.measured(mount)
         told["totals"] = stand.closed(file)
         whole = keep or work / "whole.flashgc.zst"
-        _core.trace_join(whole, [image.trace, trace])
+        _core.trace_join(whole, traces)
         told["replayed"] = replayed(whole, file)
     if told["replayed"] != told["totals"]:
         raise DriveError(
@@ -148,68 +157,121 @@ def _by_clock(before: dict[str, Any] | None, after: dict[str, Any] | None) -> di
     }
 
 
-def _database(
-    plan: Plan, mount: stand.Mounted, work: Path, image: Image, repetition: int, pace: Pace
-) -> dict[str, Any]:
-    home = mount.folder / DATABASE / "data"
-    with Cluster(work, home, plan.server) as cluster:
-        if not plan.log_on_drive:
-            mounts.run("cp", "-a", str(image.folder / LOG), str(work / LOG))
-            put_log(cluster, work / LOG)
-        cluster.start()
-        hints = Hints(cluster.database.dsn, mount.file)
-        with (
-            stand.limited(mount.device, plan.database_dirty),
-            stand.following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
-        ):
-            load = functools.partial(tpcc.run, cluster, clients=plan.clients, pace=pace)
-            load(seed=1 + 2 * repetition, transactions=plan.warmup_transactions)
+class _Load(Protocol):
+    """A load of the drive: first without a clock, where there is one."""
+
+    def before(self, mount: stand.Mounted) -> None:
+        """Gives the drive the past that it has when its clock starts."""
+
+    def measured(self, mount: stand.Mounted) -> dict[str, Any]:
+        """Runs what is measured; what came of it."""
+
+
+def _load_of(
+    plan: Plan, workload: str, work: Path, image: Image, repetition: int, pace: Pace
+) -> _Load:
+    if workload != "tpcc":
+        return _Micro(plan, work, float(workload.partition("-")[2]), repetition, pace)
+    if not plan.log_on_drive:
+        mounts.run("cp", "-a", str(image.folder / LOG), str(work / LOG))
+    return _Database(plan, work, repetition, pace)
+
+
+@dataclass(frozen=True)
+class _Database:
+    plan: Plan
+    work: Path
+    repetition: int
+    pace: Pace
+
+    def before(self, mount: stand.Mounted) -> None:
+        with self._running(mount, "before") as (load, _, _):
+            load(seed=1_000_000 + self.repetition, transactions=self.plan.past_transactions)
+
+    def measured(self, mount: stand.Mounted) -> dict[str, Any]:
+        plan = self.plan
+        with self._running(mount, "session") as (load, hints, samples):
+            load(seed=1 + 2 * self.repetition, transactions=plan.warmup_transactions)
             before, begin = mount.stat(), hints.counts()["seconds"]
-            result = load(seed=2 + 2 * repetition, transactions=plan.transactions)
+            result = load(seed=2 + 2 * self.repetition, transactions=plan.transactions)
             measured = _measured(before, mount.stat())
             counts = hints.counts()
-        cluster.stop()
-    if not result.is_consistent:
-        broken = [one.what for one in result.conditions if not one.holds]
-        raise DriveError(f"the database is inconsistent: {'; '.join(broken)}")
-    shares = [one.share for one in samples if one.share is not None and one.seconds >= begin]
-    return {
-        **measured,
-        "transactions": result.transactions,
-        "transactions_per_second": result.tps,
-        "mean_ms": {kind.name: kind.mean_ms for kind in result.kinds},
-        "known_share": sum(shares) / len(shares) if shares else None,
-        "samples": [[one.seconds, one.dirty, one.known, one.zombies] for one in samples],
-        "follower": counts,
-    }
+        if not result.is_consistent:
+            broken = [one.what for one in result.conditions if not one.holds]
+            raise DriveError(f"the database is inconsistent: {'; '.join(broken)}")
+        shares = [one.share for one in samples if one.share is not None and one.seconds >= begin]
+        return {
+            **measured,
+            "transactions": result.transactions,
+            "transactions_per_second": result.tps,
+            "mean_ms": {kind.name: kind.mean_ms for kind in result.kinds},
+            "known_share": sum(shares) / len(shares) if shares else None,
+            "samples": [[one.seconds, one.dirty, one.known, one.zombies] for one in samples],
+            "follower": counts,
+        }
+
+    @contextlib.contextmanager
+    def _running(self, mount: stand.Mounted, name: str) -> Iterator[tuple[Any, Hints, list[Any]]]:
+        """The database with its follower: how to load it, the follower, and its samples."""
+        plan, work = self.plan, self.work / name
+        work.mkdir(mode=0o755)
+        with Cluster(work, mount.folder / DATABASE / "data", plan.server) as cluster:
+            if not plan.log_on_drive:
+                put_log(cluster, self.work / LOG)
+            cluster.start()
+            hints = Hints(cluster.database.dsn, mount.file)
+            with (
+                stand.limited(mount.device, plan.database_dirty),
+                stand.following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
+            ):
+                load = functools.partial(tpcc.run, cluster, clients=plan.clients, pace=self.pace)
+                yield load, hints, samples
+            cluster.stop()
 
 
-def _micro(
-    plan: Plan, mount: stand.Mounted, work: Path, h: float, repetition: int, pace: Pace
-) -> dict[str, Any]:
-    path = mount.folder / MICRO
-    size = path.stat().st_size
-    job = micro.write_job(
-        work, path, size, h, int(size * plan.written), plan.reads_per_write, seed=1 + repetition
-    )
-    pace.begin(f"micro-benchmark, h = {h:g}", "sessions", 1)
-    with (
-        PageCache(mount.folder, mount.file) as hints,
-        stand.limited(mount.device, plan.dirty),
-        stand.following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
-    ):
-        before, begin = mount.stat(), time.monotonic()
-        subprocess.run(programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True)
-        seconds = time.monotonic() - begin
-        measured = _measured(before, mount.stat())
-    last = samples[-1]
-    return {
-        **measured,
-        "seconds": seconds,
-        "samples": [[one.seconds, one.dirty, None, one.zombies] for one in samples],
-        "known_share": _known(samples),
-        "follower": {"cpu_seconds": last.cpu_seconds, "events": last.events, "lost": last.lost},
-    }
+@dataclass(frozen=True)
+class _Micro:
+    plan: Plan
+    work: Path
+    h: float
+    repetition: int
+    pace: Pace
+
+    def before(self, mount: stand.Mounted) -> None:
+        self._run(mount, "before", self.plan.past_written, seed=1000 + self.repetition)
+
+    def measured(self, mount: stand.Mounted) -> dict[str, Any]:
+        return self._run(mount, "session", self.plan.written, seed=1 + self.repetition)
+
+    def _run(self, mount: stand.Mounted, name: str, written: float, *, seed: int) -> dict[str, Any]:
+        plan, path, work = self.plan, mount.folder / MICRO, self.work / name
+        work.mkdir()
+        size = path.stat().st_size
+        job = micro.write_job(
+            work, path, size, self.h, int(size * written), plan.reads_per_write, seed=seed
+        )
+        self.pace.begin(f"micro-benchmark, h = {self.h:g}", "sessions", 1)
+        with (
+            PageCache(mount.folder, mount.file) as hints,
+            stand.limited(mount.device, plan.dirty),
+            stand.following(lambda stopped: hints.follow(stopped, OFTEN)) as samples,
+        ):
+            before, begin = mount.stat(), time.monotonic()
+            subprocess.run(
+                programs.words(("fio", str(job))), cwd=work, check=True, capture_output=True
+            )
+            seconds = time.monotonic() - begin
+            measured = _measured(before, mount.stat())
+        last = samples[-1]
+        return {
+            **measured,
+            "seconds": seconds,
+            "samples": [[one.seconds, one.dirty, None, one.zombies] for one in samples],
+            "known_share": _known(samples),
+            "follower": {
+                "cpu_seconds": last.cpu_seconds, "events": last.events, "lost": last.lost,
+            },
+        }  # fmt: skip
 
 
 def _known(samples: Sequence[Any]) -> float | None:

@@ -106,9 +106,10 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
             ),
             click.Option(
                 ["--aged"],
-                metavar="FACTOR",
+                metavar="FACTOR|TRACE",
                 help="Overwrite the data of the --realtime drive this many times, at random, "
-                "before its clock starts: 2x. [default: 0x]",
+                "before its clock starts: 2x. Or let it execute the requests of TRACE, a recording "
+                "of the drive since it was made. [default: 0x]",
             ),
             click.Option(
                 ["--hints"],
