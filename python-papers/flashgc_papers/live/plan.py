@@ -121,6 +121,8 @@ class Plan:
             "min_wal_size": "32MB",
             "checkpoint_timeout": f"{self.checkpoint_timeout}s",
             "full_page_writes": "on" if self.full_page_writes else "off",
+            # It comes by the wall clock: a slow session would have more of it.
+            **({} if self.clock is None else {"autovacuum": "off"}),
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -43,6 +43,8 @@ def _timed(plan: Plan, transactions: int, written: float, repetitions: int) -> P
     return replace(
         plan,
         clock=Clock(),
+        # A slow session would have one more.
+        checkpoint_timeout=3600,
         collectors=_COLLECTORS,
         h=(6,),
         past_transactions=plan.warmup_transactions,
