@@ -269,6 +269,14 @@ def test_a_recording_is_the_past_of_the_drive_with_a_clock(
     ] == grown
 
 
+def test_a_factor_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("2x", "1.0", "past"):
+        (tmp_path / name).write_text("")
+    assert [realtime.past(one) for one in ("2x", "1.0", None, 3)] == [2.0, 1.0, 0, 3.0]
+    assert realtime.past("past") == realtime.past(Path("past")) == tmp_path / "past"
+
+
 def test_a_past_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
     file, trace = made(tmp_path / "drive.flash"), tmp_path / "past.flashgc"
     with pytest.raises(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hints.stand import MISSING
+from tests.hints.stand import MARKS, MISSING
 
 from conftest import COMMAND, environment
 from flashgc import ConfigError, Device, DriveError, _core, run
@@ -34,6 +35,21 @@ SMALL = Plan(
     shared_buffers=4 * MIB, max_wal_size=32 * MIB, free=32 * MIB, h=(), written=0.1,
     dirty=4 * MIB, overwritten=0.1,
 )  # fmt: skip
+
+
+@pytest.fixture
+def _fio() -> None:
+    try:
+        stand.find_fio()
+    except DriveError as error:
+        pytest.skip(str(error))
+
+
+def living(test: Callable[..., None]) -> Callable[..., None]:
+    """Marks a test of whole sessions: with mounts, a server and fio."""
+    for mark in (*MARKS, pytest.mark.usefixtures("_fio")):
+        test = mark(test)
+    return test
 
 
 def test_a_drive_gets_the_history_and_the_data_of_another(tmp_path: Path) -> None:
@@ -111,15 +127,10 @@ def test_a_living_system_is_only_run_when_it_is_named(monkeypatch: pytest.Monkey
     assert "hint: flashgc reproduce zombie.live" in made.outcomes[0].why
 
 
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
-@pytest.mark.xdist_group("mounts")
+@living
 def test_a_study_goes_on_where_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    try:
-        stand.find_fio()
-    except DriveError as error:
-        pytest.skip(str(error))
     shown: list[float] = []
     stops = iter(range(10))
 
@@ -163,15 +174,10 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert micro["known_share"] > 0.5
 
 
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
-@pytest.mark.xdist_group("mounts")
+@living
 def test_a_session_above_a_clock_has_the_past_of_the_drive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    try:
-        stand.find_fio()
-    except DriveError as error:
-        pytest.skip(str(error))
     seen: list[dict[str, Any]] = []
     stat = stand.Mounted.stat
 

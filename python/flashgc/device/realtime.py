@@ -74,11 +74,11 @@ def past(aged: str | float | Path | None) -> float | Path:
 
     Raises :class:`flashgc.ConfigError` where it is neither.
     """
-    if isinstance(aged, str | Path) and Path(aged).is_file():
-        return Path(aged).absolute()
     try:
         return factor("aged", aged if aged is None else str(aged), (0, 1000))
     except ConfigError as error:
+        if Path(str(aged)).is_file():
+            return Path(str(aged)).absolute()
         raise ConfigError(
             f"--aged: found '{aged}', expected 0x to 1000x, or a trace of flashgc device record; "
             "hint: --aged 2x"
