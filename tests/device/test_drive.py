@@ -19,7 +19,7 @@ import flashgc
 from flashgc import ConfigError, Device, DriveError, _core
 from flashgc.device import making
 from flashgc.device.control import Client
-from flashgc.device.replaying import options_of
+from flashgc.device.options_of import options_of
 
 SMALL = {"blocks": 64, "pages_per_block": 32, "spare": "15%"}
 PAGE = 4096

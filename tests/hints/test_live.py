@@ -15,7 +15,7 @@ from tests.hints.stand import MARKS, MISSING
 
 from conftest import COMMAND, environment
 from flashgc import ConfigError, Device, DriveError, _core, run
-from flashgc.device.replaying import options_of
+from flashgc.device.options_of import options_of
 from flashgc_papers.claims import claims
 from flashgc_papers.live import demo, image, stand
 from flashgc_papers.live.plan import MIB, Clock, Plan

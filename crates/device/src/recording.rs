@@ -59,6 +59,11 @@ impl Recording {
         })
     }
 
+    /// Returns the moment from which its times are counted.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Sets the arrival time of the requests that follow; `None` is now.
     pub(crate) fn arrived(&mut self, at: Option<Instant>) {
         self.arrived = at;

@@ -15,5 +15,6 @@ mod hints;
 mod large_blocks;
 mod mutants;
 mod opening;
+mod past;
 mod recordings;
 mod room;

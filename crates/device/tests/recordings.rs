@@ -132,7 +132,7 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
     let visitor = {
         let queue = queue.clone();
         thread::spawn(move || {
-            let wait = move |_: &mut dyn Served, _: &_| {
+            let wait = move |_: &mut dyn Served, _: &mut _| {
                 held.send(()).unwrap();
                 go.recv().unwrap();
             };

@@ -173,6 +173,10 @@ impl Keeper for Silent {
         Err(String::new())
     }
 
+    fn mark(&self, _: &str) -> Result<String, String> {
+        Err(String::new())
+    }
+
     fn stop(&self) {}
 }
 

@@ -69,10 +69,12 @@ pub struct Latencies {
     pub max: f64,
 }
 
-/// Counts and latencies since the drive was first served.
+/// Counts of the drive's use, and latencies since it was served or since the first mark.
 #[derive(Debug)]
 pub struct Meter {
     histograms: [Histogram<u64>; 4],
+    /// The latencies since the last mark.
+    marked: [Histogram<u64>; 4],
     /// The hosts' use of the drive since it was last taken.
     usage: Usage,
     last: Instant,
@@ -82,6 +84,7 @@ impl Meter {
     pub(crate) fn new() -> Self {
         Self {
             histograms: std::array::from_fn(|_| histogram()),
+            marked: std::array::from_fn(|_| histogram()),
             usage: Usage::default(),
             last: Instant::now(),
         }
@@ -129,6 +132,7 @@ impl Meter {
     pub(crate) fn answered(&mut self, kind: Kind, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(LONGEST);
         self.histograms[kind as usize].saturating_record(took);
+        self.marked[kind as usize].saturating_record(took);
     }
 
     /// Counts the time from `began` until now, in which commands were executed.
@@ -147,6 +151,22 @@ impl Meter {
     /// Returns the latencies of a kind; all are zero if it had no commands.
     pub fn latencies(&self, kind: Kind) -> Latencies {
         latencies(&self.histograms[kind as usize])
+    }
+
+    /// Returns the latencies since the last mark, by kind.
+    pub fn since_mark(&self) -> [Latencies; 4] {
+        self.marked.each_ref().map(latencies)
+    }
+
+    /// Sets a mark. Returns the latencies since the one before, by kind. The first mark also forgets the
+    /// latencies until then: those of whoever prepared the drive.
+    pub fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
+        let before = self.since_mark();
+        self.marked.iter_mut().for_each(Histogram::reset);
+        if is_first {
+            self.histograms.iter_mut().for_each(Histogram::reset);
+        }
+        before
     }
 }
 

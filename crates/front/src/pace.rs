@@ -22,7 +22,7 @@ use flashgc_workload::Op;
 use std::collections::HashMap;
 
 use super::command::Command;
-use super::meter::Kind;
+use super::meter::{Kind, Latencies};
 
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 use tally::{Left, Tally};
@@ -403,13 +403,28 @@ impl Pace {
         self.shared.wake.notify_one();
     }
 
+    /// Returns what hosts waited for since the last mark, by kind.
+    pub fn since_mark(&self) -> [Latencies; 4] {
+        self.counted(|tally| tally.since_mark())
+    }
+
+    /// Sets a mark. Returns what hosts waited for since the one before, by kind.
+    pub fn mark(&self, is_first: bool) -> [Latencies; 4] {
+        self.counted(|tally| tally.mark(is_first))
+    }
+
+    /// Calls `ask` with the tally of all answers that have left.
+    fn counted<T>(&self, ask: impl FnOnce(&mut Tally) -> T) -> T {
+        let mut tally = lock(&self.shared.tally);
+        self.shared.count(&mut tally);
+        ask(&mut tally)
+    }
+
     /// Returns the simulated drive's work and the delays so far.
     pub fn paced(&self) -> Paced {
         let work = lock(&self.shared.drive).work();
         let comes_first = self.shared.thread.get().is_some_and(|thread| comes_first(*thread));
-        let mut tally = lock(&self.shared.tally);
-        self.shared.count(&mut tally);
-        tally.paced(work, comes_first)
+        self.counted(|tally| tally.paced(work, comes_first))
     }
 }
 

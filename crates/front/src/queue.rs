@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::command::{Answer, Command};
-use super::meter::{Kind, Meter};
+use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
@@ -77,7 +77,7 @@ impl Drop for Caller {
 }
 
 /// A call that uses the drive between two commands.
-type Visit = Box<dyn FnOnce(&mut dyn Served, &Meter) + Send>;
+type Visit = Box<dyn FnOnce(&mut dyn Served, &mut Meter) + Send>;
 
 enum Entry {
     Job(Command, Caller),
@@ -154,6 +154,16 @@ impl Queue {
         self.pace.as_ref().map(|pace| pace.paced())
     }
 
+    /// Returns what hosts waited for since the pace's last mark, by kind, or `None` without a pace.
+    pub fn paced_since_mark(&self) -> Option<[Latencies; 4]> {
+        self.pace.as_ref().map(|pace| pace.since_mark())
+    }
+
+    /// Sets a mark of the pace. Returns what hosts waited for since the one before, by kind.
+    pub fn mark_pace(&self, is_first: bool) -> Option<[Latencies; 4]> {
+        self.pace.as_ref().map(|pace| pace.mark(is_first))
+    }
+
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's
     /// or on that of a pace. So it must not wait for anything, least of all for a lock that this thread holds.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
@@ -195,10 +205,10 @@ impl Queue {
     /// The drive is no longer served.
     pub fn visit<T: Send + 'static>(
         &self,
-        visit: impl FnOnce(&mut dyn Served, &Meter) -> T + Send + 'static,
+        visit: impl FnOnce(&mut dyn Served, &mut Meter) -> T + Send + 'static,
     ) -> Result<T, Failure> {
         let (answer, answered) = sync_channel(1);
-        let visit = move |drive: &mut dyn Served, meter: &Meter| {
+        let visit = move |drive: &mut dyn Served, meter: &mut Meter| {
             let _ = answer.send(visit(drive, meter));
         };
         self.send(Entry::Visit(Box::new(visit)));

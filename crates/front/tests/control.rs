@@ -43,6 +43,12 @@ impl Keeper for Told {
             None => panic!("a keeper that panics takes its client along, and nobody else"),
         }
     }
+    fn mark(&self, name: &str) -> Result<String, String> {
+        match name {
+            "late" => Err("too many phases".into()),
+            name => Ok(format!("phase 1: {name}")),
+        }
+    }
     fn stop(&self) {
         self.stopped.store(true, SeqCst);
     }
@@ -404,4 +410,18 @@ fn garbage_harms_nobody() {
         }
         good.lock().unwrap().flush().unwrap();
     });
+}
+
+#[test]
+fn a_phase_has_a_name_of_one_line() {
+    let setup = Setup::new();
+    let mut client = setup.client();
+    assert_eq!(client.mark("load done").unwrap(), "phase 1: load done");
+    assert_eq!(status(client.mark("late")), (Status::Refused, "too many phases".into()));
+    for name in ["", "two\nlines", &"x".repeat(201)] {
+        // Bytes that are no request end the connection.
+        let mut client = setup.client();
+        assert_eq!(status(client.mark(name)).0, Status::Malformed, "{name:?}");
+    }
+    assert_eq!(client.mark(&"x".repeat(200)).unwrap().len(), 209);
 }

@@ -48,8 +48,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, DeviceListener, DeviceMount, DriveFile, StoredDrive, device_check,
-        device_configuration, device_counts, device_create, device_repeat,
+        DeviceClient, DeviceListener, DeviceMount, DriveFile, StoredDrive, device_age,
+        device_check, device_configuration, device_counts, device_create, device_repeat,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -63,7 +63,10 @@ mod _core {
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::hints::{PageCacheFollower, PostgresFollower, WalDecoder};
+    use super::hints::{
+        AllocationFollower, PageCacheFollower, PostgresFollower, WalDecoder, WriteFollower,
+        has_tracepoint, trace_tag,
+    };
     #[pymodule_export]
     use super::model::{
         model_choices_within, model_evaluate, model_grid, model_registry, model_spare_for,

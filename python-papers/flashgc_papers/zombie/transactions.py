@@ -57,7 +57,7 @@ def _timed(plan: Plan, transactions: int, written: float, repetitions: int) -> P
 
 
 PLANS = {
-    Size.QUICK: _timed(UNTIMED[Size.QUICK], 400, 0.05, 2),
+    Size.QUICK: _timed(UNTIMED[Size.QUICK], 400, 0.1, 2),
     Size.DEFAULT: _timed(UNTIMED[Size.QUICK], 2400, 0.25, 3),
     Size.FULL: _timed(UNTIMED[Size.DEFAULT], 4800, 0.25, 5),
 }

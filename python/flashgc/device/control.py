@@ -81,6 +81,10 @@ class Client(Closing):
         """Begins a recording, or ends one; what the server says of it."""
         return self._client.record(path)
 
+    def mark(self, name: str) -> str:
+        """Ends the phase that goes on and begins one with this name; what the server says of it."""
+        return self._client.mark(name)
+
     def stop(self) -> None:
         """Asks the server to end."""
         self._client.stop()

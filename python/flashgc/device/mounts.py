@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -20,6 +21,18 @@ MAKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("mkfs.xfs", "-q", "-f"),
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
+    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+
+#: Bytes of the smallest drive that each can be made on.
+LEAST = {"xfs": 300 << 20, "btrfs": 114 << 20, "f2fs": 39 << 20}
+
+#: Options of each with which it discards nothing: what is on the drive stays, as on a used drive.
+KEEPING: dict[str, tuple[str, ...]] = {
+    "ext4": ("-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("-K",),
+    "btrfs": ("-K",),
+    "f2fs": ("-t", "0"),
 }
 
 #: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
@@ -52,6 +65,8 @@ def check(what: str, filesystem: str | None = None) -> None:
                 f"{what} needs {need}, and there is no {device}; hint: modprobe "
                 f"{'fuse' if need == 'FUSE' else 'loop'}"
             )
+    if filesystem is not None and not _is_known(filesystem):
+        raise DriveError(f"{what}: this kernel has no {filesystem}; hint: --fs ext4")
     needed = ["losetup", "mount"]
     if filesystem is not None:
         needed.append(MAKERS[filesystem][0])
@@ -61,6 +76,19 @@ def check(what: str, filesystem: str | None = None) -> None:
                 f"{what} needs {program}, which is not installed; "
                 f"hint: apt-get install {programs.PACKAGES.get(program, program)}"
             )
+
+
+def _is_known(filesystem: str) -> bool:
+    """True if the kernel has the file system, or a module of it."""
+
+    def listed() -> bool:
+        with open("/proc/filesystems", encoding="utf-8") as lines:
+            return any(line.split()[-1:] == [filesystem] for line in lines)
+
+    if not listed():
+        with contextlib.suppress(DriveError, OSError):
+            run("modprobe", filesystem)
+    return listed()
 
 
 def run(*arguments: str) -> str:
@@ -86,27 +114,48 @@ def attach(disk: Path) -> str:
 
 
 def format_and_mount(
-    device: str, folder: Path, filesystem: str, *, fresh: bool, options: Sequence[str]
+    device: str,
+    folder: Path,
+    filesystem: str,
+    *,
+    fresh: bool,
+    options: Sequence[str],
+    keeps: bool = False,
 ) -> None:
-    """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first."""
+    """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first.
+
+    ``keeps`` says that making it discards nothing.
+    """
     if fresh:
-        _make(filesystem, device)
+        _make(filesystem, device, keeps=keeps)
     run("mount", "-t", filesystem, "-o", ",".join(options), device, str(folder))
 
 
-def _make(filesystem: str, device: str) -> None:
+def _make(filesystem: str, device: str, *, keeps: bool) -> None:
     """Makes a file system on ``device``.
 
     mkfs.btrfs asks for the file behind every loop device that is mounted, and gives up at one
     whose server was killed. So it runs where such mounts are not seen: in a namespace of its own.
     """
-    maker = (*programs.words(MAKERS[filesystem]), device)
+    least = LEAST.get(filesystem, 0)
+    if (size := _size(device)) < least:
+        raise DriveError(
+            f"{filesystem} needs a drive of at least {least >> 20} MiB, and this one has "
+            f"{size >> 20}; hint: --capacity {(least >> 20) * 4 // 3}MiB"
+        )
+    keeping = KEEPING[filesystem] if keeps else ()
+    maker = (*programs.words(MAKERS[filesystem]), *keeping, device)
     dead = [folder for source, folder in mounted() if _is_dead(source)]
     if not dead:
         run(*maker)
         return
     script = f'umount --lazy "$@" && exec {shlex.join(maker)}'
     run("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *dead)
+
+
+def _size(device: str) -> int:
+    """The bytes of a block device."""
+    return int((Path("/sys/class/block") / Path(device).name / "size").read_text()) * 512
 
 
 def _is_dead(source: str) -> bool:

@@ -83,6 +83,16 @@ def family(pid: int) -> list[int]:
     return found
 
 
+def with_variable(text: str) -> list[int]:
+    """The processes that have ``text`` as a variable of their environment."""
+    found, wanted = [], os.fsencode(text)
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if wanted in environ.read_bytes().split(b"\0"):
+                found.append(int(environ.parent.name))
+    return found
+
+
 def end(pids: Sequence[int], which: signal.Signals = signal.SIGKILL) -> None:
     """Sends processes a signal, in their order, and waits until they are gone.
 

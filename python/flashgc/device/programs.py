@@ -14,6 +14,7 @@ PACKAGES = {
     "mkfs.ext4": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
     "mkfs.btrfs": "btrfs-progs",
+    "mkfs.f2fs": "f2fs-tools",
     "losetup": "mount",
     "fstrim": "util-linux",
 }

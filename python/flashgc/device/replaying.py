@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -12,12 +11,13 @@ from typing import Any
 
 from flashgc._core import ConfigError, DriveError
 from flashgc.device.execution import Executed
+from flashgc.device.options_of import options_of, past_of
 from flashgc.registry import gc_presets, policies
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The whole recording, that of mkfs included, on a drive with one policy."""
+    """The recording, that of mkfs included, on a drive with one policy and the same past."""
 
     policy: str
     write_amplification: float
@@ -74,47 +74,6 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
         yield Path(folder) / "writes.flashgc.zst"
 
 
-#: Options of a replay that nobody has to type.
-USUAL = (
-    ("numbering", "given"),
-    ("runs", 1),
-    ("placement", "none"),
-    ("allocation", "fifo"),
-    ("seed", 1),
-)
-
-
-def options_of(drive: dict[str, Any]) -> dict[str, Any]:
-    """The options of ``run`` that replay a recording of this drive, with its policies."""
-    physical = drive["blocks"] * drive["pages_per_block"]
-    policies = {key: value for key, value in drive["policies"].items() if value is not None}
-    if drive.get("streams_file") is not None:
-        policies["streams"] = drive["streams_file"]
-    return {
-        **policies,
-        "blocks": drive["blocks"],
-        "pages_per_block": drive["pages_per_block"],
-        "spare": 1 - drive["logical_pages"] / physical,
-        "fill": "empty",
-        "numbering": "given",
-        "warmup": "0",
-        "passes": 1,
-        "runs": 1,
-    }
-
-
-def command_of(trace: Path, drive: dict[str, Any]) -> str:
-    """Return the command that replays a recording of this drive with its own policy."""
-    options = options_of(drive)
-    flags = " ".join(
-        f"--{key.replace('_', '-')} {shlex.quote(str(value))}"
-        for key, value in options.items()
-        # Those that are as they are by default.
-        if (key, value) not in USUAL
-    )
-    return f"flashgc run --workload {shlex.quote(str(trace))} {flags}"
-
-
 def replayed(
     trace: Path | None, done: Executed, named: Sequence[str], *, quiet: bool = True
 ) -> Replayed:
@@ -124,7 +83,7 @@ def replayed(
     from flashgc.terminal.progress import Bar
 
     presets = {preset.name for preset in gc_presets()}
-    common = options_of(done.drive)
+    common = options_of(done.drive, done.stat["counters"]["host_pages_written"])
     served = {key: common.pop(key) for key in ("victim", "placement")}
     ranking = []
     with Bar(len(named), quiet=quiet) as bar:
@@ -151,7 +110,9 @@ def _check(replay: Replay, done: Executed) -> None:
         return
     counters = done.stat["counters"]
     found = (replay.host_pages, replay.copied_pages, replay.erases)
-    served = tuple(counters[key] for key in ("host_pages_written", "copied_pages", "erases"))
+    keys = ("host_pages_written", "copied_pages", "erases")
+    before = past_of(done.drive)
+    served = tuple(counters[key] - past for key, past in zip(keys, before, strict=True))
     if found != served:
         raise DriveError(
             f"the replay wrote, copied and erased {found}, the drive {served}: this is a fault of "

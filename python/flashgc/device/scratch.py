@@ -23,10 +23,13 @@ from typing import Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, state, trust
 from flashgc.device import up as upping
-from flashgc.device.processes import began, family, send
+from flashgc.device.processes import began, family, send, with_variable
 
 #: Files of a folder's notes: whose it is and where, and the processes that were started in it.
 OWNER, PROCESSES = "owner", "processes"
+
+#: The variable that names a pipe in the folder to a command, and the pipe.
+PIPE, MARKS = "FLASHGC_MARK", "marks"
 
 #: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
 LONGEST = 80
@@ -108,17 +111,20 @@ def _owner_noted(notes: Path) -> dict[str, Any] | None:
 
 def _undo(notes: Path) -> None:
     """Ends the processes of a folder, unmounts what is mounted in it, and removes both."""
-    told = _owner_noted(notes)
-    if told is None:
+    owner = _owner_noted(notes)
+    if owner is None:
         return
-    folder = Path(told["folder"])
+    folder = Path(owner["folder"])
     for process in _lines(notes / PROCESSES):
         if _is_alive(process):
             pid, _, since = process.partition(" ")
-            with_children = [(one, began(one)) for one in family(int(pid))]
+            with_children = [(each, began(each)) for each in family(int(pid))]
             if began(int(pid)) == since:
-                for one, its in with_children:
-                    send(one, its, signal.SIGKILL)
+                for each, its in with_children:
+                    send(each, its, signal.SIGKILL)
+    # Those that descend from it have its variable, whoever their parents are by now.
+    for one in with_variable(f"{PIPE}={folder / MARKS}"):
+        send(one, began(one), signal.SIGKILL)
     for file in upping.files_below(folder):
         with contextlib.suppress(DriveError, OSError):
             upping.down(file, force=True)
@@ -132,7 +138,7 @@ def _undo(notes: Path) -> None:
     for device in loops:
         with contextlib.suppress(DriveError):
             mounts.run("losetup", "--detach", device)
-    if not _mounts(folder) and remove(folder, told["inode"]):  # Never what is on a drive.
+    if not _mounts(folder) and remove(folder, owner["inode"]):  # Never what is on a drive.
         for name in (OWNER, f"{OWNER}.tmp", PROCESSES):
             (notes / name).unlink(missing_ok=True)
         notes.rmdir()

@@ -22,6 +22,7 @@ from pathlib import Path
 from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, privileges, processes, state, trust
+from flashgc.device.control import Client
 from flashgc.device.serving import THREADS
 
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
@@ -194,7 +195,13 @@ def _up(
         if opened.user != 0:
             options = [*options, "nosuid", "nodev"]
         mounts.format_and_mount(
-            done.device, mount, done.filesystem, fresh=held is None, options=options
+            done.device,
+            mount,
+            done.filesystem,
+            fresh=held is None,
+            options=options,
+            # A past is not to be discarded.
+            keeps=_has_data(file),
         )
         _write(done)
     except BaseException:
@@ -320,6 +327,11 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
         why = lines[-1].removeprefix("error: ") if lines else f"the server ended with code {code}"
         raise DriveError(why)
     done.serving = json.loads(said)["serving"]
+
+
+def _has_data(file: Path) -> bool:
+    with Client(file) as client:
+        return int(client.stat()["mapped_pages"]) > 0
 
 
 def _is_alive(done: Up) -> bool:

@@ -115,7 +115,11 @@ def declare(window: str, *rows: tuple[str, str, str, str]) -> dict[str, Rule]:
 
 
 #: The modules that declare rules; other packages of ours name theirs as entry points.
-_MODULES = ("flashgc.results.ranked", "flashgc.studies.sweep.describe")
+_MODULES = (
+    "flashgc.results.ranked",
+    "flashgc.studies.sweep.describe",
+    "flashgc.device.execution.describe",
+)
 
 
 @functools.cache

@@ -165,6 +165,15 @@ impl Client {
         text(answer)
     }
 
+    /// Ends the phase that goes on and begins one with this name. Returns the server's line on it.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn mark(&mut self, name: &str) -> Result<String, ClientError> {
+        let answer = self.ask(&Request::Mark(name.into()))?;
+        text(answer)
+    }
+
     /// Stops the drive soon after the answer.
     ///
     /// # Errors

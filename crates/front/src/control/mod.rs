@@ -28,6 +28,7 @@
 //! | 9 | RECORD | an absolute path; empty: no more | a line on it, text |
 //! | 10 | STOP | | |
 //! | 11 | HINTED | ranges | pages among them that have data (8), hinted ones (8) |
+//! | 12 | MARK | a name, text of 1 to 200 bytes | a line on it, text |
 //!
 //! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
 //! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.
@@ -91,6 +92,12 @@ pub trait Keeper: Send + Sync {
     /// # Errors
     /// A line that says why not.
     fn record(&self, file: Option<&Path>) -> Result<String, String>;
+
+    /// Ends the phase that goes on and begins one called `name`. Returns a line on it.
+    ///
+    /// # Errors
+    /// A line that says why not.
+    fn mark(&self, name: &str) -> Result<String, String>;
 
     /// Begins to stop the drive. The server must be dropped in another thread.
     fn stop(&self);

@@ -10,6 +10,8 @@ use thiserror::Error;
 pub const LONGEST: usize = 64 << 10;
 /// The longest path, in bytes.
 const LONGEST_PATH: usize = 4096;
+/// The longest name of a phase, in bytes.
+const LONGEST_NAME: usize = 200;
 
 const MAGIC: &[u8; 8] = b"flashgc\0";
 /// The moment of a hint that names none.
@@ -55,6 +57,8 @@ pub enum Request {
     Blocks,
     /// Records the drive's requests into a file; `None` ends the recording.
     Record(Option<PathBuf>),
+    /// Ends the phase that goes on and begins one with this name.
+    Mark(String),
     /// Stops the drive.
     Stop,
 }
@@ -63,7 +67,7 @@ pub enum Request {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
     /// No request has this kind.
-    #[error("no request has kind {0}; hint: kinds are 1 to 11")]
+    #[error("no request has kind {0}; hint: kinds are 1 to 12")]
     Kind(u16),
     /// The body has a length that this kind does not have.
     #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
@@ -81,6 +85,9 @@ pub enum Fault {
     /// The path cannot be that of a file.
     #[error("the path is not absolute, or has a zero byte")]
     Path,
+    /// The name of a phase is not text for one line.
+    #[error("the name of a phase is not UTF-8, or has a control character")]
+    Name,
 }
 
 impl Request {
@@ -117,6 +124,11 @@ impl Request {
             9 => Ok(Self::Record(Some(OsString::from_vec(body.into()).into()))),
             10 => empty(Self::Stop),
             11 => ranges(body).map(Self::Hinted),
+            12 if body.is_empty() || body.len() > LONGEST_NAME => Err(length("1 to 200")),
+            12 => match str::from_utf8(body) {
+                Ok(name) if !name.contains(char::is_control) => Ok(Self::Mark(name.into())),
+                _ => Err(Fault::Name),
+            },
             _ => Err(Fault::Kind(kind)),
         }
     }
@@ -140,6 +152,7 @@ impl Request {
             }
             Self::Stop => (10, vec![]),
             Self::Hinted(pages) => (11, bytes(pages)),
+            Self::Mark(name) => (12, name.as_bytes().into()),
         }
     }
 }
@@ -210,7 +223,7 @@ mod tests {
 
         /// Bytes are one request or none, and a request has one form.
         #[test]
-        fn requests_have_one_form(kind in 0..13_u16, body in vec(any::<u8>(), 0..80)) {
+        fn requests_have_one_form(kind in 0..14_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();
             for body in [body, path] {
                 if let Ok(request) = Request::decode(kind, &body) {
@@ -236,6 +249,7 @@ mod tests {
             Request::Blocks,
             Request::Record(None),
             Request::Record(Some("/a b".into())),
+            Request::Mark("load done".into()),
             Request::Stop,
         ] {
             let (kind, body) = request.encode();

@@ -123,6 +123,7 @@ impl Desk {
                 let line = self.keeper.record(file.as_deref().map(Path::new));
                 line.map(String::into_bytes).map_err(refused)
             }
+            Request::Mark(name) => self.keeper.mark(&name).map(String::into_bytes).map_err(refused),
             Request::Stop => Ok(vec![]),
         }
     }
@@ -130,7 +131,7 @@ impl Desk {
     fn hinted(&self, pages: &[Pages]) -> Result<Vec<u8>, Refusal> {
         let mut sums = [0; 2];
         for (at, bytes) in self.steps(pages)? {
-            let ask = move |drive: &mut dyn Served, _: &Meter| {
+            let ask = move |drive: &mut dyn Served, _: &mut Meter| {
                 let drive = drive.as_drive().ok_or("this drive keeps no hints")?;
                 let counted = drive.hinted(at / PAGE_BYTES, bytes / PAGE_BYTES);
                 counted.map_err(|error| error.to_string()).map(<[u64; 2]>::from)

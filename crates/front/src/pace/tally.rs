@@ -66,6 +66,8 @@ pub(super) struct Tally {
     at_once: Histogram<u64>,
     simulated: [Histogram<u64>; 4],
     measured: [Histogram<u64>; 4],
+    /// Those of `measured` since the last mark.
+    marked: [Histogram<u64>; 4],
     failed: Option<String>,
 }
 
@@ -80,6 +82,7 @@ impl Tally {
             at_once: histogram(),
             simulated: std::array::from_fn(|_| histogram()),
             measured: std::array::from_fn(|_| histogram()),
+            marked: std::array::from_fn(|_| histogram()),
             failed: None,
         }
     }
@@ -101,6 +104,24 @@ impl Tally {
         let simulated = due_ns.map_or(0, |due_ns| due_ns.saturating_sub(arrived_ns));
         self.simulated[kind as usize].saturating_record(simulated);
         self.measured[kind as usize].saturating_record(took);
+        self.marked[kind as usize].saturating_record(took);
+    }
+
+    /// Returns the latencies from arrival to the answer since the last mark, by kind.
+    pub(super) fn since_mark(&self) -> [Latencies; 4] {
+        self.marked.each_ref().map(latencies)
+    }
+
+    /// Sets a mark. Returns the latencies since the one before. The first mark also forgets the latencies
+    /// until then, and not how late answers were.
+    pub(super) fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
+        let before = self.since_mark();
+        self.marked.iter_mut().for_each(Histogram::reset);
+        if is_first {
+            let all = self.measured.iter_mut().chain(&mut self.simulated);
+            all.for_each(Histogram::reset);
+        }
+        before
     }
 
     pub(super) fn failed(&mut self, why: String) {
@@ -165,5 +186,20 @@ mod tests {
         tally.left(Left { for_data: true, ..left(Kind::Read, Some(0), 4 * LATE + 1) });
         let lateness = paced(&tally).lateness;
         assert_eq!((lateness.late, lateness.late_for_data), (1, 1));
+    }
+
+    #[test]
+    fn the_first_mark_forgets_what_was_before_and_later_ones_part_what_is_behind() {
+        let mut tally = Tally::new(1.0);
+        let count = |all: [Latencies; 4]| all[Kind::Read as usize].count;
+        tally.left(left(Kind::Read, Some(100_000), 9_000_000));
+        assert_eq!(count(tally.mark(true)), 1);
+        assert_eq!(count(paced(&tally).measured), 0);
+        // How late answers were stays.
+        assert_eq!(paced(&tally).lateness.late, 1);
+        (0..3).for_each(|_| tally.left(left(Kind::Read, Some(100_000), 100_000)));
+        assert_eq!(count(tally.mark(false)), 3);
+        tally.left(left(Kind::Read, Some(100_000), 100_000));
+        assert_eq!((count(tally.since_mark()), count(paced(&tally).measured)), (1, 4));
     }
 }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::FollowError;
 use super::device::{FileSystem, Place};
-use super::format::{Field, Format};
 use super::threads::{Map, Step, Work};
+use crate::tracing::{Decode, FIELDS, FollowError, Format, Points, Subscription, Wanted};
 
 const SECTOR: u64 = 512;
 
@@ -30,20 +29,8 @@ pub(super) enum Event {
     Lost(u64),
 }
 
-/// A tracepoint that is wanted.
-struct Wanted {
-    name: &'static str,
-    /// The condition on an event beside its device, appended to the kernel's filter.
-    filter: &'static str,
-    fields: &'static [&'static str],
-    means: Means,
-}
-
 /// A function that turns the values of an event's fields into an event.
 type Means = fn(&[u64; FIELDS], &Shape) -> Event;
-
-/// The largest number of fields of an event.
-const FIELDS: usize = 5;
 
 /// Sizes of the file system and values of the kernel's flags, which the meaning of an event depends on.
 #[derive(Debug, Default)]
@@ -61,7 +48,7 @@ struct Shape {
 /// The filter that keeps writes and discards: both end what is dirty.
 const NO_READ: &str = " && !(rwbs ~ \"R*\")";
 
-const WRITES: [Wanted; 2] = [
+const WRITES: [Wanted<Means>; 2] = [
     Wanted {
         name: "block/block_bio_queue",
         filter: NO_READ,
@@ -76,7 +63,7 @@ const WRITES: [Wanted; 2] = [
     },
 ];
 
-const DIRTIED: Wanted = Wanted {
+const DIRTIED: Wanted<Means> = Wanted {
     name: "block/block_dirty_buffer",
     filter: "",
     // The sector counts blocks of that size.
@@ -84,9 +71,9 @@ const DIRTIED: Wanted = Wanted {
     means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
 };
 
-const RAW: [Wanted; 1] = [DIRTIED];
+const RAW: [Wanted<Means>; 1] = [DIRTIED];
 
-const EXT4: [Wanted; 2] = [
+const EXT4: [Wanted<Means>; 2] = [
     DIRTIED,
     Wanted {
         name: "ext4/ext4_free_blocks",
@@ -99,7 +86,7 @@ const EXT4: [Wanted; 2] = [
 const ITER: &str = "iomap/iomap_iter";
 const MAP: &str = "iomap/iomap_iter_dstmap";
 
-const XFS: [Wanted; 4] = [
+const XFS: [Wanted<Means>; 4] = [
     Wanted {
         name: "xfs/xfs_file_buffered_write",
         filter: "",
@@ -171,68 +158,37 @@ fn scaled(first: u64, count: u64, unit: u64) -> Range<u64> {
 /// The tracepoints of one file system, in the formats of this kernel.
 #[derive(Debug)]
 pub(super) struct Events {
-    followed: Vec<Followed>,
+    points: Points<Means>,
     shape: Shape,
-}
-
-#[derive(Debug)]
-struct Followed {
-    name: &'static str,
-    id: u16,
-    filter: &'static str,
-    fields: Vec<Field>,
-    means: Means,
-}
-
-/// A request to the kernel for the events of one tracepoint that pass a filter.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    pub(super) name: &'static str,
-    pub(super) id: u16,
-    pub(super) filter: String,
 }
 
 impl Events {
     pub(super) fn new(kind: FileSystem, place: &Place) -> Result<Self, FollowError> {
-        let own: &[Wanted] = match kind {
+        let own: &[Wanted<Means>] = match kind {
             FileSystem::Ext4 => &EXT4,
             FileSystem::Xfs => &XFS,
             FileSystem::Raw => &RAW,
         };
-        let followed = own.iter().chain(&WRITES).map(Followed::new).collect::<Result<_, _>>()?;
-        Ok(Self { followed, shape: Shape::of(kind, place)? })
+        let points = Points::of(own.iter().chain(&WRITES))?;
+        Ok(Self { points, shape: Shape::of(kind, place)? })
     }
 
     /// Returns the subscriptions for the device with the kernel's number `device`.
     pub(super) fn subscriptions(&self, device: u64) -> Vec<Subscription> {
-        let subscription = |followed: &Followed| Subscription {
-            name: followed.name,
-            id: followed.id,
-            filter: format!("dev == {device}{}", followed.filter),
-        };
-        self.followed.iter().map(subscription).collect()
-    }
-
-    /// Returns the meaning of an event's raw bytes, or `None` if its tracepoint is not followed.
-    pub(super) fn decode(&self, raw: &[u8]) -> Option<Event> {
-        let id = u16::from_le_bytes([*raw.first()?, *raw.get(1)?]);
-        let followed = self.followed.iter().find(|followed| followed.id == id)?;
-        let mut values = [0; FIELDS];
-        for (value, field) in values.iter_mut().zip(&followed.fields) {
-            *value = field.of(raw);
-        }
-        Some((followed.means)(&values, &self.shape))
+        self.points.subscriptions(|filter| format!("dev == {device}{filter}"))
     }
 }
 
-impl Followed {
-    fn new(wanted: &Wanted) -> Result<Self, FollowError> {
-        let &Wanted { name, filter, fields, means } = wanted;
-        let format = Format::read(name)?;
-        // Events are told apart by their first field.
-        format.field("common_type")?;
-        let fields = fields.iter().map(|&field| format.field(field)).collect::<Result<_, _>>()?;
-        Ok(Self { name, id: format.id, filter, fields, means })
+impl Decode for Events {
+    type Event = Event;
+
+    fn decode(&self, raw: &[u8]) -> Option<Event> {
+        let (means, values) = self.points.read(raw)?;
+        Some(means(&values, &self.shape))
+    }
+
+    fn lost(&self, events: u64) -> Event {
+        Event::Lost(events)
     }
 }
 

@@ -38,8 +38,6 @@
 mod device;
 mod dirty;
 mod events;
-mod format;
-mod rings;
 mod threads;
 
 use std::ops::Range;
@@ -50,55 +48,12 @@ pub use device::FileSystem;
 use device::Place;
 use dirty::Dirty;
 use events::{Event, Events};
-use rings::Rings;
 use threads::Threads;
 
 pub use crate::pages::{Changes, PAGE};
 use crate::pages::{Run, runs};
-
-/// The usual size of a ring in bytes, one ring a CPU. It holds some 25000 events between two polls.
-pub const RING_BYTES: usize = 2 << 20;
-
-/// The reason why a device cannot be followed.
-#[derive(Debug, thiserror::Error)]
-pub enum FollowError {
-    /// A file system whose overwrites cannot be seen.
-    #[error(
-        "found {0}, expected ext4 or xfs; hint: a file system that copies on write (btrfs, zfs, f2fs) \
-         overwrites elsewhere, so it has nothing to hint"
-    )]
-    FileSystem(String),
-    /// A device of a kind that cannot be followed.
-    #[error("{device}: found {found}, expected {expected}")]
-    Device {
-        /// The device, as it was named.
-        device: String,
-        /// The property that the device has.
-        found: String,
-        /// The property that it must have.
-        expected: String,
-    },
-    /// The kernel lacks a tracepoint or one of its fields.
-    #[error("this kernel's tracepoint {name} has no {missing}; hint: {hint}")]
-    Tracepoint {
-        /// The tracepoint.
-        name: &'static str,
-        /// The missing field or value.
-        missing: &'static str,
-        /// The advice to the user.
-        hint: &'static str,
-    },
-    /// The kernel refused.
-    #[error("{what}: {source}; hint: {hint}")]
-    Io {
-        /// The operation or file that failed.
-        what: String,
-        /// The system's error.
-        source: std::io::Error,
-        /// The advice to the user.
-        hint: &'static str,
-    },
-}
+use crate::tracing::Rings;
+pub use crate::tracing::{FollowError, RING_BYTES};
 
 /// Counters since the follower was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +79,7 @@ pub struct Counts {
 /// Follower of the dirty pages of one device.
 pub struct Follower {
     events: Events,
-    rings: Rings,
+    rings: Rings<Event>,
     known: Known,
 }
 

@@ -71,6 +71,10 @@ impl DeviceClient {
         self.ask(py, |client| client.record(path.as_deref()))
     }
 
+    fn mark(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.ask(py, |client| client.mark(name))
+    }
+
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         self.ask(py, |client| client.stop())
     }

@@ -10,19 +10,21 @@ mod pace;
 mod shown;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub(crate) use client::DeviceClient;
 use flashgc_base::naming::Names;
 use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
+use flashgc_device::past::Until;
 use flashgc_device::{
-    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Settings, configuration,
-    repeat,
+    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording, Served,
+    Settings, configuration, past, repeat,
 };
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::trace::TraceError;
 pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, StoredDrive};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -34,6 +36,10 @@ use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
 use crate::policy::{Raised, lock};
+
+fn unwritten(error: TraceError) -> DeviceError {
+    DeviceError::Media(error.to_string())
+}
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
 /// of the engine, of which the drive's part is taken, made of options with these `places`; `written` its
@@ -54,7 +60,7 @@ pub(crate) fn device_create(
     let settings =
         settings(config, durability, journal_bytes, written, &places.unwrap_or_default().0)?;
     py.detach(|| create(&path, &settings, uuid)).map_err(|error| failed(&path, &error))?;
-    describe(&settings)
+    to_json(&described(&settings)?)
 }
 
 fn settings(
@@ -89,11 +95,11 @@ fn settings(
     Ok(settings)
 }
 
-fn describe(settings: &Settings) -> PyResult<String> {
+fn described(settings: &Settings) -> PyResult<Value> {
     let geometry = settings.layout.geometry;
     let bytes = |pages: u64| pages * PAGE as u64;
     let file_bytes = settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
-    to_json(&json!({
+    Ok(json!({
         "blocks": geometry.blocks(),
         "pages_per_block": geometry.pages_per_block(),
         "logical_pages": geometry.logical_pages(),
@@ -129,22 +135,73 @@ fn create(path: &Path, settings: &Settings, uuid: [u8; 16]) -> Result<(), Device
 }
 
 /// Does on the drive in the file at `path` what the recording `trace` has: every page is written with the
-/// bytes that the file `data` has in its place.
+/// bytes that the file `data` has in its place, or without one with zeros that take no room.
 #[pyfunction]
+#[pyo3(signature = (path, trace, data=None))]
 pub(crate) fn device_repeat(
     py: Python<'_>,
     path: PathBuf,
     trace: PathBuf,
-    data: PathBuf,
+    data: Option<PathBuf>,
 ) -> PyResult<()> {
     let repeat = || {
         let media = FileMedia::open(&path)?;
         let settings = Settings::parse(&configuration(&media)?, Outside::default())?;
-        let mut drive = Drive::open(Box::new(media), &settings)?;
-        repeat(&mut drive, &trace, &data)?;
+        let mut drive = match data {
+            Some(_) => Drive::open(Box::new(media), &settings)?,
+            None => past::open(media, &settings)?,
+        };
+        let data = data.as_deref().unwrap_or(Path::new("/dev/zero"));
+        repeat(&mut drive, &trace, data)?;
         drive.close()
     };
     py.detach(repeat).map_err(|error| failed(&path, &error))
+}
+
+/// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which `workload` overwrites
+/// `times` times, or until the drive has settled. `record` is a trace of that. Returns what it did, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, share, workload, seed, times=None, record=None))]
+pub(crate) fn device_age(
+    py: Python<'_>,
+    path: PathBuf,
+    share: f64,
+    workload: &str,
+    seed: u64,
+    times: Option<f64>,
+    record: Option<PathBuf>,
+) -> PyResult<String> {
+    let writes = GeneratorSpec::parse(workload).map_err(errors::config)?;
+    let until = times.map_or(Until::Settled, Until::Times);
+    let raised = Mutex::new(None);
+    let is_over = || {
+        let signal = Python::attach(|py| py.check_signals());
+        *lock(&raised) = signal.err();
+        lock(&raised).is_some()
+    };
+    let aged = py.detach(|| {
+        let file = FileMedia::open(&path)?;
+        let settings = Settings::parse(&configuration(&file)?, Outside::default())?;
+        let mut drive = past::open(file, &settings)?;
+        let recording = record.map(|into| Recording::begin(&into, drive.pages())).transpose();
+        drive.replace_recording(recording.map_err(unwritten)?);
+        let aged = past::age(&mut drive, share, (&writes, seed), until, &is_over)?;
+        drive.replace_recording(None).map(Recording::end).transpose().map_err(unwritten)?;
+        drive.close()?;
+        Ok(aged)
+    });
+    let aged = aged.map_err(|error| failed(&path, &error))?;
+    if let Some(signal) = lock(&raised).take() {
+        return Err(signal);
+    }
+    to_json(&json!({
+        "pages": aged.pages,
+        "overwritten": aged.overwritten,
+        "copied": aged.copied,
+        "erases": aged.erases,
+        "write_amplification": aged.write_amplification,
+        "is_settled": aged.is_settled,
+    }))
 }
 
 /// Returns the configuration that the file at `path` was made from, and the names of the policies in Python
@@ -167,16 +224,10 @@ pub(crate) fn device_configuration(
         Ok((text, outside, settings))
     };
     let (text, outside, settings) = read().map_err(|error| failed(&path, &error))?;
-    let geometry = settings.layout.geometry;
-    to_json(&json!({
-        "configuration": text,
-        "outside": { "victim": outside[0], "placement": outside[1] },
-        "blocks": geometry.blocks(),
-        "pages_per_block": geometry.pages_per_block(),
-        "logical_pages": geometry.logical_pages(),
-        "policies": policies(&settings),
-        "durability": settings.durability.name(),
-    }))
+    let mut described = described(&settings)?;
+    described["configuration"] = json!(text);
+    described["outside"] = json!({ "victim": outside[0], "placement": outside[1] });
+    to_json(&described)
 }
 
 /// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;

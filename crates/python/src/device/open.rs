@@ -119,6 +119,8 @@ impl StoredDrive {
             serving: Mutex::default(),
             clock: json!(clock),
             slowest,
+            recorded_since: Mutex::default(),
+            phases: Mutex::default(),
             stopping: AtomicBool::new(false),
         };
         let open = Open {
@@ -204,6 +206,11 @@ impl StoredDrive {
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
         let found = py.detach(|| self.shown.blocks()).map_err(|failure| self.raise(failure))?;
         Ok(columns(py, found.each_ref().map(Vec::as_slice)))
+    }
+
+    /// Ends the phase that goes on and begins one called `name`. Returns its number.
+    fn mark(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        py.detach(|| self.shown.mark(name)).map_err(DriveError::new_err)
     }
 
     /// Records what the drive is asked into a trace at `path` from now on; without one, ends that.

@@ -213,14 +213,16 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
     })
 }
 
+/// Latencies by the names of their kinds.
+pub(super) fn by_kind(all: &[Latencies; 4]) -> Value {
+    let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
+    Value::Object(named.into_iter().collect())
+}
+
 /// The measurements of a drive with a clock; `slowest` are its slowest requests.
 pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
     let Paced { slower, lateness, at_once, failed, is_valid, comes_first, .. } = paced;
     let Paced { simulated, measured, work, .. } = paced;
-    let by_kind = |all: &[Latencies; 4]| -> Value {
-        let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
-        Value::Object(named.into_iter().collect())
-    };
     let programs = work.host_pages + work.copied_pages;
     json!({
         "slower": slower,

@@ -16,6 +16,7 @@ use flashgc_front::queue::Queue;
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
 use super::pace::{self, latency};
@@ -34,32 +35,55 @@ pub(super) struct Shown {
     pub(super) clock: Value,
     /// The slowest requests of that drive.
     pub(super) slowest: pace::Slowest,
+    /// The moment from which the times of the recording that goes on are counted.
+    pub(super) recorded_since: Mutex<Option<Instant>>,
+    /// The phases that somebody has marked, in their order.
+    pub(super) phases: Mutex<Vec<Phase>>,
     /// `true` if somebody asked for the end.
     pub(super) stopping: AtomicBool,
+}
+
+/// The largest number of phases.
+const PHASES: usize = 1000;
+
+/// A part of the time in which the drive is served, from one mark to the next.
+pub(super) struct Phase {
+    name: String,
+    began: Instant,
+    /// The counts when it began.
+    counters: Map<String, Value>,
+    /// The latencies in it, in microseconds; `None` while it goes on.
+    latencies: Option<[Latencies; 4]>,
 }
 
 impl Shown {
     fn visit<T: Send + 'static>(
         &self,
-        visit: impl FnOnce(&mut Drive, &Meter) -> T + Send + 'static,
+        visit: impl FnOnce(&mut Drive, &mut Meter) -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        let visit = move |served: &mut dyn Served, meter: &Meter| {
+        let visit = move |served: &mut dyn Served, meter: &mut Meter| {
             served.as_drive().map(|drive| visit(drive, meter))
         };
         self.queue.visit(visit)?.ok_or(Failure::Stopped)
     }
 
     pub(super) fn stat(&self) -> Result<Value, Failure> {
-        let (report, latencies) = self.visit(|drive, meter| {
-            (drive.stat(), Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind))))
+        let (report, latencies, since_mark) = self.visit(|drive, meter| {
+            let latencies = Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
+            (drive.stat(), latencies, meter.since_mark())
         })?;
         let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
         let mut stat = shown(&report, handles, &latencies);
         stat["file"] = json!(self.path.display().to_string());
         stat["serving"] = json!(*lock(&self.serving));
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
+        let since = *lock(&self.recorded_since);
+        stat["recorded_since_ns"] = json!(since.map(monotonic));
         stat["victim"] = json!(self.victim);
         stat["placement"] = json!(self.placement);
+        let since_mark = self.queue.paced_since_mark().unwrap_or(since_mark);
+        stat["phases"] =
+            lock(&self.phases).iter().map(|phase| self.phase(phase, &since_mark)).collect();
         if let Some(paced) = self.queue.paced() {
             let slowest = lock(&self.slowest).clone();
             let mut realtime = pace::shown(&paced, &slowest);
@@ -69,6 +93,38 @@ impl Shown {
             stat["realtime"] = realtime;
         }
         Ok(stat)
+    }
+
+    fn phase(&self, phase: &Phase, since_mark: &[Latencies; 4]) -> Value {
+        let latencies = phase.latencies.as_ref().unwrap_or(since_mark);
+        json!({
+            "name": phase.name,
+            "began_seconds": (phase.began - self.since).as_secs_f64(),
+            "counters": phase.counters,
+            "latency_us": pace::by_kind(latencies),
+        })
+    }
+
+    /// Ends the phase that goes on, and begins one called `name`. Returns its number.
+    pub(super) fn mark(&self, name: &str) -> Result<usize, String> {
+        let mut phases = lock(&self.phases);
+        if phases.len() == PHASES {
+            return Err(format!("there are {PHASES} phases; hint: mark fewer"));
+        }
+        let is_first = phases.is_empty();
+        let marked = self.visit(move |drive, meter| (drive.stat(), meter.mark(is_first)));
+        let (report, latencies) = marked.map_err(|error| error.to_string())?;
+        let latencies = self.queue.mark_pace(is_first).unwrap_or(latencies);
+        if let Some(last) = phases.last_mut() {
+            last.latencies = Some(latencies);
+        }
+        phases.push(Phase {
+            name: name.into(),
+            began: Instant::now(),
+            counters: counters_of(&report),
+            latencies: None,
+        });
+        Ok(phases.len())
     }
 
     /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
@@ -91,6 +147,7 @@ impl Shown {
         let pages = self.queue.size() / PAGE as u64;
         let begun = path.map(|path| Recording::begin(path, pages)).transpose();
         let begun = begun.map_err(|error| error.to_string())?;
+        *lock(&self.recorded_since) = begun.as_ref().map(Recording::began);
         let ended = self.visit(|drive, _| drive.replace_recording(begun));
         let ended = ended.map_err(|error| error.to_string())?;
         ended.map(Recording::end).transpose().map_err(|error| error.to_string())
@@ -118,9 +175,20 @@ impl Keeper for Shown {
         }
     }
 
+    fn mark(&self, name: &str) -> Result<String, String> {
+        self.mark(name).map(|number| format!("phase {number}: {name}"))
+    }
+
     fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
+}
+
+/// Returns a moment in nanoseconds of the monotonic clock.
+fn monotonic(moment: Instant) -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    now - moment.elapsed().as_nanos() as u64
 }
 
 /// Bytes of a block in the answer of the control socket: the columns one behind the other.

@@ -15,6 +15,12 @@ use crate::policy::lock;
 /// Ranges of pages: first page, and how many.
 type Pages = Vec<(u64, u64)>;
 
+/// Returns `True` if this kernel has the tracepoint `name`.
+#[pyfunction]
+pub(crate) fn has_tracepoint(name: &str) -> PyResult<bool> {
+    flashgc_hints::tracing::has_tracepoint(name).map_err(refused)
+}
+
 /// Follows the dirty pages of a block device.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct PageCacheFollower {
@@ -85,7 +91,7 @@ impl PageCacheFollower {
     }
 }
 
-fn refused(error: FollowError) -> PyErr {
+pub(super) fn refused(error: FollowError) -> PyErr {
     match error {
         FollowError::FileSystem(_) => ConfigError::new_err(error.to_string()),
         _ => DriveError::new_err(error.to_string()),

@@ -113,7 +113,7 @@ def run(
 
 def replayed(trace: Path, file: Path) -> dict[str, int]:
     """Return the counts of the counting drive with the configuration of ``file`` on a trace."""
-    from flashgc.device.replaying import options_of
+    from flashgc.device.options_of import options_of
     from flashgc.simulation import run as simulated
 
     described = json.loads(_core.device_configuration(file))

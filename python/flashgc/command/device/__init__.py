@@ -18,6 +18,7 @@ _HOME = "flashgc.command.device"
         "down": f"{_HOME}.up:down",
         "serve": f"{_HOME}.serve:serve",
         "stat": f"{_HOME}.stat:stat",
+        "mark": f"{_HOME}.mark:mark",
         "record": f"{_HOME}.record:record",
         "hint": f"{_HOME}.ranges:hint",
         "cancel": f"{_HOME}.ranges:cancel",

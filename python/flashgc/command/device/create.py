@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flashgc.command.common import JSON
-from flashgc.command.device.options import drive_options, planned
+from flashgc.command.device.options import drive_options, past_options, planned
 from flashgc.command.entrance import CONTEXT, OK
 from flashgc.command.options import GroupedCommand
 
@@ -20,26 +20,40 @@ from flashgc.command.options import GroupedCommand
 Examples:
   flashgc device create drive.flash --capacity 8GiB --spare 7% --victim greedy
   flashgc device create drive.flash --gc-preset zgc-gd --durability power
+  flashgc device create aged.flash --capacity 4GiB --fill 72% --aged uniform
 
 The file is sparse: it takes room on the disk only as the drive is written.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @drive_options
+@past_options
 @JSON
-def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> int:
-    """Make an empty drive in FILE.
+def create(
+    file: Path,
+    experiment: Path | None,
+    fill: str | None,
+    aged: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """Make a drive in FILE: an empty one, or one with a past.
 
     EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
     """
     from flashgc._documents import dumps
     from flashgc.command.show.results import deliver
     from flashgc.device import trust
+    from flashgc.device.past import given, past
 
     if file.absolute().parent.is_dir():
         # Root could not serve it from a folder that others can change.
         trust.check_folder(file.absolute().parent, is_parent=True)
-    made = planned(experiment, typed).create(file)
+    plan = planned(experiment, typed)
+    behind = past(fill, aged)
+    made = plan.create(file)
+    if behind is not None:
+        made = {**made, "past": given(file, behind)}
     if as_json:
         deliver(dumps({"file": str(file), **made}), as_json=True, out=None)
     else:
@@ -49,6 +63,7 @@ def create(file: Path, experiment: Path | None, as_json: bool, **typed: Any) -> 
 
 def show_made(name: str, made: dict[str, Any]) -> None:
     """Prints what a drive is."""
+    from flashgc.device.past import told
     from flashgc.terminal.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_size
@@ -65,5 +80,6 @@ def show_made(name: str, made: dict[str, Any]) -> None:
         ("victim", made["policies"]["victim"]),
         ("placement", made["policies"]["placement"]),
         ("durability", made["durability"]),
+        *([("past", told(made["past"]))] if "past" in made else []),
     ]
     show(out, facts(out, rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,22 +16,24 @@ from flashgc.command.device.options import (
     check_addresses,
     clocked,
     drive_options,
+    past_options,
     plan_of,
     realtime_options,
     serving_options,
-    user_option,
 )
 from flashgc.command.device.up import filesystem_options, mount_words
 from flashgc.command.entrance import CONTEXT
-from flashgc.command.options import Named, asked
+from flashgc.command.options import Asked, Named, asked
+from flashgc.device.making import OPTIONS
 
 if TYPE_CHECKING:
-    from flashgc.device.execution import Executed
+    from flashgc.device.execution import Executed, Source
+    from flashgc.device.past import Past
     from flashgc.device.replaying import Replayed
 
 
-#: Percentiles that are shown, by their keys.
-PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+#: The exit code where a command succeeded whose processes had to be ended.
+LEFT_BEHIND = 125
 
 
 @click.command(
@@ -44,15 +47,52 @@ Examples:
   flashgc device exec --compare greedy,d-choices,cost-benefit -- ./benchmark.sh
   flashgc device exec --record writes.flashgc.zst -- make -j4
   flashgc device exec --realtime --device mlc --preemption pgc -- ./benchmark.sh
+  flashgc device exec --user postgres --copy-in ./sql -- /bin/sh load.sh
 
 The command's working directory is the new file system, and so is its TMPDIR.
-flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
+Files named in ARGUMENT are looked for there: name yours with their full paths,
+or copy them in. A line that the command writes into the pipe $FLASHGC_MARK
+begins a phase with that name, with figures of its own; so does
+flashgc device mark NAME.
+
+flashgc exits with the command's exit code, or with 125 if that is 0 and
+processes that the command left behind had to be ended. Needs root, FUSE and
+loop devices.""",
 )
 @drive_options
+@past_options
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Run on a copy of the drive in FILE, of flashgc device create, which stays as it is.",
+)
 @realtime_options(with_drive=True)
 @filesystem_options
 @serving_options
-@user_option
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="Run COMMAND as this user, who owns the working directory. PostgreSQL refuses to run as "
+    "root. [default: whoever runs flashgc]",
+)
+@click.option(
+    "--server-user",
+    metavar="NAME",
+    help="Run the drive's server as this user. [default: flashgc or nobody]",
+)
+@click.option(
+    "--copy-in",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Copy the files of DIR into the working directory before anything is measured.",
+)
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait for the processes that COMMAND leaves behind. [default: end them, SIGTERM first]",
+)
 @click.option(
     "--keep",
     metavar="FILE",
@@ -76,7 +116,19 @@ flashgc exits with its exit code. Needs root, FUSE and loop devices.""",
     metavar="POLICY,POLICY",
     help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
 )
+@click.option(
+    "--by-file",
+    is_flag=True,
+    help="Say which files wrote each page and cause the copies, and what a placement handle for "
+    "each of the largest would be worth. ext4 alone.",
+)
 @JSON
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the figures into FILE, .json or .html, and print nothing but what COMMAND prints.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no notes.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
@@ -88,15 +140,22 @@ def execute(
     listen_anywhere: bool,
     record: Path | None,
     user: str | None,
+    server_user: str | None,
+    copy_in: Path | None,
+    wait: bool,
     keep: Path | None,
     experiment: Path | None,
     policies: str | None,
+    by_file: bool,
     allow_python: bool,
     realtime: bool,
     slower: str | None,
-    aged: str | None,
     hints: str | None,
+    fill: str | None,
+    aged: str | None,
+    source: Path | None,
     as_json: bool,
+    out: Path | None,
     quiet: bool,
     **typed: Any,
 ) -> int:
@@ -105,41 +164,109 @@ def execute(
     Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
     bytes are followed from the write calls down to the erased blocks.
     """
+    from flashgc._core import ConfigError
     from flashgc.command.show.findings import warn_each
-    from flashgc.command.show.results import deliver
     from flashgc.device import execution, replaying
+    from flashgc.device.past import past
     from flashgc.device.serving import Fronts
 
+    check_out(out)
+    if by_file and fs != "ext4":
+        raise ConfigError(
+            f"--by-file: {fs} does not tell here which file gets a block; hint: --fs ext4"
+        )
     check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
-    clock = clocked(given, is_on=realtime, slower=slower, aged=aged, hints=hints)
-    plan = plan_of(given, own)
+    clock = clocked(given, is_on=realtime, slower=slower, aged=None, hints=hints)
+    made = source_of(source, given, own, past(fill, aged))
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:
         done = execution.execute(
-            command,
-            plan,
+            execution.Command(command, user=user, copy_in=copy_in, waits=wait),
+            made,
             filesystem=fs,
-            options=mount_words(mount_options),
+            options=tuple(mount_words(mount_options)),
             record=trace,
             keep=keep,
             fronts=Fronts(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
-            user=user,
+            server_user=server_user,
+            files=by_file,
             clocked=clock,
+            tell=functools.partial(click.echo, err=True),
         )
         compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None
-    if as_json:
-        document = done.to_dict()
-        if compared is not None:
-            document = {**document, "replayed": compared.to_dict()}
-        from flashgc._documents import dumps
-
-        deliver(dumps(document), as_json=True, out=None)
-    else:
-        show(done, compared, record)
+    give(done, compared, record, as_json=as_json, out=out)
     warn_each(done.findings, quiet=quiet)
+    if done.exit_code == 0 and done.left_ended:
+        return LEFT_BEHIND
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
+
+
+def source_of(
+    source: Path | None, given: Asked, own: dict[str, Any], behind: Past | None
+) -> Source:
+    """The origin of the drive: it is made, or a copy."""
+    from flashgc._core import ConfigError
+    from flashgc.device.execution import Source
+
+    if source is None:
+        return Source(plan=plan_of(given, own), past=behind)
+    paths = [f"{section}.{key}" for section, keys in given.values.items() for key in keys]
+    typed = [given.places.get(path, path) for path in paths if path in OPTIONS]
+    if behind is not None:
+        typed.append("--fill and --aged")
+    if typed:
+        raise ConfigError(
+            f"{', '.join(typed)}: the drive of --from is made already; hint: leave out one of both"
+        )
+    if not source.is_file():
+        hint = f"flashgc device create {source} --fill 72% --aged uniform"
+        raise ConfigError(f"--from: {source}: no such file; hint: {hint}")
+    return Source(file=source)
+
+
+def check_out(out: Path | None) -> None:
+    """Check the name of the file for the figures, before anything runs."""
+    from flashgc._core import ConfigError
+
+    if out is None:
+        return
+    if out.suffix not in (".json", ".html"):
+        raise ConfigError(f"--out: found {out.name}, expected a name that ends in .json or .html")
+    if not out.absolute().parent.is_dir():
+        raise ConfigError(f"--out: {out.absolute().parent} is no folder")
+
+
+def give(
+    done: Executed,
+    compared: Replayed | None,
+    record: Path | None,
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Prints or writes the figures, in the form that was asked for."""
+    from flashgc import _files
+    from flashgc._documents import dumps
+
+    document = done.to_dict()
+    if compared is not None:
+        document = {**document, "replayed": compared.to_dict()}
+    try:
+        if out is not None and out.suffix == ".html":
+            from flashgc.device.execution.page import page
+
+            _files.write(str(out), page(done))
+        elif out is not None:
+            _files.write(str(out), dumps(document) + "\n")
+    finally:  # Results of hours are shown even where they cannot be written.
+        if as_json:
+            click.echo(dumps(document))
+    if out is None and not as_json:
+        from flashgc.command.device.executed import show
+
+        show(done, compared, record)
 
 
 def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], None]:
@@ -166,120 +293,3 @@ def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], Non
             )
 
     return check
-
-
-def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
-    """Prints what the command did."""
-    from flashgc.command.show.timed import steadiness
-    from flashgc.device.watch import spare_of
-    from flashgc.terminal.render import console, facts
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-    from flashgc.units import format_duration, format_size
-
-    out = console()
-    drive = done.drive
-    of_drive = f"{drive['policies']['victim']}" + (
-        ""
-        if drive["policies"]["placement"] == "none"
-        else f", placement {drive['policies']['placement']}"
-    )
-    wa = "no writes" if done.write_amplification is None else f"{done.write_amplification:.3f}"
-    overhead = (
-        ""
-        if done.filesystem_overhead is None
-        else f", {done.filesystem_overhead:.3f} for each byte written"
-    )
-    rows = [
-        ("command", f"{' '.join(done.command)}: {_ended(done.exit_code)}"),
-        ("time", format_duration(done.seconds)),
-        (
-            "drive",
-            f"{format_size(drive['capacity_bytes'])} for {done.filesystem}, of "
-            f"{format_size(drive['physical_bytes'])}; {of_drive}",
-        ),
-        ("spare", ", ".join(spare_of(done.stat))),
-        ("written", f"{format_size(done.written_bytes)} by the command's write calls"),
-        ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
-        (
-            "flash bytes",
-            f"{format_size(done.flash_bytes)} programmed: {n(done.copied_pages)} pages copied by "
-            f"{n(done.collections)} collections",
-        ),
-        ("write amplification", f"{wa}{_over_time(out, done)}"),
-        ("steady", steadiness(done.steady, done.steadiness)),
-        ("erases", n(done.erases)),
-        ("TRIM", f"{format_size(done.trimmed_bytes)} discarded"),
-        *_latencies(done),
-        *_realtime(done),
-    ]
-    print_(out, facts(out, rows))
-    if record is not None:
-        from flashgc.device.replaying import command_of
-
-        out.print(f"\nrecorded in {record}; to replay it:", markup=False)
-        out.print(f"  {command_of(record, drive)}", markup=False, soft_wrap=True)
-    if compared is not None:
-        show_compared(compared)
-
-
-def _ended(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
-
-
-def _over_time(out: Any, done: Executed) -> str:
-    """Write amplification of each part of the run, as bars."""
-    from flashgc.device.execution import parts_of
-    from flashgc.terminal.render import sparkline
-
-    if len(done.samples) < 3 or not done.copied_pages:
-        return ""
-    values = [programmed / host for host, programmed in parts_of(done.samples, 32)]
-    return f"  {sparkline(values)} over the writes, to {max(values):.2f}" if values else ""
-
-
-def _latencies(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.units import format_time
-
-    rows = []
-    for name, one in done.latency_us.items():
-        if one["count"]:
-            told = ", ".join(f"{label} {format_time(one[key])}" for key, label in PERCENTILES)
-            rows.append((f"{name} latency", told))
-    return rows
-
-
-def _realtime(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.device.realtime import told
-
-    return [] if done.realtime is None else [("realtime", "; ".join(told(done.realtime)))]
-
-
-def show_compared(compared: Replayed) -> None:
-    """Prints what other policies would have made of the writes."""
-    from flashgc.terminal.render import LEFT, RIGHT, console, table
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-
-    out = console()
-    made = table(
-        out,
-        (
-            ("rank", RIGHT),
-            ("policy", LEFT),
-            ("write amplification", RIGHT),
-            ("pages copied", RIGHT),
-            ("erases", RIGHT),
-        ),
-    )
-    for rank, one in enumerate(compared.ranking, start=1):
-        served = " (served)" if one.was_served else ""
-        made.add_row(
-            str(rank),
-            f"{one.policy}{served}",
-            f"{one.write_amplification:.3f}",
-            n(one.copied_pages),
-            n(one.erases),
-        )
-    out.print("\nthe same writes, those of mkfs and umount among them, on simulated drives:")
-    print_(out, made)

@@ -105,13 +105,6 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
                 "fast for this host: 4x. [default: 1x]",
             ),
             click.Option(
-                ["--aged"],
-                metavar="FACTOR|TRACE",
-                help="Overwrite the data of the --realtime drive this many times, at random, "
-                "before its clock starts: 2x. Or let it execute the requests of TRACE, a recording "
-                "of the drive since it was made. [default: 0x]",
-            ),
-            click.Option(
                 ["--hints"],
                 metavar="WAY",
                 help="How the --realtime drive gets hints of the host: perfect (at once, "
@@ -120,12 +113,41 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
                 "--hints. [default: perfect]",
             ),
         ]
+        if not with_drive:
+            # A drive that is made for the command has a past of its own.
+            made.insert(
+                -1,
+                click.Option(
+                    ["--aged"],
+                    metavar="FACTOR|TRACE",
+                    help="Overwrite the data of the --realtime drive this many times, at random, "
+                    "before its clock starts: 2x. Or let it execute the requests of TRACE, a "
+                    "recording of the drive since it was made. [default: 0x]",
+                ),
+            )
         parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
         parameters.extend(reversed(made))
         command.__click_params__ = parameters  # type: ignore[attr-defined]
         return command
 
     return decorate
+
+
+def past_options(command: F) -> F:
+    """Adds ``--fill`` and ``--aged``: the past of a drive that is made."""
+    command = click.option(
+        "--aged",
+        metavar="FACTOR|WORKLOAD|TRACE",
+        help="Overwrite these data: a number of times at random (3x), as a workload of flashgc run "
+        "does until write amplification settles (hotcold:r=0.2,f=0.8), or as the requests of a "
+        "recording. [default: 0x]",
+    )(command)
+    return click.option(
+        "--fill",
+        metavar="SHARE",
+        help="Give this share of the drive data, as if it had been used before. They are zeros "
+        "and take no room. [default: 0%; with --aged 100%]",
+    )(command)
 
 
 @dataclass(frozen=True)

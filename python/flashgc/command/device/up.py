@@ -28,8 +28,8 @@ def filesystem_options(command: F) -> F:
         "--fs",
         metavar="WORD",
         default="ext4",
-        shell_complete=complete(lambda: ("ext4", "xfs", "btrfs")),
-        help="File system to make: ext4, xfs or btrfs. [default: ext4]",
+        shell_complete=complete(lambda: ("ext4", "xfs", "btrfs", "f2fs")),
+        help="File system to make: ext4, xfs, btrfs or f2fs. [default: ext4]",
     )(command)
 
 

@@ -16,9 +16,6 @@ from flashgc.device._closing import Closing
 from flashgc.device.hints.link import Link, Sent
 from flashgc.device.hints.place import IN_PLACE
 
-#: The folders of tracepoints in the kernel; the second one is that of older systems.
-TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-
 #: The tracepoint without which nothing is known of ext4.
 DIRTIED = "block/block_dirty_buffer"
 
@@ -125,9 +122,9 @@ class PageCache(Closing):
 
 def check_tracepoints() -> None:
     """Check that the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
-    if not any((root / "events" / DIRTIED).exists() for root in TRACEFS):
+    if not _core.has_tracepoint(DIRTIED):
         raise DriveError(
-            f"the kernel has no tracepoint {DIRTIED}; hint: mount -t tracefs nodev {TRACEFS[0]}"
+            f"the kernel has no tracepoint {DIRTIED}; hint: a kernel with CONFIG_FTRACE"
         )
 
 

@@ -3,36 +3,31 @@
 
 use std::fs;
 
-use super::FollowError;
-
-/// The mount points of tracefs. The second is that of older systems.
-const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+use super::{FollowError, tracefs};
 
 /// The description of one tracepoint by this kernel.
 #[derive(Debug)]
-pub(super) struct Format {
+pub(crate) struct Format {
     name: &'static str,
-    pub(super) id: u16,
+    pub(crate) id: u16,
     text: String,
 }
 
 /// The place of a number in the bytes of an event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(crate) struct Field {
     offset: usize,
     size: usize,
 }
 
 impl Format {
     /// Reads the format of `name`, for example `block/block_dirty_buffer`.
-    pub(super) fn read(name: &'static str) -> Result<Self, FollowError> {
-        let read = |root| fs::read_to_string(format!("{root}/events/{name}/format"));
-        let text = read(TRACEFS[0]).or_else(|first| read(TRACEFS[1]).map_err(|_| first));
+    pub(crate) fn read(name: &'static str) -> Result<Self, FollowError> {
+        let text = fs::read_to_string(tracefs::root()?.join("events").join(name).join("format"));
         let text = text.map_err(|source| FollowError::Io {
             what: format!("tracepoint {name}"),
             source,
-            hint: "mount -t tracefs nodev /sys/kernel/tracing, as root; a kernel without the file \
-                   system has none of its tracepoints",
+            hint: "a kernel without the file system has none of its tracepoints",
         })?;
         Self::parse(name, text)
     }
@@ -45,21 +40,23 @@ impl Format {
         }
     }
 
-    /// Returns the place of the field `field`, or an error if there is none or it is longer than 8
-    /// bytes.
-    pub(super) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
+    /// Returns the place of the field `field`, or an error if there is none or it is a number longer than 8
+    /// bytes. Of a text such as `rwbs[10]`, which is named without its length, the first 8 bytes are taken.
+    pub(crate) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
         let found = self.text.lines().find_map(|line| {
             let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
-            let declared = parts.next()?.rsplit(' ').next()? == field;
-            let number = |part: Option<&str>, key| part?.strip_prefix(key)?.parse().ok();
-            let (offset, size) = (number(parts.next(), "offset:"), number(parts.next(), "size:"));
-            declared.then_some(Field { offset: offset?, size: size? })
+            let declared = parts.next()?.rsplit(' ').next()?;
+            let is_text = declared.split_once('[').is_some_and(|(name, _)| name == field);
+            let number = |part: Option<&str>, key| part?.strip_prefix(key)?.parse::<usize>().ok();
+            let (offset, size) = (number(parts.next(), "offset:")?, number(parts.next(), "size:")?);
+            let size = if is_text { size.min(8) } else { size };
+            (declared == field || is_text).then_some(Field { offset, size })
         });
         found.filter(|field| field.size <= 8).ok_or_else(|| missing(self.name, field))
     }
 
     /// Returns the value that the kernel prints as `word`, such as 16 for `{ (1 << 4), "DIRECT" }`.
-    pub(super) fn value(&self, word: &'static str) -> Result<u64, FollowError> {
+    pub(crate) fn value(&self, word: &'static str) -> Result<u64, FollowError> {
         let quoted = format!(", \"{word}\" }}");
         let found = self.text.split_once(&quoted).and_then(|(before, _)| {
             let written = before.rsplit('{').next()?.trim().trim_matches(['(', ')']);
@@ -73,7 +70,7 @@ impl Format {
 
 impl Field {
     /// Returns the field's value in `event`, or 0 if the event is too short.
-    pub(super) fn of(self, event: &[u8]) -> u64 {
+    pub(crate) fn of(self, event: &[u8]) -> u64 {
         let mut bytes = [0; 8];
         if let Some(found) = event.get(self.offset..self.offset + self.size) {
             bytes[..self.size].copy_from_slice(found);
@@ -113,6 +110,10 @@ mod tests {
         assert_eq!(format.field("common_pid").unwrap().of(&event), 77);
         assert_eq!(format.field("pos").unwrap().of(&event), 0x1234_5678_9abc);
         assert_eq!(format.field("pos").unwrap().of(&event[..30]), 0);
+        let mut event = [0; 44];
+        event[34..37].copy_from_slice(b"WFS");
+        let text = format.field("rwbs").unwrap().of(&event);
+        assert_eq!(text.to_le_bytes(), *b"WFS\0\0\0\0\0");
     }
 
     #[test]
@@ -132,5 +133,6 @@ mod tests {
         );
         assert!(format.value("ZERO").is_err());
         assert!(format.field("rwbs[10]").is_err(), "a text is no number");
+        assert!(format.field("rwb").is_err());
     }
 }

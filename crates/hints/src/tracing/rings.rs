@@ -15,17 +15,29 @@ use perf_event_open_sys::{bindings, ioctls};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::FollowError;
-use super::events::{Event, Events, Subscription};
+use super::{FollowError, Subscription};
 
 /// Nanoseconds after which an event is surely in its ring. Younger events wait for the next reading, so
 /// that no older event of another CPU is missed.
 const SETTLING: u64 = 200_000;
 
-pub(super) struct Rings {
+/// The meaning of raw events.
+pub(crate) trait Decode {
+    /// An event that means something to the reader.
+    type Event;
+
+    /// Returns the meaning of an event's raw bytes, or `None` if its tracepoint is not followed.
+    fn decode(&self, raw: &[u8]) -> Option<Self::Event>;
+
+    /// Returns the event which says that `events` events were lost.
+    fn lost(&self, events: u64) -> Self::Event;
+}
+
+/// The rings of all CPUs, of whose bytes come events of type `E`.
+pub(crate) struct Rings<E> {
     rings: Vec<Ring>,
     /// Events that are too young to be handed out, with their times in nanoseconds.
-    young: Vec<(u64, Event)>,
+    young: Vec<(u64, E)>,
 }
 
 struct Ring {
@@ -35,8 +47,8 @@ struct Ring {
     others: Vec<Counter>,
 }
 
-impl Rings {
-    pub(super) fn open(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
+impl<E> Rings<E> {
+    pub(crate) fn open(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
         let online = fs::read_to_string("/sys/devices/system/cpu/online");
         let cpus = online.map(|online| numbers(&online)).map_err(|source| FollowError::Io {
             what: "the CPUs".into(),
@@ -52,7 +64,7 @@ impl Rings {
     }
 
     /// Waits until a ring is half full, a signal comes, or `timeout` has passed.
-    pub(super) fn wait(&self, timeout: Duration) -> Result<(), FollowError> {
+    pub(crate) fn wait(&self, timeout: Duration) -> Result<(), FollowError> {
         let borrowed = self.rings.iter().map(|ring| ring.fd());
         let mut fds: Vec<_> =
             borrowed.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
@@ -67,7 +79,16 @@ impl Rings {
     }
 
     /// Takes the settled events of all CPUs in the order of their times. Adds the bytes read to `bytes`.
-    pub(super) fn drain(&mut self, events: &Events, bytes: &mut u64) -> Vec<Event> {
+    pub(crate) fn drain(&mut self, events: &impl Decode<Event = E>, bytes: &mut u64) -> Vec<E> {
+        self.drain_timed(events, bytes).into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// Does what [`Rings::drain`] does, and returns the times as well, in nanoseconds of the monotonic clock.
+    pub(crate) fn drain_timed(
+        &mut self,
+        events: &impl Decode<Event = E>,
+        bytes: &mut u64,
+    ) -> Vec<(u64, E)> {
         let now = clock_gettime(ClockId::Monotonic);
         let settled = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) - SETTLING;
         let mut read = std::mem::take(&mut self.young);
@@ -77,7 +98,7 @@ impl Rings {
         // Stable: events of one CPU stay in their order.
         read.sort_by_key(|&(time, _)| time);
         self.young = read.split_off(read.partition_point(|&(time, _)| time <= settled));
-        read.into_iter().map(|(_, event)| event).collect()
+        read
     }
 }
 
@@ -113,7 +134,7 @@ impl Ring {
     /// Reads the ring empty. A record is one of
     /// - a sample: time (8), bytes of the event (4), the event
     /// - a loss: number of the tracepoint (8), events (8), time (8)
-    fn drain(&mut self, events: &Events, bytes: &mut u64, read: &mut Vec<(u64, Event)>) {
+    fn drain<D: Decode>(&mut self, events: &D, bytes: &mut u64, read: &mut Vec<(u64, D::Event)>) {
         while let Some(record) = self.sampler.next_record() {
             let data = record.to_contiguous();
             *bytes += data.len() as u64 + size_of::<bindings::perf_event_header>() as u64;
@@ -122,7 +143,7 @@ impl Ring {
                     bindings::PERF_RECORD_SAMPLE => number(&data, 0)
                         .and_then(|time| Some((time, events.decode(data.get(12..)?)?))),
                     bindings::PERF_RECORD_LOST => number(&data, 16)
-                        .and_then(|time| Some((time, Event::Lost(number(&data, 8)?)))),
+                        .and_then(|time| Some((time, events.lost(number(&data, 8)?)))),
                     _ => None,
                 };
             read.extend(event);
@@ -155,7 +176,7 @@ fn checked(code: i32) -> io::Result<()> {
 
 fn refused(what: String, source: io::Error) -> FollowError {
     let hint =
-        "follow the page cache as root; /proc/sys/kernel/perf_event_paranoid forbids it to others";
+        "follow the kernel as root; /proc/sys/kernel/perf_event_paranoid forbids it to others";
     FollowError::Io { what, source, hint }
 }
 

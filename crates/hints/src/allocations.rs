@@ -1,0 +1,137 @@
+//! Follows which blocks of a device ext4 gives to which file, and which it takes back.
+//!
+//! Times are those of the monotonic clock, in nanoseconds. A file is known by the number of its inode, which the
+//! file system uses again when the file is gone.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::tracing::{Decode, FIELDS, Points, Rings, Wanted};
+pub use crate::tracing::{FollowError, RING_BYTES};
+
+/// A change of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A file, directory or other inode is made.
+    Made {
+        /// The number of the inode.
+        inode: u64,
+    },
+    /// Blocks get an owner.
+    Allocated {
+        /// The number of the inode.
+        inode: u64,
+        /// The first block on the device.
+        block: u64,
+        /// The number of blocks.
+        count: u64,
+        /// `true` if they hold the bytes of a file, `false` if they hold a directory, or say where bytes lie.
+        is_data: bool,
+    },
+    /// Blocks are free.
+    Freed {
+        /// The first block on the device.
+        block: u64,
+        /// The number of blocks.
+        count: u64,
+    },
+    /// The number of events that were lost at this point.
+    Lost(u64),
+}
+
+/// A function that turns the values of an event's fields into an event.
+type Means = fn(&[u64; FIELDS]) -> Event;
+
+const DEVICE: &str = "dev";
+
+/// The flag of an allocation for the bytes of a regular file.
+const DATA: u64 = 0x20;
+
+const WANTED: [Wanted<Means>; 3] = [
+    Wanted {
+        name: "ext4/ext4_allocate_inode",
+        filter: DEVICE,
+        fields: &["ino"],
+        means: |&[inode, ..]| Event::Made { inode },
+    },
+    Wanted {
+        name: "ext4/ext4_allocate_blocks",
+        filter: DEVICE,
+        fields: &["ino", "block", "len", "flags"],
+        means: |&[inode, block, count, flags, ..]| Event::Allocated {
+            inode,
+            block,
+            count,
+            is_data: flags & DATA != 0,
+        },
+    },
+    Wanted {
+        name: "ext4/ext4_free_blocks",
+        filter: DEVICE,
+        fields: &["block", "count"],
+        means: |&[block, count, ..]| Event::Freed { block, count },
+    },
+];
+
+struct Events(Points<Means>);
+
+impl Decode for Events {
+    type Event = Event;
+
+    fn decode(&self, raw: &[u8]) -> Option<Event> {
+        let (means, values) = self.0.read(raw)?;
+        Some(means(&values))
+    }
+
+    fn lost(&self, events: u64) -> Event {
+        Event::Lost(events)
+    }
+}
+
+/// Follower of the allocations on one device.
+pub struct Follower {
+    events: Events,
+    rings: Rings<Event>,
+    bytes: u64,
+}
+
+impl Follower {
+    /// Follows the ext4 on the block device at `device`. A ring has `ring_bytes`, rounded up to a power of
+    /// two.
+    ///
+    /// # Errors
+    /// [`FollowError`] if it is no block device, or the kernel does not report the events.
+    pub fn open(device: &Path, ring_bytes: usize) -> Result<Self, FollowError> {
+        let metadata = fs::metadata(device).map_err(|source| FollowError::Io {
+            what: device.display().to_string(),
+            source,
+            hint: "name the block device, as root",
+        })?;
+        if !metadata.file_type().is_block_device() {
+            return Err(FollowError::Device {
+                device: device.display().to_string(),
+                found: "no block device".into(),
+                expected: "the device under a file system".into(),
+            });
+        }
+        let number = metadata.rdev();
+        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        let device = u64::from(major) << 20 | u64::from(minor);
+        let events = Events(Points::of(&WANTED)?);
+        let wanted = events.0.subscriptions(|_| format!("dev == {device}"));
+        let rings = Rings::open(&wanted, ring_bytes)?;
+        Ok(Self { events, rings, bytes: 0 })
+    }
+
+    /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events so far with
+    /// their times. Those of the last 200 µs wait for the next call.
+    ///
+    /// # Errors
+    /// [`FollowError::Io`] if waiting for the rings fails.
+    pub fn poll(&mut self, timeout: Duration) -> Result<Vec<(u64, Event)>, FollowError> {
+        self.rings.wait(timeout)?;
+        Ok(self.rings.drain_timed(&self.events, &mut self.bytes))
+    }
+}

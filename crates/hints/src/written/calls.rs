@@ -1,0 +1,202 @@
+//! The last call of each thread, which explains the folios that become dirty behind it.
+
+use std::collections::HashMap;
+
+use crate::pages::PAGE;
+
+/// The most pages of a folio, as the page cache has them.
+const FOLIO: u64 = 512;
+
+/// The last call of a thread on a file.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    inode: u64,
+    /// The first page and the last one that it may make dirty.
+    pages: (u64, u64),
+    /// The first byte that it wrote.
+    offset: u64,
+    /// The bytes of a copy that was cut short, which the kernel takes or copies anew.
+    short: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Calls {
+    /// The inode of the device itself, whose pages are metadata.
+    device: u64,
+    last: HashMap<u64, Call>,
+    /// The file and the offset of the request around the page cache that a thread has begun, until its first part.
+    begun: HashMap<u64, (u64, u64)>,
+    /// The bytes of each file up to the last one that a call wrote.
+    ends: HashMap<u64, u64>,
+    /// The requests around the page cache that go on, by file and offset: `true` if they write.
+    direct: HashMap<(u64, u64), bool>,
+}
+
+impl Calls {
+    pub(super) fn new(device: u64) -> Self {
+        let (last, begun) = (HashMap::new(), HashMap::new());
+        Self { device, last, begun, ends: HashMap::new(), direct: HashMap::new() }
+    }
+
+    /// Notes that a thread wrote `count` bytes of a file. Returns the bytes of its copy before, if that was cut
+    /// short and this one goes on behind it: the kernel took them.
+    pub(super) fn writes(&mut self, thread: u64, inode: u64, offset: u64, count: u64) -> u64 {
+        let last = offset.saturating_add(count.max(1) - 1) / PAGE;
+        let call = Call { inode, pages: (offset / PAGE, last), offset, short: 0 };
+        let before = self.last.insert(thread, call);
+        let end = self.ends.entry(inode).or_default();
+        *end = (*end).max(offset.saturating_add(count));
+        let is_anew = |call: &Call| call.inode == inode && call.offset == offset;
+        before.filter(|call| !is_anew(call)).map_or(0, |call| call.short)
+    }
+
+    /// Notes that the last copy of a thread, of `count` bytes, was cut short.
+    pub(super) fn is_short(&mut self, thread: u64, count: u64) {
+        if let Some(call) = self.last.get_mut(&thread) {
+            call.short = count;
+        }
+    }
+
+    /// Returns the bytes of copies that were cut short and nothing has followed yet.
+    pub(super) fn short(&self) -> u64 {
+        self.last.values().map(|call| call.short).sum()
+    }
+
+    /// Returns the most bytes of a folio of the file at `page`: those of the file, as far as calls have written it.
+    /// `None` if the page lies behind that.
+    pub(super) fn most_of(&self, inode: u64, page: u64) -> Option<u64> {
+        let end = self.ends.get(&inode)?.next_multiple_of(PAGE);
+        (page * PAGE < end).then_some(end.min(FOLIO * PAGE))
+    }
+
+    /// Notes that a thread truncates, zeroes or allocates in a file.
+    pub(super) fn changes(&mut self, thread: u64, inode: u64) {
+        let short = self.last.get(&thread).map_or(0, |call| call.short);
+        self.last.insert(thread, Call { inode, pages: (0, u64::MAX), offset: u64::MAX, short });
+    }
+
+    /// Notes that a thread reads or writes a file around the page cache, from `offset` on.
+    pub(super) fn begins_direct(&mut self, thread: u64, inode: u64, offset: u64) {
+        self.begun.insert(thread, (inode, offset));
+    }
+
+    /// Notes that a thread takes up a part of its request around the page cache, which `writes` or reads.
+    pub(super) fn takes_up(&mut self, thread: u64, writes: bool) {
+        if let Some(place) = self.begun.remove(&thread) {
+            self.direct.insert(place, writes);
+        }
+    }
+
+    /// Notes the end of a request around the page cache that has `moved` bytes, up to `end`. Returns those that it
+    /// wrote. A request that was begun and had to be begun again ends once.
+    pub(super) fn ends_direct(&mut self, inode: u64, end: u64, moved: u64) -> u64 {
+        let writes = self.direct.remove(&(inode, end.wrapping_sub(moved)));
+        if writes == Some(true) { moved } else { 0 }
+    }
+
+    /// Returns `true` if the folio from `page` on that a thread made dirty was stored to, and not
+    /// written by a call. A call makes a folio dirty once.
+    pub(super) fn is_store(&mut self, thread: u64, inode: u64, page: u64) -> bool {
+        if inode == self.device {
+            return false;
+        }
+        let Some(call) = self.last.get_mut(&thread) else { return true };
+        let (first, last) = call.pages;
+        let explains = call.inode == inode && page <= last && page.saturating_add(FOLIO) > first;
+        if explains {
+            // Folios become dirty in their order.
+            call.pages.0 = page.saturating_add(FOLIO);
+        }
+        !explains
+    }
+
+    /// Forgets all calls, because some were not seen. A folio of a thread whose call is unknown counts as
+    /// stored to.
+    pub(super) fn forget(&mut self) {
+        self.last.clear();
+        self.begun.clear();
+        self.direct.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folio_belongs_to_the_call_that_wrote_its_bytes() {
+        let mut calls = Calls::new(99);
+        calls.writes(1, 12, 3 * PAGE, PAGE);
+        assert!(calls.is_store(1, 12, 4), "behind what was written");
+        // A large folio begins before the page that was written.
+        assert!(!calls.is_store(1, 12, 0));
+        assert!(calls.is_store(1, 12, 0), "it became clean, and the call is over");
+        calls.writes(1, 12, 3 * PAGE, PAGE);
+        assert!(!calls.is_store(1, 12, 3));
+        assert!(calls.is_store(1, 13, 3), "another file");
+        assert!(calls.is_store(2, 12, 3), "another thread");
+        assert!(!calls.is_store(2, 99, 3), "metadata");
+        calls.writes(1, 12, 10_000 * PAGE, PAGE + 1);
+        assert!(!calls.is_store(1, 12, 10_001));
+        assert!(calls.is_store(1, 12, 10_000 - FOLIO), "no folio is that long");
+    }
+
+    #[test]
+    fn a_request_around_the_cache_writes_if_its_first_part_does() {
+        let mut calls = Calls::new(99);
+        calls.begins_direct(1, 12, 8192);
+        calls.takes_up(2, true);
+        calls.takes_up(1, true);
+        calls.takes_up(1, false);
+        // It ends in another thread, and has written less than it was asked for.
+        assert_eq!(calls.ends_direct(12, 12_288, 4096), 4096);
+        assert_eq!(calls.ends_direct(12, 12_288, 4096), 0, "it ends once");
+        calls.begins_direct(1, 12, 0);
+        calls.takes_up(1, false);
+        assert_eq!(calls.ends_direct(12, 4096, 4096), 0, "a read");
+    }
+
+    #[test]
+    fn a_request_that_had_to_be_begun_again_counts_once() {
+        let mut calls = Calls::new(99);
+        for thread in [1, 2] {
+            calls.begins_direct(thread, 12, 0);
+            calls.takes_up(thread, true);
+        }
+        assert_eq!(calls.ends_direct(12, 4096, 4096), 4096);
+        assert_eq!(calls.ends_direct(12, 4096, 4096), 0);
+    }
+
+    #[test]
+    fn a_copy_that_was_cut_short_counts_if_the_next_one_goes_on_behind_it() {
+        let mut calls = Calls::new(99);
+        assert_eq!(calls.writes(1, 12, 0, 1000), 0);
+        calls.is_short(1, 1000);
+        assert_eq!(calls.short(), 1000);
+        assert_eq!(calls.writes(1, 12, 0, 900), 0, "the same bytes anew");
+        calls.is_short(1, 900);
+        assert_eq!(calls.writes(2, 12, 900, 100), 0, "another thread");
+        assert_eq!(calls.writes(1, 12, 900, 100), 900);
+        assert_eq!(calls.short(), 0);
+    }
+
+    #[test]
+    fn a_folio_is_no_longer_than_its_file() {
+        let mut calls = Calls::new(99);
+        assert_eq!(calls.most_of(12, 0), None, "no call has written to it");
+        calls.writes(1, 12, 2 * PAGE, 1);
+        assert_eq!(calls.most_of(12, 0), Some(3 * PAGE));
+        assert_eq!(calls.most_of(12, 3), None, "the file is longer than what was written");
+        calls.writes(1, 12, FOLIO * PAGE, 9 * PAGE);
+        assert_eq!(calls.most_of(12, 0), Some(FOLIO * PAGE));
+    }
+
+    #[test]
+    fn a_truncation_explains_every_folio_of_its_file() {
+        let mut calls = Calls::new(99);
+        calls.changes(1, 12);
+        assert!(!calls.is_store(1, 12, 7));
+        calls.forget();
+        assert!(calls.is_store(1, 12, 7));
+    }
+}

@@ -1,0 +1,177 @@
+//! The tracepoints that are followed, and what their events mean.
+
+use crate::page_cache::FileSystem;
+use crate::tracing::{Decode, FIELDS, FollowError, Format, Points, Subscription, Wanted};
+
+/// An event that says what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A thread copied `count` bytes of a file into the page cache, of `asked`. It may have to copy those anew.
+    Written { thread: u64, inode: u64, offset: u64, asked: u64, count: u64 },
+    /// A thread begins to read or write bytes around the page cache.
+    DirectBegun { thread: u64, inode: u64, offset: u64 },
+    /// Such a request is over, and the position in the file is behind the bytes that it moved.
+    DirectEnded { inode: u64, end: u64, moved: u64 },
+    /// A thread takes up a part of such a request.
+    Part { thread: u64, flags: u64 },
+    /// A thread changes a file without a write.
+    Changed { thread: u64, inode: u64 },
+    /// A thread made a folio dirty, which begins at this page of the file.
+    Dirtied { thread: u64, inode: u64, page: u64 },
+    /// A program stores into a mapped page of a file for the first time.
+    Stored { inode: u64 },
+    /// The number of events that were lost at this point.
+    Lost(u64),
+}
+
+/// A function that turns the values of an event's fields into an event.
+type Means = fn(&[u64; FIELDS]) -> Option<Event>;
+
+const fn wanted(
+    name: &'static str,
+    fields: &'static [&'static str],
+    means: Means,
+) -> Wanted<Means> {
+    Wanted { name, filter: DEVICE, fields, means }
+}
+
+/// Filters: by the number of the device, by the name of its queue, and by the device for parts of requests
+/// around the page cache.
+const DEVICE: &str = "dev";
+const QUEUE: &str = "name";
+const AROUND: &str = "direct";
+
+fn written(&[thread, inode, offset, asked, count]: &[u64; FIELDS]) -> Option<Event> {
+    Some(Event::Written { thread, inode, offset, asked, count })
+}
+
+fn changed(&[thread, inode, ..]: &[u64; FIELDS]) -> Option<Event> {
+    Some(Event::Changed { thread, inode })
+}
+
+const COPIED: &[&str] = &["common_pid", "ino", "pos", "len", "copied"];
+
+const EXT4: [Wanted<Means>; 3] = [
+    // Delayed allocation, and without it.
+    wanted("ext4/ext4_da_write_end", COPIED, written),
+    wanted("ext4/ext4_write_end", COPIED, written),
+    Wanted {
+        name: "writeback/writeback_dirty_folio",
+        filter: QUEUE,
+        fields: &["common_pid", "ino", "index"],
+        means: |&[thread, inode, page, ..]| Some(Event::Dirtied { thread, inode, page }),
+    },
+];
+
+const CHANGE: &[&str] = &["common_pid", "ino"];
+
+/// Tracepoints that not every kernel has.
+const EXT4_MORE: [Wanted<Means>; 6] = [
+    wanted("ext4/ext4_journalled_write_end", COPIED, written),
+    wanted("ext4/ext4_truncate_enter", CHANGE, changed),
+    wanted("ext4/ext4_punch_hole", CHANGE, changed),
+    wanted("ext4/ext4_zero_range", CHANGE, changed),
+    wanted("ext4/ext4_fallocate_enter", CHANGE, changed),
+    wanted("ext4/ext4_insert_range", CHANGE, changed),
+];
+
+const XFS: [Wanted<Means>; 1] = [wanted(
+    "xfs/xfs_file_buffered_write",
+    &["common_pid", "ino", "offset", "count"],
+    |&[thread, inode, offset, count, ..]| {
+        Some(Event::Written { thread, inode, offset, asked: count, count })
+    },
+)];
+
+/// Since Linux 6.13; before that the event has another name and the flag.
+const XFS_FAULT: [Wanted<Means>; 2] = [
+    wanted("xfs/xfs_write_fault", &["ino"], |&[inode, ..]| Some(Event::Stored { inode })),
+    wanted("xfs/xfs_filemap_fault", &["ino", "write_fault"], |&[inode, is_write, ..]| {
+        (is_write != 0).then_some(Event::Stored { inode })
+    }),
+];
+
+const PART: &str = "iomap/iomap_iter";
+
+/// Requests around the page cache, since Linux 6.6. Their events do not say which of them write. Their first part
+/// does.
+const DIRECT: [Wanted<Means>; 3] = [
+    wanted(
+        "iomap/iomap_dio_rw_begin",
+        &["common_pid", "ino", "pos"],
+        |&[thread, inode, offset, ..]| Some(Event::DirectBegun { thread, inode, offset }),
+    ),
+    wanted("iomap/iomap_dio_complete", &["ino", "pos", "ret"], |&[inode, end, moved, ..]| {
+        // A negative number is an error, and moves nothing.
+        let moved = i64::from_ne_bytes(moved.to_ne_bytes()).max(0).unsigned_abs();
+        Some(Event::DirectEnded { inode, end, moved })
+    }),
+    Wanted {
+        name: PART,
+        filter: AROUND,
+        fields: &["common_pid", "flags"],
+        means: |&[thread, flags, ..]| Some(Event::Part { thread, flags }),
+    },
+];
+
+#[derive(Debug)]
+pub(super) struct Events {
+    points: Points<Means>,
+    /// `true` if this kernel tells what is written around the page cache.
+    pub(super) tells_direct: bool,
+    /// The flags of a part that writes, and of one around the page cache.
+    write: u64,
+    direct: u64,
+}
+
+impl Events {
+    pub(super) fn new(kind: FileSystem) -> Result<Self, FollowError> {
+        let mut points = match kind {
+            FileSystem::Ext4 => Points::of(&EXT4)?,
+            FileSystem::Xfs => Points::of(&XFS)?,
+            FileSystem::Raw => return Err(FollowError::FileSystem("no file system".into())),
+        };
+        match kind {
+            FileSystem::Xfs => {
+                let [now, before] = &XFS_FAULT;
+                let _ = points.add(now) || points.add(before);
+            }
+            _ => EXT4_MORE.iter().for_each(|more| {
+                points.add(more);
+            }),
+        }
+        let flag = |word| Format::read(PART).and_then(|format| format.value(word)).unwrap_or(0);
+        let (write, direct) = (flag("WRITE"), flag("DIRECT"));
+        let has_flags = write != 0 && direct != 0;
+        let tells_direct = has_flags && DIRECT.iter().all(|wanted| points.add(wanted));
+        Ok(Self { points, tells_direct, write, direct })
+    }
+
+    /// Returns the subscriptions for the device with these numbers.
+    pub(super) fn subscriptions(&self, major: u32, minor: u32) -> Vec<Subscription> {
+        let device = u64::from(major) << 20 | u64::from(minor);
+        self.points.subscriptions(|filter| match filter {
+            QUEUE => format!("name == \"{major}:{minor}\""),
+            AROUND => format!("dev == {device} && flags & {}", self.direct),
+            _ => format!("dev == {device}"),
+        })
+    }
+
+    /// Returns `true` if a part with these flags writes.
+    pub(super) fn writes(&self, flags: u64) -> bool {
+        flags & self.write != 0
+    }
+}
+
+impl Decode for Events {
+    type Event = Event;
+
+    fn decode(&self, raw: &[u8]) -> Option<Event> {
+        let (means, values) = self.points.read(raw)?;
+        means(&values)
+    }
+
+    fn lost(&self, events: u64) -> Event {
+        Event::Lost(events)
+    }
+}

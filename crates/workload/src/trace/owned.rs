@@ -1,0 +1,238 @@
+//! Recordings whose requests are named by the owners of their pages.
+
+use std::path::Path;
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
+
+use super::Request;
+use super::error::TraceError;
+use super::format::native::Declared;
+use super::format::{DeviceNumbers, ReadOptions};
+use super::reader::TraceReader;
+use super::write::{OutputFormat, PagesOptions, TraceWriter};
+use crate::Op;
+
+/// Pages that get an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The time from which on they have it, in nanoseconds of the recording.
+    pub time_ns: u64,
+    /// The first page.
+    pub page: u64,
+    /// The number of pages.
+    pub count: u64,
+    /// The owner.
+    pub owner: StreamId,
+}
+
+/// The pages of one owner in a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// The number of pages written.
+    pub written: u64,
+    /// The number of pages discarded that this owner had written.
+    pub trimmed: u64,
+    /// The number of pages of this owner that were written anew or discarded.
+    pub ended: u64,
+    /// The sum of their lives: pages that the host wrote from the write of each to its end.
+    pub lived: u64,
+}
+
+fn options() -> ReadOptions {
+    ReadOptions {
+        device_numbers: DeviceNumbers::Native,
+        keep_flushes: true,
+        ..ReadOptions::default()
+    }
+}
+
+fn writer(to: &Path, space: Option<u64>, streams: bool) -> Result<TraceWriter, TraceError> {
+    let declared = Declared { address_space: space, streams };
+    TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
+}
+
+/// Writes the recording `from` of a drive with `pages` pages of `page_bytes` into the file `to`, with each write
+/// named by the owner of its pages: a write of pages of several owners becomes as many. `changes` are in the order
+/// of their times. Returns what each owner wrote, by its number.
+///
+/// # Errors
+/// A trace that cannot be read, a file that cannot be written.
+pub fn tag(
+    (from, to): (&Path, &Path),
+    changes: &[Change],
+    (pages, page_bytes): (u64, u64),
+) -> Result<Vec<Owned>, TraceError> {
+    let mut reader = TraceReader::open(from, &options())?;
+    let mut writer = writer(to, reader.address_space(), true)?;
+    let mut owners = Owners::new(pages, changes);
+    let (mut block, mut named) = (Vec::new(), Vec::new());
+    while reader.next_block(&mut block)? {
+        named.clear();
+        for &request in &block {
+            owners.reach(request.time_ns);
+            let first = u64::try_from(request.offset).unwrap_or(0) / page_bytes;
+            let count = request.size / page_bytes;
+            match request.op {
+                Op::Write => owners.write(request, (first, count), page_bytes, &mut named),
+                Op::Trim => {
+                    owners.trim(first, count);
+                    named.push(request);
+                }
+                _ => named.push(request),
+            }
+        }
+        writer.write(&named)?;
+    }
+    writer.finish()?;
+    Ok(owners.owned)
+}
+
+/// The owners of all pages at one time of a recording.
+struct Owners<'a> {
+    changes: &'a [Change],
+    /// The owner of each page, and of the data that it has; [`NO_STREAM`] if it has none.
+    owner: Vec<StreamId>,
+    held: Vec<StreamId>,
+    /// The pages that the host had written when it wrote this one.
+    written_at: Vec<u64>,
+    written: u64,
+    owned: Vec<Owned>,
+}
+
+impl<'a> Owners<'a> {
+    fn new(pages: u64, changes: &'a [Change]) -> Self {
+        let pages = pages as usize;
+        Self {
+            changes,
+            owner: vec![0; pages],
+            held: vec![NO_STREAM; pages],
+            written_at: vec![0; pages],
+            written: 0,
+            owned: vec![Owned::default(); usize::from(StreamId::MAX)],
+        }
+    }
+
+    /// Takes all changes until `time_ns`.
+    fn reach(&mut self, time_ns: u64) {
+        while let Some((change, rest)) = self.changes.split_first() {
+            if change.time_ns > time_ns {
+                return;
+            }
+            self.changes = rest;
+            let (first, count) = (change.page as usize, change.count as usize);
+            let end = first.saturating_add(count).min(self.owner.len());
+            if let Some(pages) = self.owner.get_mut(first..end) {
+                pages.fill(change.owner);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        request: Request,
+        (first, count): (u64, u64),
+        page_bytes: u64,
+        named: &mut Vec<Request>,
+    ) {
+        for page in first..first + count {
+            let Some(&stream) = self.owner.get(page as usize) else { return };
+            self.end(page as usize);
+            self.held[page as usize] = stream;
+            self.written_at[page as usize] = self.written;
+            self.written += 1;
+            self.owned[usize::from(stream)].written += 1;
+            match named.last_mut() {
+                // The part before it of the same request.
+                Some(last) if page > first && last.stream == stream => last.size += page_bytes,
+                _ => named.push(Request {
+                    offset: (page * page_bytes) as i64,
+                    size: page_bytes,
+                    stream,
+                    ..request
+                }),
+            }
+        }
+    }
+
+    fn trim(&mut self, first: u64, count: u64) {
+        let end = first.saturating_add(count).min(self.held.len() as u64);
+        for page in first..end {
+            let held = self.held[page as usize];
+            if held != NO_STREAM {
+                self.owned[usize::from(held)].trimmed += 1;
+                self.end(page as usize);
+                self.held[page as usize] = NO_STREAM;
+            }
+        }
+    }
+
+    /// Ends the life of the data that a page has.
+    fn end(&mut self, page: usize) {
+        let held = self.held[page];
+        if held != NO_STREAM {
+            let owned = &mut self.owned[usize::from(held)];
+            owned.ended += 1;
+            owned.lived += self.written - self.written_at[page];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = 4096;
+
+    fn request(time_ns: u64, op: Op, page: u64, count: u64) -> Request {
+        let (offset, size) = ((page * PAGE) as i64, count * PAGE);
+        Request { time_ns, offset, size, device: 0, op, stream: NO_STREAM }
+    }
+
+    fn recorded(path: &Path, requests: &[Request]) {
+        let mut writer = writer(path, Some(8 * PAGE), false).unwrap();
+        writer.write(requests).unwrap();
+        writer.finish().unwrap();
+    }
+
+    fn read(path: &Path) -> Vec<Request> {
+        TraceReader::open(path, &options()).unwrap().requests().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn writes_are_named_by_the_owners_at_their_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("a.flashgc"), folder.path().join("b.flashgc"));
+        recorded(
+            &from,
+            &[
+                request(10, Op::Write, 0, 4),
+                request(20, Op::Write, 1, 1),
+                Request::flush(21, 0),
+                request(30, Op::Trim, 0, 8),
+                request(40, Op::Write, 1, 2),
+            ],
+        );
+        let change = |time_ns, page, count, owner| Change { time_ns, page, count, owner };
+        let changes = [change(0, 1, 2, 5), change(20, 1, 1, 6), change(35, 2, 1, 0)];
+        let owned = tag((&from, &to), &changes, (8, PAGE)).unwrap();
+        let named = |time_ns, page, count, stream| Request {
+            stream,
+            ..request(time_ns, Op::Write, page, count)
+        };
+        let expected = [
+            named(10, 0, 1, 0),
+            named(10, 1, 2, 5),
+            named(10, 3, 1, 0),
+            named(20, 1, 1, 6),
+            Request::flush(21, 0),
+            request(30, Op::Trim, 0, 8),
+            named(40, 1, 1, 6),
+            named(40, 2, 1, 0),
+        ];
+        assert_eq!(read(&to), expected);
+        // Page 1 of owner 5 is written anew when the host has written four pages, three behind its own write.
+        assert_eq!(owned[5], Owned { written: 2, trimmed: 1, ended: 2, lived: 3 + 3 });
+        assert_eq!(owned[6], Owned { written: 2, trimmed: 1, ended: 1, lived: 1 });
+        assert_eq!(owned[0], Owned { written: 3, trimmed: 2, ended: 2, lived: 5 + 2 });
+    }
+}

@@ -1,0 +1,252 @@
+"""The figures of a command on a drive, as the terminal shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flashgc.device.execution import Executed
+    from flashgc.device.files.outcome import ByFile
+    from flashgc.device.replaying import Replayed
+
+#: Percentiles that are shown, by their keys.
+PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+
+
+def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
+    """Prints what the command did."""
+    from flashgc.command.show.timed import steadiness
+    from flashgc.device.past import told
+    from flashgc.device.watch import spare_of
+    from flashgc.terminal.render import console, facts
+    from flashgc.terminal.render import show as print_
+    from flashgc.units import format_count as n
+    from flashgc.units import format_duration, format_size
+
+    out = console()
+    drive = done.drive
+    of_drive = f"{drive['policies']['victim']}" + (
+        ""
+        if drive["policies"]["placement"] == "none"
+        else f", placement {drive['policies']['placement']}"
+    )
+    overhead = (
+        ""
+        if done.filesystem_overhead is None
+        else f", {done.filesystem_overhead:.3f} for each byte written"
+    )
+    rows = [
+        ("write amplification", f"{_amplification(done)}{_over_time(out, done)}"),
+        ("command", f"{' '.join(done.command)}: {_ended(done.exit_code)}"),
+        ("time", format_duration(done.seconds)),
+        (
+            "drive",
+            f"{format_size(drive['capacity_bytes'])} for {done.filesystem}, of "
+            f"{format_size(drive['physical_bytes'])}; {of_drive}",
+        ),
+        ("spare", ", ".join(spare_of(done.stat))),
+        *([("past", told(done.drive["past"]))] if "past" in done.drive else []),
+        ("written", _written(done)),
+        ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
+        (
+            "flash bytes",
+            f"{format_size(done.flash_bytes)} programmed: {n(done.copied_pages)} pages copied by "
+            f"{n(done.collections)} collections",
+        ),
+        ("steady", steadiness(done.steady, done.steadiness)),
+        ("erases", n(done.erases)),
+        (
+            "TRIM",
+            f"{format_size(done.trimmed_data_bytes)} discarded that had data, of "
+            f"{format_size(done.trimmed_bytes)} named",
+        ),
+        *_latencies(done),
+        *_realtime(done),
+    ]
+    print_(out, facts(out, rows))
+    if done.phases:
+        show_phases(done)
+    if done.by_file is not None:
+        show_files(done.by_file)
+    if record is not None:
+        from flashgc.device.options_of import command_of
+
+        out.print(f"\nrecorded in {record}; to replay it:", markup=False)
+        written = done.stat["counters"]["host_pages_written"]
+        out.print(f"  {command_of(record, drive, written)}", markup=False, soft_wrap=True)
+    if compared is not None:
+        show_compared(compared)
+
+
+def _amplification(done: Executed) -> str:
+    """Write amplification: at the end, where it is not that of the whole run, and on average."""
+    if done.write_amplification is None:
+        return "no writes"
+    if not done.collections:
+        return f"{done.write_amplification:.3f}: the drive never collected, so this says nothing"
+    if done.tail_amplification is None:
+        return f"{done.write_amplification:.3f}"
+    return f"{done.tail_amplification:.3f} at the end, {done.write_amplification:.3f} on average"
+
+
+def _written(done: Executed) -> str:
+    """The bytes that were handed to the file system."""
+    from flashgc.units import format_size
+
+    written = done.written
+    if written.bytes is not None:
+        besides = (
+            f", and at most {format_size(written.stored_most)} stored into mapped files"
+            if written.stored_most
+            else ""
+        )
+        return f"{format_size(written.bytes)} handed to {done.filesystem}{besides}"
+    known = [one for one in (written.cached_bytes, written.direct_bytes) if one is not None]
+    if known:
+        return f"unknown, {format_size(sum(known))} by write calls: {written.unknown}"
+    return f"unknown: {written.unknown}"
+
+
+def _ended(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
+
+
+def _over_time(out: Any, done: Executed) -> str:
+    """Write amplification of each part of the run, as bars."""
+    from flashgc.device.execution import parts_of
+    from flashgc.terminal.render import sparkline
+
+    if len(done.samples) < 3 or not done.copied_pages:
+        return ""
+    values = [programmed / host for host, programmed in parts_of(done.samples, 24)]
+    return f"  {sparkline(values)}, to {max(values):.2f}" if values else ""
+
+
+def _latencies(done: Executed) -> list[tuple[str, str]]:
+    from flashgc.units import format_time
+
+    rows = []
+    for name, one in done.latency_us.items():
+        if one["count"]:
+            told = ", ".join(f"{label} {format_time(one[key])}" for key, label in PERCENTILES)
+            rows.append((f"{name} latency", told))
+    return rows
+
+
+def _realtime(done: Executed) -> list[tuple[str, str]]:
+    from flashgc.device.realtime import told
+
+    return [] if done.realtime is None else [("realtime", "; ".join(told(done.realtime)))]
+
+
+def show_phases(done: Executed) -> None:
+    """Prints the figures of each phase."""
+    from flashgc.terminal.render import LEFT, RIGHT, console, table
+    from flashgc.terminal.render import show as print_
+    from flashgc.units import format_duration, format_size, format_time
+
+    out = console()
+    made = table(
+        out,
+        (
+            ("phase", LEFT),
+            ("time", RIGHT),
+            ("written", RIGHT),
+            ("host bytes", RIGHT),
+            ("flash bytes", RIGHT),
+            ("WA", RIGHT),
+            ("write p99", RIGHT),
+        ),
+    )
+    for one in done.phases:
+        writes = one.latency_us["write"]
+        made.add_row(
+            one.name,
+            format_duration(one.seconds),
+            "unknown" if one.written_bytes is None else format_size(one.written_bytes),
+            format_size(one.host_bytes),
+            format_size(one.flash_bytes),
+            "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
+            format_time(writes["p99"]) if writes["count"] else "-",
+        )
+    out.print("\nphases, by what reached the drive in each:")
+    print_(out, made)
+
+
+#: Rows of the table of files.
+FILES = 16
+
+
+def show_files(by_file: ByFile) -> None:
+    """Prints who wrote the pages and who causes the copies."""
+    from flashgc.terminal.render import LEFT, RIGHT, console, table
+    from flashgc.terminal.render import show as print_
+    from flashgc.units import format_count as n
+    from flashgc.units import format_share
+
+    out = console()
+    made = table(
+        out,
+        (
+            ("files", LEFT),
+            ("pages written", RIGHT),
+            ("copied", RIGHT),
+            ("share", RIGHT),
+            ("WA", RIGHT),
+            ("trimmed", RIGHT),
+            ("mean life", RIGHT),
+        ),
+    )
+    copies = sum(one.copied_pages for one in by_file.owners) or 1
+    for one in by_file.owners[:FILES]:
+        made.add_row(
+            one.name,
+            n(one.written_pages),
+            n(one.copied_pages),
+            format_share(one.copied_pages / copies),
+            "-" if one.amplification is None else f"{one.amplification:.2f}",
+            n(one.trimmed_pages),
+            "-" if one.mean_life is None else n(round(one.mean_life)),
+        )
+    out.print("\nwho causes the copies, by pattern of names (a life in pages that the host wrote):")
+    print_(out, made)
+    if rest := by_file.owners[FILES:]:
+        out.print(f"and {len(rest)} more, in --json", markup=False)
+    handles = by_file.handles
+    if handles is not None:
+        out.print(
+            f"with a placement handle for each of the {len(handles.owners)} largest, "
+            f"{n(handles.copied_pages)} pages would be copied instead of {n(handles.without)}",
+            markup=False,
+        )
+
+
+def show_compared(compared: Replayed) -> None:
+    """Prints what other policies would have made of the writes."""
+    from flashgc.terminal.render import LEFT, RIGHT, console, table
+    from flashgc.terminal.render import show as print_
+    from flashgc.units import format_count as n
+
+    out = console()
+    made = table(
+        out,
+        (
+            ("rank", RIGHT),
+            ("policy", LEFT),
+            ("write amplification", RIGHT),
+            ("pages copied", RIGHT),
+            ("erases", RIGHT),
+        ),
+    )
+    for rank, one in enumerate(compared.ranking, start=1):
+        served = " (served)" if one.was_served else ""
+        made.add_row(
+            str(rank),
+            f"{one.policy}{served}",
+            f"{one.write_amplification:.3f}",
+            n(one.copied_pages),
+            n(one.erases),
+        )
+    out.print("\nthe same writes, those of mkfs and umount among them, on simulated drives:")
+    print_(out, made)

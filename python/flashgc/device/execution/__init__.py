@@ -1,0 +1,24 @@
+"""A command on a fresh drive with a file system, and what it did to the flash."""
+
+from __future__ import annotations
+
+from flashgc.device.execution.execute import NOWHERE, execute
+from flashgc.device.execution.outcome import Executed, Phase
+from flashgc.device.execution.running import Command
+from flashgc.device.execution.samples import Sample, parts_of
+from flashgc.device.execution.source import Source
+from flashgc.device.execution.tree import Left
+from flashgc.device.execution.written import Written
+
+__all__ = [
+    "NOWHERE",
+    "Command",
+    "Executed",
+    "Left",
+    "Phase",
+    "Sample",
+    "Source",
+    "Written",
+    "execute",
+    "parts_of",
+]

@@ -1,0 +1,60 @@
+"""The findings of a command on a drive, besides those of the engine on its steady state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flashgc.results.findings import DOUBT, NOTE, declare
+from flashgc.units import format_count
+
+if TYPE_CHECKING:
+    from flashgc.device.execution.outcome import Executed
+    from flashgc.results import Finding
+
+RULES = declare(
+    "exec",
+    (
+        "written-unknown",
+        NOTE,
+        "The bytes handed to the file system are unknown, and so is its overhead.",
+        "The file system does not tell them, events were lost, or a program stored into mapped "
+        "files.",
+    ),
+    (
+        "left-behind",
+        DOUBT,
+        "Processes of the command were still there when it had ended.",
+        "A descendant of the command lived when the command itself had ended.",
+    ),
+    (
+        "marks-refused",
+        DOUBT,
+        "Not every phase that the command named was noted.",
+        "The drive refused a mark.",
+    ),
+)
+
+
+def findings(done: Executed, refused: str | None) -> list[Finding]:
+    """The findings of a run. ``refused`` is what a drive said that refused a mark."""
+    return list(_all(done, refused))
+
+
+def _all(done: Executed, refused: str | None) -> Iterator[Finding]:
+    if done.written.unknown is not None:
+        yield RULES["written-unknown"].found(
+            f"the bytes handed to {done.filesystem} are unknown: {done.written.unknown}",
+            reason=done.written.unknown,
+        )
+    if done.left:
+        names = ", ".join(dict.fromkeys(one.name for one in done.left))
+        count = format_count(len(done.left))
+        what = "were ended" if done.left_ended else "were waited for"
+        yield RULES["left-behind"].found(
+            f"{count} processes of the command outlived it and {what}: {names}",
+            "end them in the command itself, or --wait" if done.left_ended else None,
+            processes=[one.name for one in done.left],
+        )
+    if refused is not None:
+        yield RULES["marks-refused"].found(f"not every phase was noted: {refused}")

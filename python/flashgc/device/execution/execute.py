@@ -1,0 +1,287 @@
+"""Runs a command on a fresh drive, and takes its measure."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import DriveError
+from flashgc._documents import read
+from flashgc.device import making, mounts, realtime, trust
+from flashgc.device import up as upping
+from flashgc.device.control import Client
+from flashgc.device.execution import describe
+from flashgc.device.execution.marks import FIRST, Marks
+from flashgc.device.execution.outcome import Executed, phases_of
+from flashgc.device.execution.running import Command, Signals, run, sync
+from flashgc.device.execution.samples import Sample, Watch, parts_of, tail_of
+from flashgc.device.execution.source import PAST, RUN, Source
+from flashgc.device.execution.tree import PAUSE, Left, Tree
+from flashgc.device.execution.written import Writes, Written
+from flashgc.device.files.outcome import by_file
+from flashgc.device.files.owners import Owners
+from flashgc.device.scratch import MARKS, PIPE, note, scratch
+from flashgc.device.serving import Fronts
+from flashgc.results import Steadiness, findings
+
+#: A drive that nobody but the command reaches.
+NOWHERE = Fronts()
+
+#: The folder of a file system in which the command works.
+FOLDER = "work"
+
+#: Tells people a line while processes are waited for.
+Tell = Callable[[str], None]
+
+
+def execute(
+    command: Command,
+    source: Source,
+    *,
+    filesystem: str = "ext4",
+    options: tuple[str, ...] = ("discard",),
+    record: Path | None = None,
+    keep: Path | None = None,
+    fronts: Fronts = NOWHERE,
+    server_user: str | None = None,
+    files: bool = False,
+    clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
+    tell: Tell = lambda _: None,
+) -> Executed:
+    """Runs ``command`` in a folder of a file system on a drive of its own, and measures it.
+
+    The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
+    ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
+    ``fronts`` are further ways to the drive, and ``server_user`` is who serves it. ``files`` asks
+    for the counts by file.
+    ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
+    """
+    mounts.check("flashgc device exec", filesystem)
+    command.check()
+    if keep is not None:
+        keep = trust.check_folder(keep.absolute().parent, is_parent=True) / keep.name
+    with Signals() as signals, scratch("exec", has_sockets=False) as folder:
+        file = keep if keep is not None else folder / "drive.flash"
+        try:
+            needs_past = clocked is not None or record is not None or files
+            made = source.make(file, folder if needs_past else None)
+            into = _recorded(folder, record, files=files)
+            clock = clocked(making.configuration(file)) if clocked else None
+            if clock is not None and source.past is not None:
+                config, slower, _, hints = clock
+                clock = config, slower, folder / PAST, hints
+            serving = replace(fronts, record=into, clock=clock, allow_python=source.has_python)
+            done = upping.up(
+                file,
+                folder / "mount",
+                filesystem=filesystem,
+                options=options,
+                serve=serving.words(),
+                user=server_user,
+            )
+            try:
+                with Tree() as tree:
+                    run = _Run(command, folder, file, done, made, tell, files)
+                    measured = run.measured(signals, tree)
+            finally:
+                signals.are_held = True
+                last = _taken_down(file)
+            # Unmounting writes too, and a recording has all of it.
+            measured = replace(measured, stat=last)
+            recordings = [] if into is None else [into]
+            if into is not None and source.past is not None:
+                recordings.insert(0, folder / PAST)
+            if run.owners is not None:
+                since, counters = last["recorded_since_ns"], last["counters"]
+                parted = by_file(recordings, made, run.owners, since, counters, folder)
+                measured = replace(measured, by_file=parted)
+            if record is not None and record != into:
+                _core.trace_join(record, recordings)
+            return measured
+        finally:
+            signals.are_held = True
+
+
+def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
+    """The recording of the run: in the scratch folder where a past comes before it."""
+    if record is None and not files:
+        return None
+    return record if record is not None and not (folder / PAST).exists() else folder / RUN
+
+
+def _taken_down(file: Path) -> dict[str, Any]:
+    """Takes the drive down; its state when it was unmounted."""
+    last: list[dict[str, Any]] = []
+
+    def look() -> None:
+        last.append(_stat(file))
+
+    try:
+        upping.down(file, last=look)
+    except DriveError:  # Somebody else uses what is mounted.
+        upping.down(file, force=True, last=look)
+    return last[-1]
+
+
+def _stat(file: Path) -> dict[str, Any]:
+    """Return the state of the drive from its server: nobody else reads its file."""
+    with Client(file) as client:
+        return client.stat()
+
+
+@dataclass
+class _Seen:
+    """The counts and findings of a command while it ran."""
+
+    code: int = 0
+    seconds: float = 0.0
+    left: list[Left] = field(default_factory=list)
+    #: The bytes handed to the file system until each phase ended.
+    until: list[int | None] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    refused: str | None = None
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Run:
+    """A command on a drive that is up."""
+
+    command: Command
+    scratch: Path
+    file: Path
+    up: upping.Up
+    made: dict[str, Any]
+    tell: Tell
+    #: True if it is to be known who owns the pages; and who does.
+    files: bool = False
+    owners: Owners | None = None
+
+    def measured(self, signals: Signals, tree: Tree) -> Executed:
+        """Runs the command, and takes its measure."""
+        mount = Path(self.up.mount)
+        with contextlib.ExitStack() as stack:
+            if self.files:
+                self.owners = stack.enter_context(Owners(mount, self.up.device))
+            self.command.prepare(mount / FOLDER)
+            sync(mount)
+            client = stack.enter_context(Client(self.file))
+            writes = Writes(self.up.device, self.up.filesystem)
+            try:
+                seen = self._seen(client, mount, writes, signals, tree)
+                written = writes.written(tree.calls_bytes, tree.dirtied_bytes)
+            finally:
+                writes.close()
+        return self._judged(seen, written)
+
+    def _seen(
+        self, client: Client, mount: Path, writes: Writes, signals: Signals, tree: Tree
+    ) -> _Seen:
+        seen = _Seen()
+
+        def marked(name: str) -> None:
+            so_far = writes.so_far()
+            client.mark(name)
+            seen.until.append(so_far)
+
+        pipe = self.scratch / MARKS
+        marks = Marks(pipe, self.command.owner(), marked)
+        with writes:
+            if self.owners is not None:
+                self.owners.begin()
+            client.mark(FIRST)
+            seen.before = client.stat()
+            watch = Watch(client, seen.before, tree.adopt)
+            began = time.monotonic()
+            with watch:
+                with marks:
+                    seen.code = self._run(pipe, mount, signals, tree)
+                    seen.left = self._rest(tree)
+                # What is still in the page cache belongs to the command.
+                sync(mount)
+                if self.owners is not None:
+                    self.owners.end()
+            seen.seconds = time.monotonic() - began
+            seen.after = client.stat()
+        seen.until.append(writes.so_far())
+        seen.samples, seen.refused = watch.samples, marks.refused
+        return seen
+
+    def _run(self, pipe: Path, mount: Path, signals: Signals, tree: Tree) -> int:
+        began = functools.partial(note, self.scratch)
+        return run(self.command, mount / FOLDER, {PIPE: str(pipe)}, signals, tree, began)
+
+    def _rest(self, tree: Tree) -> list[Left]:
+        """Ends the processes that the command left behind, or waits for them; which they were."""
+        left = tree.left()
+        if not left:
+            return left
+        if self.command.waits:
+            names = ", ".join(f"{one.name} ({one.pid})" for one in left)
+            self.tell(f"waiting for the end of {names}")
+            while tree.left():
+                time.sleep(PAUSE)
+        else:
+            tree.end()
+        return left
+
+    def _judged(self, seen: _Seen, written: Written) -> Executed:
+        after, before = seen.after, seen.before
+
+        def grown(name: str) -> int:
+            return int(after["counters"][name]) - int(before["counters"][name])
+
+        page = after["page_bytes"]
+        host, copied = grown("host_pages_written"), grown("copied_pages")
+        host_bytes = grown("host_bytes_written")
+        judged = json.loads(
+            _core.judged(
+                (after["blocks"], after["pages_per_block"], after["capacity_bytes"] // page),
+                after["blocks_kept_erased"],
+                parts_of(seen.samples),
+                host + copied,
+                grown("erases"),
+                {"drive.capacity": "--capacity"},
+            )
+        )
+        phases = phases_of(after, seen.until, page)
+        done = Executed(
+            command=list(self.command.words),
+            exit_code=seen.code,
+            seconds=seen.seconds,
+            filesystem=self.up.filesystem,
+            drive=self.made,
+            written=written,
+            host_bytes=host_bytes,
+            flash_bytes=(host + copied) * page,
+            write_amplification=(host + copied) * page / host_bytes if host_bytes else None,
+            tail_amplification=tail_of(seen.samples),
+            filesystem_overhead=host_bytes / written.bytes if written.bytes else None,
+            read_bytes=grown("host_bytes_read"),
+            trimmed_bytes=grown("trimmed_bytes"),
+            trimmed_data_bytes=grown("trimmed_pages") * page,
+            copied_pages=copied,
+            collections=grown("collections"),
+            erases=grown("erases"),
+            flushes=grown("flushes"),
+            latency_us=after["latency_us"],
+            samples=seen.samples,
+            phases=phases if len(phases) > 1 else [],
+            left=seen.left,
+            left_ended=bool(seen.left) and not self.command.waits,
+            stat=after,
+            steady=judged["steady"],
+            steadiness=read(Steadiness, judged["steadiness"]),
+            findings=[],
+            realtime=after.get("realtime"),
+        )
+        said = [*findings.read(judged), *describe.findings(done, seen.refused)]
+        return replace(done, findings=said)

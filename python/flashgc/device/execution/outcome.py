@@ -1,0 +1,126 @@
+"""The effects of a command on the flash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from flashgc.device.execution.samples import Sample
+from flashgc.device.execution.tree import Left
+from flashgc.device.execution.written import Written
+from flashgc.device.files.outcome import ByFile
+from flashgc.results import Finding, Steadiness
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a run, from one mark to the next, with its counts."""
+
+    name: str
+    #: Seconds since the command began, and how long it was.
+    began: float
+    seconds: float
+    #: Bytes handed to the file system; ``None`` where they cannot be known.
+    written_bytes: int | None
+    host_bytes: int
+    flash_bytes: int
+    #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
+    write_amplification: float | None
+    read_bytes: int
+    copied_pages: int
+    collections: int
+    erases: int
+    flushes: int
+    #: Latencies of the drive in microseconds, by kind of request.
+    latency_us: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The effects of a command on a drive. Bytes, counts and latencies are the command's."""
+
+    #: The command, and its exit code; minus the number of the signal that ended it.
+    command: list[str]
+    exit_code: int
+    seconds: float
+    #: The file system, and what the drive was made of.
+    filesystem: str
+    drive: dict[str, Any]
+    #: The bytes handed to the file system.
+    written: Written
+    #: Bytes that reached the drive, and bytes programmed into flash.
+    host_bytes: int
+    flash_bytes: int
+    #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
+    write_amplification: float | None
+    #: Write amplification in the last fifth of the host's writes; ``None`` if it wrote too little.
+    tail_amplification: float | None
+    #: ``host_bytes`` by the bytes written; ``None`` where those are unknown, or none.
+    filesystem_overhead: float | None
+    read_bytes: int
+    #: Bytes that discards named, and those of them that had data.
+    trimmed_bytes: int
+    trimmed_data_bytes: int
+    copied_pages: int
+    collections: int
+    erases: int
+    flushes: int
+    #: Latencies of the drive in microseconds, by kind of request.
+    latency_us: dict[str, dict[str, float]]
+    samples: list[Sample]
+    #: The phases that the command marked; empty where it marked none.
+    phases: list[Phase]
+    #: Processes that were still there when the command had ended, and whether they were ended.
+    left: list[Left]
+    left_ended: bool
+    #: The state of the drive when it was unmounted, with the names of the standards.
+    stat: dict[str, Any]
+    #: True if write amplification was steady while the command wrote, by the tests of simulated
+    #: drives.
+    steady: bool
+    steadiness: Steadiness
+    #: The claims about the figures, each with its evidence.
+    findings: list[Finding]
+    #: The lateness of a drive with a clock, and its measurements; ``None`` of another.
+    realtime: dict[str, Any] | None = None
+    #: The counts by the owners of pages, if that was asked for.
+    by_file: ByFile | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
+
+
+def phases_of(after: dict[str, Any], written: Sequence[int | None], page: int) -> list[Phase]:
+    """The phases in the state ``after`` the command; ``written`` are the bytes until each ended."""
+    raw = after["phases"]
+    ends = [one["began_seconds"] for one in raw[1:]] + [after["uptime_seconds"]]
+    counters = [one["counters"] for one in raw] + [after["counters"]]
+    until, made = 0, []
+    for at, one in enumerate(raw):
+
+        def grown(name: str, at: int = at) -> int:
+            return int(counters[at + 1][name]) - int(counters[at][name])
+
+        host, copied = grown("host_pages_written"), grown("copied_pages")
+        host_bytes, so_far = grown("host_bytes_written"), written[at]
+        made.append(
+            Phase(
+                name=one["name"],
+                began=one["began_seconds"] - raw[0]["began_seconds"],
+                seconds=ends[at] - one["began_seconds"],
+                written_bytes=None if so_far is None else so_far - until,
+                host_bytes=host_bytes,
+                flash_bytes=(host + copied) * page,
+                write_amplification=(host + copied) * page / host_bytes if host_bytes else None,
+                read_bytes=grown("host_bytes_read"),
+                copied_pages=copied,
+                collections=grown("collections"),
+                erases=grown("erases"),
+                flushes=grown("flushes"),
+                latency_us=one["latency_us"],
+            )
+        )
+        until = so_far or 0
+    return made

@@ -1,0 +1,159 @@
+"""The command itself: its program, the user that it runs as, its folder, and the signals to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+from flashgc._core import ConfigError, DriveError
+from flashgc.device import mounts
+from flashgc.device.execution.tree import Tree
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, and how it is to run."""
+
+    words: Sequence[str]
+    #: The user that it runs as; the one who runs this by default.
+    user: str | None = None
+    #: A folder whose files are copied into the working directory before anything is measured.
+    copy_in: Path | None = None
+    #: True if processes that it leaves behind are waited for, and not ended.
+    waits: bool = False
+
+    def check(self) -> None:
+        """Check what can be checked before a drive is made.
+
+        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError`.
+        """
+        self.program()
+        self.owner()
+        if self.copy_in is not None and not self.copy_in.is_dir():
+            raise ConfigError(f"--copy-in: {self.copy_in} is no folder")
+
+    def program(self) -> str:
+        """The whole path of its program: the command has another working directory."""
+        found = shutil.which(self.words[0])
+        if found is None:
+            raise DriveError(f"{self.words[0]}: no such command")
+        return os.path.abspath(found)
+
+    def owner(self) -> tuple[int, int]:
+        """The numbers of its user and group."""
+        if self.user is None:
+            return os.geteuid(), os.getegid()
+        import pwd  # not on every system
+
+        try:
+            found = pwd.getpwnam(self.user)
+        except KeyError:
+            raise ConfigError(f"--user: there is no user {self.user}") from None
+        return found.pw_uid, found.pw_gid
+
+    def prepare(self, folder: Path) -> None:
+        """Makes the working directory, with the files that belong there."""
+        folder.mkdir()
+        if self.copy_in is not None:
+            mounts.run("cp", "-a", f"{self.copy_in.absolute()}/.", f"{folder}/")
+        if self.user is not None:
+            user, group = self.owner()
+            mounts.run("chown", "-R", "--no-dereference", f"{user}:{group}", str(folder))
+
+    def start(self, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Starts it in ``folder``."""
+        program = self.program()
+        words = list(self.words)
+        if os.sep in words[0]:
+            words[0] = program
+        whole = {**os.environ, **environment, "TMPDIR": str(folder)}
+        rights: dict[str, Any] = {}
+        if self.user is not None:
+            user, group = self.owner()
+            groups = os.getgrouplist(self.user, group)
+            rights = {"user": user, "group": group, "extra_groups": groups}
+            whole |= {"USER": self.user, "LOGNAME": self.user, "HOME": str(folder)}
+        try:
+            return subprocess.Popen(words, executable=program, cwd=folder, env=whole, **rights)
+        except OSError as error:
+            raise DriveError(f"{self.words[0]}: {error.strerror}") from None
+
+
+class Signals:
+    """Ctrl-C and the signal to terminate: whatever happens, what was mounted is unmounted.
+
+    Before the command they end the work, while it runs they are for the command, and while what was
+    done is undone they wait.
+    """
+
+    def __init__(self) -> None:
+        self.child: subprocess.Popen[bytes] | None = None
+        self.are_held = False
+        #: The signal that came while the command was being started.
+        self.is_starting, self.pending = False, 0
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._take)
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if threading.current_thread() is threading.main_thread()
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_starting:
+            self.pending = number
+        elif self.child is not None:
+            # Ctrl-C at a terminal reaches the command itself.
+            if number == signal.SIGTERM:
+                with contextlib.suppress(ProcessLookupError):
+                    self.child.send_signal(number)
+        elif not self.are_held:
+            self.are_held = True
+            raise SystemExit(128 + number)
+
+
+def run(
+    command: Command,
+    folder: Path,
+    environment: Mapping[str, str],
+    signals: Signals,
+    tree: Tree,
+    began: Callable[[int], None],
+) -> int:
+    """Runs the command in ``folder``; its exit code. ``began`` is told its process."""
+    signals.is_starting = True
+    try:
+        child = command.start(folder, environment)
+    except BaseException:
+        signals.is_starting = False
+        raise
+    tree.begins(child.pid)
+    began(child.pid)
+    signals.child, signals.is_starting = child, False
+    if signals.pending:
+        child.send_signal(signals.pending)
+    # The counts of a process are there until it is waited for.
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    tree.ended(child.pid)
+    code = child.wait()
+    signals.child = None
+    return code
+
+
+def sync(mount: Path) -> None:
+    """Writes back the file system of ``mount``, and waits for it."""
+    mounts.run("sync", "--file-system", str(mount))

@@ -1,0 +1,128 @@
+"""The processes of a command: all that descend from it, also those that it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from flashgc.device.processes import began, send
+
+#: ``PR_SET_CHILD_SUBREAPER``: orphans become children of this process.
+_SUBREAPER = 36
+
+#: Seconds that processes get to end after SIGTERM, those after which nobody waits for them any
+#: more, and those between two looks.
+PATIENCE, LONGEST, PAUSE = 10.0, 30.0, 0.02
+
+
+@dataclass(frozen=True)
+class Left:
+    """A process that was still there when the command had ended."""
+
+    pid: int
+    name: str
+
+
+class Tree:
+    """The descendants of this process that begin while it is open, and what they wrote.
+
+    They stay its descendants, whatever sessions they begin: orphans are given to this process.
+    """
+
+    def __init__(self) -> None:
+        #: Bytes of write calls, and bytes of folios made dirty, of those that have ended.
+        self.calls_bytes = self.dirtied_bytes = 0
+        self._known: set[int] = set()
+        #: The command itself, which its starter waits for.
+        self._first = 0
+
+    def __enter__(self) -> Self:
+        self._known = set(_children().get(os.getpid(), ()))
+        _set_subreaper(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        _set_subreaper(0)
+
+    def begins(self, pid: int) -> None:
+        """Notes the command itself, which its starter waits for."""
+        self._first = pid
+
+    def ended(self, pid: int) -> None:
+        """Counts what a child wrote that has ended and was not waited for."""
+        calls, dirtied = _written(pid)
+        self.calls_bytes += calls
+        self.dirtied_bytes += dirtied
+
+    def adopt(self) -> None:
+        """Waits for orphans that have ended, and counts what they wrote."""
+        for pid in _children().get(os.getpid(), ()):
+            if pid in self._known or pid == self._first:
+                continue
+            with contextlib.suppress(ChildProcessError):
+                flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                if os.waitid(os.P_PID, pid, flags) is not None:
+                    self.ended(pid)
+                    os.waitpid(pid, os.WNOHANG)
+
+    def left(self) -> list[Left]:
+        """The processes that are there, parents before their children."""
+        self.adopt()
+        children, found = _children(), []
+        waiting = [pid for pid in children.get(os.getpid(), ()) if pid not in self._known]
+        while waiting:
+            pid = waiting.pop(0)
+            if began(pid):
+                found.append(Left(pid, _name(pid)))
+            waiting += children.get(pid, ())
+        return found
+
+    def end(self) -> None:
+        """Ends the processes that are there: SIGTERM, and SIGKILL for those that stay."""
+        since = time.monotonic()
+        asked: set[int] = set()
+        while (left := self.left()) and time.monotonic() < since + LONGEST:
+            which = signal.SIGTERM if time.monotonic() < since + PATIENCE else signal.SIGKILL
+            for one in left:
+                if one.pid not in asked or which is signal.SIGKILL:
+                    send(one.pid, began(one.pid), which)
+                    asked.add(one.pid)
+            time.sleep(PAUSE)
+
+
+def _set_subreaper(to: int) -> None:
+    ctypes.CDLL(None).prctl(_SUBREAPER, to, 0, 0, 0)
+
+
+def _children() -> dict[int, list[int]]:
+    """The children of every process, also those that have ended and wait to be asked for."""
+    found: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            words = stat.read_text(errors="replace").rpartition(")")[2].split()
+            found.setdefault(int(words[1]), []).append(int(stat.parent.name))
+    return found
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return "?"
+
+
+def _written(pid: int) -> tuple[int, int]:
+    """Bytes of the write calls of a process and of those it waited for, and bytes made dirty."""
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    except OSError:
+        return 0, 0
+    counts = dict(line.split(": ") for line in lines)
+    return int(counts.get("wchar", 0)), int(counts.get("write_bytes", 0))

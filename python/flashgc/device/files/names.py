@@ -1,0 +1,122 @@
+"""The names of files as they are made, moved and removed, by the kernel's notifications."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import struct
+import threading
+from collections import defaultdict
+from pathlib import Path
+from typing import Self
+
+from flashgc._core import DriveError
+
+#: Flags of fanotify_init(2): names, folders and the files themselves, by handles, without a limit.
+_INIT = 0x1 | 0x2 | 0x10 | 0x200 | 0x400 | 0x800 | 0x1000
+#: Flags of fanotify_mark(2): the whole file system; made, renamed, folders as well.
+_ADD, _FILESYSTEM = 0x1, 0x100
+_CREATED, _RENAMED, _FOLDERS, _OVERFLOW = 0x100, 0x10000000, 0x40000000, 0x4000
+#: Kinds of records of an event: the file, its folder and name, and the new ones of a renamed file.
+_FILE, _NAME, _NEW_NAME = 1, 2, 12
+
+_EVENT, _RECORD, _HANDLE = struct.Struct("=IBBHQii"), struct.Struct("=BBH"), struct.Struct("=IiII")
+
+#: The root of ext4.
+ROOT = 2
+
+#: A file: its inode and the generation of that, since inodes are used again.
+Node = tuple[int, int]
+
+#: Seconds between two looks at whether it is over.
+LOOK = 0.05
+
+
+class Names:
+    """Follows the names on the ext4 that ``mount`` is in, from now on."""
+
+    def __init__(self, mount: Path) -> None:
+        """Raises :class:`flashgc.DriveError` where the kernel does not tell them."""
+        system = ctypes.CDLL(None, use_errno=True)
+        self._events = system.fanotify_init(_INIT, os.O_RDONLY | os.O_CLOEXEC)
+        if self._events < 0:
+            raise DriveError(
+                f"the kernel does not tell names of files: {os.strerror(ctypes.get_errno())}; "
+                "hint: Linux 5.17 or later, as root"
+            )
+        mask = ctypes.c_uint64(_CREATED | _RENAMED | _FOLDERS)
+        flags = ctypes.c_uint(_ADD | _FILESYSTEM)
+        if system.fanotify_mark(self._events, flags, mask, -100, os.fsencode(mount)):
+            error = os.strerror(ctypes.get_errno())
+            os.close(self._events)
+            raise DriveError(f"{mount}: the kernel does not tell names of files: {error}")
+        #: The folder and the name of each file, and the generations of an inode in their order.
+        self._places: dict[Node, tuple[Node, str]] = {}
+        self._lives: dict[int, list[int]] = defaultdict(list)
+        self.is_complete = True
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        os.close(self._events)
+
+    def path(self, inode: int, life: int) -> str | None:
+        """The last path of the file that was the inode's ``life``-th one; ``None`` if unknown."""
+        lives = self._lives.get(inode, [])
+        if not 0 <= life < len(lives):
+            return None
+        parts: list[str] = []
+        node = (inode, lives[life])
+        while node[0] != ROOT:
+            if node not in self._places or len(parts) > 100:
+                return None
+            node, name = self._places[node]
+            parts.append(name)
+        return "/".join(reversed(parts))
+
+    def _follow(self) -> None:
+        while True:
+            is_over = self._over.is_set()
+            if select.select([self._events], [], [], 0 if is_over else LOOK)[0]:
+                self._take(os.read(self._events, 1 << 16))
+            elif is_over:
+                return
+
+    def _take(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            length, _, _, header, mask, _, _ = _EVENT.unpack_from(data, at)
+            if mask & _OVERFLOW:
+                self.is_complete = False
+            self._note(mask, data[at + header : at + length])
+            at += length
+
+    def _note(self, mask: int, records: bytes) -> None:
+        node: Node | None = None
+        place: tuple[Node, str] | None = None
+        at = 0
+        while at < len(records):
+            kind, _, length = _RECORD.unpack_from(records, at)
+            body = records[at + _RECORD.size + 8 : at + length]  # Behind the file system's number.
+            size, _, inode, generation = _HANDLE.unpack_from(body)
+            if kind == _FILE:
+                node = (inode, generation)
+            elif kind in (_NAME, _NEW_NAME):
+                name = body[8 + size :].split(b"\0")[0]
+                place = ((inode, generation), os.fsdecode(name))
+            at += length
+        if node is None or place is None:
+            return
+        # A second name of a file leaves it the first one.
+        if mask & _CREATED and node not in self._places:
+            self._lives[node[0]].append(node[1])
+            self._places[node] = place
+        elif mask & _RENAMED:
+            self._places[node] = place

@@ -1,0 +1,170 @@
+"""The owners of a drive's pages over time: files by pattern, the journal, the file system."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from flashgc import _core
+from flashgc._core import DriveError
+from flashgc.device import mounts, programs
+from flashgc.device.files.names import Names
+
+#: Owners that are no files: what was written before the command, the journal, all else of the file
+#: system, and what was written when the command was over.
+BEFORE, JOURNAL, METADATA, AFTER = "before the command", "journal", "metadata", "unmounting"
+
+#: Owners of files whose name is not known, and of files beyond the most that are told apart.
+UNNAMED, OTHERS = "files without a name", "other files"
+
+#: Owners that are told apart.
+MOST = 240
+
+#: Seconds in which events are read again, and after which every event is in its ring.
+LOOK, SETTLED = 0.02, 0.002
+
+#: A change: nanoseconds of the monotonic clock, first page, pages, and the owner.
+Change = tuple[int, int, int, str]
+
+
+def pattern(path: str) -> str:
+    """The pattern of a file's name: numbers in it are ``N``.
+
+    >>> pattern("work/base/16384/2619_fsm"), pattern("work/db/000123.sst")
+    ('base/N/N_fsm', 'db/N.sst')
+    >>> pattern("work/pg_wal/00000001000000000000000A"), pattern("lost+found")
+    ('pg_wal/N', 'lost+found')
+    """
+    inside = path.removeprefix("work/")
+    parts = [re.sub(r"[0-9A-F]{16,}|[0-9a-f]{16,}|\d+", "N", part) for part in inside.split("/")]
+    return "/".join(parts)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A class of files, or a part of the file system, in one run. Pages are those of the run."""
+
+    name: str
+    written_pages: int
+    copied_pages: int
+    #: Pages discarded that had data of this owner.
+    trimmed_pages: int
+    #: The mean life of its pages that were written anew or discarded: pages that the host wrote
+    #: meanwhile. ``None`` where none was.
+    mean_life: float | None
+
+    @property
+    def amplification(self) -> float | None:
+        """Pages programmed by pages written; ``None`` where none was written."""
+        if not self.written_pages:
+            return None
+        return 1 + self.copied_pages / self.written_pages
+
+
+class Owners:
+    """Follows who owns the pages of the ext4 at ``mount`` on ``device`` while a command runs."""
+
+    def __init__(self, mount: Path, device: str) -> None:
+        """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
+        self.names = Names(mount)
+        self._follower = _core.AllocationFollower(Path(device))
+        self._journal = _journal(device)
+        self._events: list[tuple[int, str, int, int, int]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self.began_ns = self.ended_ns = 0
+
+    def __enter__(self) -> Self:
+        self.names.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._follower.close()
+        self.names.__exit__()
+
+    def begin(self) -> None:
+        """The command begins: what was written before is not its."""
+        self.began_ns = time.monotonic_ns()
+
+    def end(self) -> None:
+        """The command is over, and what it wrote has reached the drive."""
+        self.ended_ns = time.monotonic_ns()
+
+    def _follow(self) -> None:
+        with contextlib.suppress(DriveError):
+            while not self._over.is_set():
+                self._events += self._follower.poll(LOOK)
+            for _ in range(2):
+                self._events += self._follower.poll(SETTLED)
+
+    def lost(self) -> int:
+        """Events that the kernel lost: without them owners are wrong."""
+        return sum(count for _, kind, _, _, count in self._events if kind == "lost")
+
+    def changes(self, pages: int) -> list[Change]:
+        """The owners of the pages of a drive with ``pages``, in the order of their times."""
+        made: dict[int, int] = defaultdict(int)
+        found: list[Change] = []
+        for at, kind, inode, block, count in self._events:
+            if kind == "made":
+                made[inode] += 1
+            elif kind == "data":
+                path = self.names.path(inode, made[inode] - 1)
+                found.append((at, block, count, UNNAMED if path is None else pattern(path)))
+            elif kind in ("other", "freed"):
+                found.append((at, block, count, METADATA))
+        # What was given out before the command began holds from its beginning on.
+        early = [(self.began_ns, *one[1:]) for one in found if one[0] < self.began_ns]
+        late = [one for one in found if self.began_ns <= one[0] < self.ended_ns]
+        start = [(self.began_ns, 0, pages, METADATA)]
+        journal = [(self.began_ns, first, count, JOURNAL) for first, count in self._journal]
+        return [(0, 0, pages, BEFORE), *start, *journal, *early, *late, (
+            self.ended_ns, 0, pages, AFTER
+        )]  # fmt: skip
+
+
+def _journal(device: str) -> list[tuple[int, int]]:
+    """The blocks of the journal, as ranges: first block and how many."""
+    if programs.find("debugfs") is None:
+        raise DriveError(
+            "--by-file needs debugfs, which is not installed; hint: apt-get install e2fsprogs"
+        )
+    told = mounts.run("debugfs", "-R", "blocks <8>", device)
+    blocks = sorted(int(word) for word in told.split() if word.isdigit())
+    ranges: list[tuple[int, int]] = []
+    for block in blocks:
+        if ranges and ranges[-1][0] + ranges[-1][1] == block:
+            ranges[-1] = (ranges[-1][0], ranges[-1][1] + 1)
+        else:
+            ranges.append((block, 1))
+    return ranges
+
+
+def numbered(
+    changes: Sequence[Change], since_ns: int
+) -> tuple[list[str], list[tuple[int, int, int, int]]]:
+    """The names of owners by their numbers, and the changes in times of a recording.
+
+    The owners with most pages are told apart. ``since_ns`` is the moment of the recording's time 0.
+    """
+    sizes: dict[str, int] = defaultdict(int)
+    for _, _, count, name in changes:
+        sizes[name] += count
+    fixed = [BEFORE, JOURNAL, METADATA, AFTER, UNNAMED, OTHERS]
+    files = sorted((name for name in sizes if name not in fixed), key=lambda one: -sizes[one])
+    names = [*fixed, *files[: MOST - len(fixed)]]
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, [
+        (max(0, at - since_ns), first, count, numbers.get(name, numbers[OTHERS]))
+        for at, first, count, name in changes
+    ]

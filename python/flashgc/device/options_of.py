@@ -1,0 +1,66 @@
+"""The options of ``flashgc run`` that repeat on a counting drive what a stored drive did."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+#: Options of a replay that nobody has to type.
+USUAL = (
+    ("numbering", "given"),
+    ("runs", 1),
+    ("placement", "none"),
+    ("allocation", "fifo"),
+    ("seed", 1),
+)
+
+
+def past_of(drive: dict[str, Any]) -> tuple[int, int, int]:
+    """The pages written and copied and the blocks erased in the past of a drive, if it is known."""
+    past = drive.get("past", {})
+    if "pages" not in past:
+        return 0, 0, 0
+    return past["pages"] + past["overwritten"], past["copied"], past["erases"]
+
+
+def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, Any]:
+    """The options of ``run`` that replay a recording of this drive, with its policies.
+
+    What is measured is the whole recording, or without the drive's past, if that and the pages
+    ``written`` since the drive was made are known.
+    """
+    before, _, _ = past_of(drive)
+    if before and written is not None:
+        length = {"warmup": str(before), "writes": written - before}
+    else:
+        length = {"warmup": "0", "passes": 1}
+    physical = drive["blocks"] * drive["pages_per_block"]
+    policies = {key: value for key, value in drive["policies"].items() if value is not None}
+    if drive.get("streams_file") is not None:
+        policies["streams"] = drive["streams_file"]
+    return {
+        **policies,
+        "blocks": drive["blocks"],
+        "pages_per_block": drive["pages_per_block"],
+        "spare": 1 - drive["logical_pages"] / physical,
+        "fill": "empty",
+        "numbering": "given",
+        **length,
+        "runs": 1,
+    }
+
+
+def command_of(trace: Path, drive: dict[str, Any], written: int) -> str:
+    """Return the command that replays a recording of this drive with its own policy.
+
+    ``written`` are the pages that the host has written since the drive was made.
+    """
+    options = options_of(drive, written)
+    flags = " ".join(
+        f"--{key.replace('_', '-')} {shlex.quote(str(value))}"
+        for key, value in options.items()
+        # Those that are as they are by default.
+        if (key, value) not in USUAL
+    )
+    return f"flashgc run --workload {shlex.quote(str(trace))} {flags}"

@@ -1,0 +1,103 @@
+"""The past of a drive that is made: data that nobody needs, and what overwrote them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc import _core
+from flashgc._core import ConfigError
+from flashgc.units import format_size, parse_share
+
+#: The share of a drive that gets data if nobody says otherwise: all of it, as SNIA's tests do.
+WHOLE = 1.0
+
+
+@dataclass(frozen=True)
+class Past:
+    """The history of a drive when it is made.
+
+    ``fill`` is the share of its pages that get data. They are zeros and take no room in the file.
+    ``workload`` overwrites them ``times`` times, or until write amplification has settled.
+    """
+
+    fill: float = WHOLE
+    workload: str = "uniform"
+    #: ``None`` until the drive has settled.
+    times: float | None = 0.0
+    #: A recording that the drive executes instead.
+    trace: Path | None = None
+
+    def give(self, file: Path, *, seed: int = 1, record: Path | None = None) -> dict[str, Any]:
+        """Gives the empty drive in ``file`` this past; what it did.
+
+        ``record`` is a trace of it. Raises :class:`flashgc.ConfigError` or
+        :class:`flashgc.DriveError` where the drive cannot have it.
+        """
+        if self.trace is not None:
+            _core.device_repeat(file, self.trace, None)
+            return {"trace": str(self.trace)}
+        aged: dict[str, Any] = json.loads(
+            _core.device_age(file, self.fill, self.workload, seed, self.times, record)
+        )
+        return {**aged, "workload": self.workload}
+
+
+def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, Any]:
+    """Gives the drive in ``file`` a past; a drive that cannot have it is removed."""
+    try:
+        return behind.give(file, record=record)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def told(done: dict[str, Any]) -> str:
+    """The effects of a past, in words."""
+    if "trace" in done:
+        return f"the requests of {done['trace']}"
+    page = 4096
+    filled = f"{format_size(done['pages'] * page)} of data"
+    if not done["overwritten"]:
+        return filled
+    times = done["overwritten"] / done["pages"]
+    settled = "settled" if done["is_settled"] else "not settled"
+    return (
+        f"{filled}, overwritten {times:.1f}x as {done['workload']}: write amplification "
+        f"{done['write_amplification']:.2f}, {settled}"
+    )
+
+
+def past(fill: str | None, aged: str | None) -> Past | None:
+    """The past that ``--fill`` and ``--aged`` ask for; ``None`` without either.
+
+    >>> past("72%", None)
+    Past(fill=0.72, workload='uniform', times=0.0, trace=None)
+    >>> past(None, "2x").times
+    2.0
+    >>> past("50%", "hotcold:r=0.2,f=0.8").workload
+    'hotcold:r=0.2,f=0.8'
+    """
+    if fill is None and aged is None:
+        return None
+    share = WHOLE if fill is None else parse_share(fill, "--fill")
+    if not 0 < share <= 1:
+        raise ConfigError(f"--fill: found {fill}, expected more than 0% and at most 100%")
+    if aged is None:
+        return Past(share)
+    if re.fullmatch(r"\d+(\.\d+)?x", aged):
+        times = float(aged[:-1])
+        if times > 1000:
+            raise ConfigError(f"--aged: found {aged}, expected 0x to 1000x; hint: --aged 3x")
+        return Past(share, times=times)
+    if Path(aged).is_file():
+        if fill is not None:
+            raise ConfigError(
+                "--fill does not go with a recording, which says what is written; hint: leave out "
+                "--fill"
+            )
+        return Past(trace=Path(aged).absolute())
+    return Past(share, workload=aged, times=None)

@@ -1,0 +1,458 @@
+"""``flashgc device exec`` as an instrument: the bytes, the processes, the phases, the past."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command, environment
+from tests.device.conftest import leftovers, needs, needs_mounts
+
+pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+
+SMALL = ("--capacity", "192MiB", "--pages-per-block", "64", "--victim", "greedy")
+LARGE = ("--capacity", "400MiB", "--pages-per-block", "64", "--victim", "greedy")
+MIB = 1 << 20
+
+#: A user that is not root and that every Debian has.
+USER = "nobody"
+
+
+@pytest.fixture(autouse=True)
+def _everything_in_one_folder(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    # Another user's command has its working directory below this folder.
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    state = tmp_path_factory.mktemp("state") / "state"
+    monkeypatch.setenv("FLASHGC_STATE", str(state))
+    yield
+    assert leftovers(state) == []
+    assert leftovers(tmp_path) == []
+
+
+def run(command: Command, *words: object, code: int = 0) -> dict[str, Any]:
+    """The figures of a command."""
+    done = command("device", "exec", "--json", *words)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def python(program: str) -> tuple[str, ...]:
+    return ("--", sys.executable, "-c", program)
+
+
+CALLS = """
+import os
+with open('a', 'wb', buffering=0) as file:
+    for _ in range(300):
+        file.write(b'x' * 5000)
+fd = os.open('b', os.O_RDWR | os.O_CREAT)
+os.pwritev(fd, [b'y' * 100, b'z' * 200], 7)
+os.posix_fallocate(fd, 0, 1 << 20)
+os.ftruncate(fd, 5001)
+os.fsync(fd)
+"""
+
+#: Bytes of its calls. What it allocates and cuts off is not written.
+CALLED = 300 * 5000 + 300
+
+FILESYSTEMS = [
+    pytest.param("ext4", marks=needs("mkfs.ext4")),
+    pytest.param("xfs", marks=needs("mkfs.xfs")),
+]
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_written_bytes_are_those_of_the_calls(filesystem: str, command: Command) -> None:
+    found = run(command, *LARGE, "--fs", filesystem, *python(CALLS))
+    assert found["written"]["bytes"] == CALLED
+    assert found["written"]["unknown"] is None
+    assert found["written"]["calls_bytes"] >= CALLED
+    assert found["filesystem_overhead"] == found["host_bytes"] / CALLED
+
+
+@needs("fio")
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+@pytest.mark.parametrize(
+    ("engine", "direct"), [("libaio", 1), ("io_uring", 1), ("io_uring", 0), ("psync", 1)]
+)
+def test_asynchronous_writes_count(
+    filesystem: str, engine: str, direct: int, command: Command
+) -> None:
+    fio = (
+        "fio", "--name=w", "--rw=randwrite", "--bs=4k", "--size=16m", "--iodepth=8",
+        "--output-format=json", f"--ioengine={engine}", f"--direct={direct}",
+        "--output=/dev/null", "--fallocate=none",
+    )  # fmt: skip
+    found = run(command, *LARGE, "--fs", filesystem, "--", *fio)
+    assert found["written"]["bytes"] == 16 * MIB
+    by = {"cached_bytes": 0, "direct_bytes": 16 * MIB}
+    assert direct == 0 or {key: found["written"][key] for key in by} == by
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_stores_into_mapped_files_make_the_bytes_unknown(filesystem: str, command: Command) -> None:
+    program = (
+        "import mmap\n"
+        "with open('a', 'w+b') as file:\n"
+        "    file.truncate(1 << 20)\n"
+        "    mapped = mmap.mmap(file.fileno(), 0)\n"
+        "    mapped[5000] = 1\n"
+        "    mapped.flush()\n"
+    )
+    found = run(command, *LARGE, "--fs", filesystem, *python(program))
+    assert found["written"]["bytes"] is None
+    assert found["written"]["stores"] == 1
+    assert "mapped files" in found["written"]["unknown"]
+    assert found["filesystem_overhead"] is None
+    assert "written-unknown" in {one["id"] for one in found["findings"]}
+
+
+def test_some_words_in_a_mapped_file_are_named_beside_the_bytes(command: Command) -> None:
+    program = (
+        "import mmap\n"
+        "with open('shm', 'w+b', buffering=0) as file:\n"
+        "    file.write(bytes(9000))\n"
+        "    file.flush()\n"
+        "    __import__('os').fsync(file.fileno())\n"
+        "    mapped = mmap.mmap(file.fileno(), 0)\n"
+        "    mapped[5000] = 1\n"
+        "    open('data', 'wb').write(bytes(SIZE))\n"
+    )
+    for size, is_known in ((20_000_000, True), (2_000_000, False)):
+        written = run(command, *SMALL, *python(program.replace("SIZE", str(size))))["written"]
+        # A folio is no longer than its file.
+        assert (written["stores"], written["stored_most"]) == (1, 12288)
+        assert written["bytes"] == (size + 9000 if is_known else None)
+
+
+def test_a_mapped_file_that_is_read_alone_changes_nothing(command: Command) -> None:
+    program = (
+        "import mmap\n"
+        "with open('a', 'w+b') as file:\n"
+        "    file.write(b'x' * 9000)\n"
+        "    file.flush()\n"
+        "    assert mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)[8999] == 120\n"
+    )
+    assert run(command, *SMALL, *python(program))["written"]["bytes"] == 9000
+
+
+@needs("mkfs.btrfs")
+def test_a_file_system_that_does_not_tell_has_no_ratio(command: Command) -> None:
+    found = run(command, *LARGE, "--fs", "btrfs", *python(CALLS))
+    assert found["written"]["bytes"] is None
+    assert found["written"]["unknown"] == "btrfs does not tell what is written to it"
+    assert found["written"]["calls_bytes"] >= CALLED
+    assert found["filesystem_overhead"] is None
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open('pid', 'w') as file:
+            file.write(str(os.getpid()))
+        for _ in range(30):
+            time.sleep(0.02)
+            with open('log', 'ab', buffering=0) as file:
+                file.write(b'x' * 1000)
+        time.sleep(float(sys.argv[1]))
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_what_is_left_behind_is_named_ended_and_told_by_the_exit_code(command: Command) -> None:
+    words = (*SMALL, "--", sys.executable, "-c", DAEMON, "60")
+    done = command("device", "exec", *words)
+    assert done.returncode == 125, done.stderr
+    assert re.search(
+        r"warning: 1 processes of the command outlived it and were ended: python", done.stderr
+    )
+    # An exit code of the command itself comes first.
+    words = (*SMALL, "--", "sh", "-c", "sleep 60 & exit 3")
+    assert command("device", "exec", *words).returncode == 3
+
+
+def test_what_is_left_behind_can_be_waited_for(command: Command) -> None:
+    found = run(command, *SMALL, "--wait", "--", sys.executable, "-c", DAEMON, "0")
+    assert [one["name"][:6] for one in found["left"]] == ["python"]
+    assert not found["left_ended"]
+    # All that the daemon wrote counts, also what came after the command itself had ended.
+    assert found["written"]["bytes"] > 30 * 1000
+
+
+def test_phases_have_figures_of_their_own(command: Command) -> None:
+    program = (
+        "import os\n"
+        "def write(name, size):\n"
+        "    with open(name, 'wb') as file:\n"
+        "        file.write(b'x' * size)\n"
+        "        os.fsync(file.fileno())\n"
+        "write('a', 3 << 20)\n"
+        "with open(os.environ['FLASHGC_MARK'], 'w') as marks:\n"
+        "    marks.write('load done\\n')\n"
+        "import time; time.sleep(0.3)\n"
+        "write('b', 5 << 20)\n"
+    )
+    found = run(command, *SMALL, *python(program))
+    first, second = found["phases"]
+    assert [first["name"], second["name"]] == ["start", "load done"]
+    assert [first["written_bytes"], second["written_bytes"]] == [3 * MIB, 5 * MIB]
+    assert 3 * MIB <= first["host_bytes"] < 4 * MIB
+    assert 5 * MIB <= second["host_bytes"] < 6 * MIB
+    for key in ("host_bytes", "flash_bytes", "read_bytes", "copied_pages", "erases", "flushes"):
+        assert first[key] + second[key] == found[key], key
+    counts = [one["latency_us"]["write"]["count"] for one in (first, second)]
+    assert sum(counts) == found["latency_us"]["write"]["count"]
+    assert first["seconds"] + second["seconds"] == pytest.approx(found["seconds"], abs=0.2)
+
+
+def test_latencies_and_trims_are_those_of_the_command_alone(command: Command) -> None:
+    found = run(command, *SMALL, "--", "true")
+    # mkfs has discarded the whole drive, and written.
+    assert found["stat"]["counters"]["trimmed_bytes"] > 100 * MIB
+    assert found["trimmed_bytes"] == found["trimmed_data_bytes"] == 0
+    assert found["latency_us"]["trim"]["count"] == 0
+    assert found["latency_us"]["write"]["count"] <= 20
+    program = "import os\nwith open('a', 'wb') as f: f.write(b'x' * (8 << 20))\nos.sync()\n"
+    found = run(command, *SMALL, *python(f"{program}os.remove('a')\nos.sync()\n"))
+    assert found["trimmed_data_bytes"] >= 8 * MIB
+    assert found["trimmed_bytes"] >= found["trimmed_data_bytes"]
+
+
+def test_a_command_marks_phases_by_the_command(command: Command) -> None:
+    mark = f"{sys.executable} -c 'from flashgc.command import main; main()' device mark"
+    found = run(command, *SMALL, "--", "sh", "-c", f"echo x >a; {mark} 'load done'; echo y >b")
+    assert [one["name"] for one in found["phases"]] == ["start", "load done"]
+    done = command("device", "mark", "load done")
+    assert done.returncode == 2
+    assert "FLASHGC_MARK is not set" in done.stderr
+
+
+def test_it_runs_as_another_user_in_a_folder_of_his(command: Command, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "load.sh").write_text("id -un; stat -c %U .; cat data; echo done >>$FLASHGC_MARK\n")
+    (mine / "data").write_text("copied in\n")
+    out = tmp_path / "figures.json"
+    words = ("--user", USER, "--copy-in", mine, "--out", out, "--", "/bin/sh", "load.sh")
+    done = command("device", "exec", *SMALL, *words)
+    assert done.returncode == 0, done.stderr
+    # Nothing but the command's own output.
+    assert done.stdout == f"{USER}\n{USER}\ncopied in\n"
+    found = json.loads(out.read_text())
+    assert [one["name"] for one in found["phases"]] == ["start", "done"]
+    assert pwd.getpwnam(USER).pw_uid != 0
+
+
+def test_a_script_is_found_where_the_command_was_typed(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "benchmark.sh"
+    script.write_text('#!/bin/sh\necho x >here; basename "$0"\n')
+    script.chmod(0o755)
+    out = tmp_path / "page.html"
+    done = command("device", "exec", *SMALL, "--out", out, "--", "./benchmark.sh")
+    assert (done.returncode, done.stdout) == (0, "benchmark.sh\n"), done.stderr
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "./benchmark.sh" in page
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("--out figures.txt -- true", 2, "expected a name that ends in .json or .html"),
+        ("--out nowhere/f.json -- true", 2, "nowhere is no folder"),
+        ("--copy-in nowhere -- true", 2, "--copy-in: nowhere is no folder"),
+        ("--user nobody-at-all -- true", 2, "--user: there is no user nobody-at-all"),
+        ("--fill 0% -- true", 2, "--fill: found 0%, expected more than 0%"),
+        ("--aged 2000x -- true", 2, "--aged: found 2000x, expected 0x to 1000x"),
+        ("--fill 50% --aged nonsense -- true", 2, "nonsense"),
+        ("--from nowhere.flash -- true", 2, "flashgc device create nowhere.flash"),
+        ("--from /etc/hostname --victim greedy -- true", 2, "the drive of --from is made already"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    command: Command, words: str, code: int, said: str
+) -> None:
+    drive = () if "--from" in words else ("--capacity", "64MiB", "--pages-per-block", "32")
+    done = command("device", "exec", *drive, *words.split())
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_a_drive_with_a_past_collects_at_once_and_is_not_wiped(command: Command) -> None:
+    program = (
+        "import os\n"
+        "with open('a', 'wb') as file: file.write(os.urandom(24 << 20)); os.fsync(file.fileno())\n"
+    )
+    fresh = run(command, *SMALL, *python(program))
+    assert fresh["collections"] == 0
+    assert "no-erase" in {one["id"] for one in fresh["findings"]}
+    aged = run(command, *SMALL, "--fill", "90%", "--aged", "uniform", *python(program))
+    past = aged["drive"]["past"]
+    capacity = aged["drive"]["capacity_bytes"] // 4096
+    assert past["pages"] == int(capacity * 0.9)
+    assert past["is_settled"]
+    assert past["overwritten"] % past["pages"] == 0
+    assert aged["copied_pages"] > 1000
+    assert aged["write_amplification"] > 1.2
+    assert "no-erase" not in {one["id"] for one in aged["findings"]}
+
+
+def test_a_drive_of_a_file_is_copied_and_stays_as_it_is(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "aged.flash"
+    words = (*SMALL, "--journal", "1MiB", "--fill", "80%", "--aged", "2x", "--json")
+    done = command("device", "create", file, *words)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert made["past"]["overwritten"] == 2 * made["past"]["pages"]
+    # Its data are holes: the file has records and a journal alone.
+    assert file.stat().st_blocks * 512 < 20 * MIB
+    before = file.read_bytes()
+    twice = [
+        run(command, "--from", file, *python("open('a', 'wb').write(b'x' * (8 << 20))"))
+        for _ in range(2)
+    ]
+    assert file.read_bytes() == before
+    assert all(one["copied_pages"] > 100 for one in twice)
+    assert twice[0]["drive"]["policies"]["victim"] == "greedy:ties=latest"
+    check = command("device", "check", file)
+    assert check.returncode == 0, check.stderr
+
+
+@needs("mkfs.xfs")
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
+def test_no_file_system_discards_the_past(filesystem: str, command: Command) -> None:
+    words = (*LARGE, "--fs", filesystem, "--fill", "70%", "--", "true")
+    found = run(command, *words)
+    assert found["stat"]["mapped_pages"] >= found["drive"]["past"]["pages"]
+
+
+def test_a_drive_with_a_clock_has_the_same_past(command: Command) -> None:
+    words = (
+        "--capacity", "96MiB", "--pages-per-block", "64", "--victim", "greedy",
+        "--fill", "80%", "--aged", "1x", "--realtime", "--device", "mlc",
+    )  # fmt: skip
+    found = run(command, *words, "--", "true")
+    past = found["drive"]["past"]
+    assert found["realtime"]["host_pages"] >= past["pages"] + past["overwritten"]
+
+
+def test_nothing_is_left_of_a_command_that_was_killed(command: Command, tmp_path: Path) -> None:
+    words = (
+        sys.executable, "-c", "from flashgc.command import main; main()", "device", "exec", *SMALL,
+        "--", "sh", "-c", "setsid sleep 1000 & echo begun >&2; exec sleep 1000",
+    )  # fmt: skip
+    for _ in range(2):
+        process = subprocess.Popen(
+            words, env={**environment(), "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        assert process.stderr.readline() == "begun\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+    # The next command undoes what the killed ones left.
+    run(command, *SMALL, "--", "true")
+    until = time.monotonic() + 10
+    while sleeping(tmp_path):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert not any(tmp_path.glob("flashgc-exec-*"))
+
+
+def sleeping(folder: Path) -> list[str]:
+    """The processes that a command of this test has left."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"FLASHGC_MARK={folder}".encode() in environ.read_bytes():
+                found.append(environ.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+BY_FILE = """
+import os, random
+os.mkdir('base')
+size = 40 << 20
+with open('base/123', 'wb') as data:
+    data.write(os.urandom(size))
+    data.flush(); os.fsync(data.fileno())
+    draw = random.Random(1)
+    for round in range(30):
+        for _ in range(400):
+            data.seek(draw.randrange(size // 4096) * 4096)
+            data.write(os.urandom(4096))
+        data.flush(); os.fsync(data.fileno())
+        with open(f'log.{round}', 'wb') as log:
+            log.write(os.urandom(1 << 20))
+            log.flush(); os.fsync(log.fileno())
+        if round > 2:
+            os.remove(f'log.{round - 3}')
+        os.rename('base/123', f'base/{round}') if round == 0 else None
+"""
+
+
+def test_pages_are_those_of_the_files_that_wrote_them(command: Command) -> None:
+    words = ("--capacity", "96MiB", "--pages-per-block", "64", "--victim", "greedy", "--by-file")
+    found = run(command, *words, *python(BY_FILE))
+    owners = {one["name"]: one for one in found["by_file"]["owners"]}
+    # Data that were written anew are at their old places; a log that is gone had a name.
+    assert owners["base/N"]["written_pages"] >= (40 << 20) // 4096 + 30 * 350
+    assert owners["log.N"]["written_pages"] == 30 * 256
+    assert owners["log.N"]["trimmed_pages"] >= 20 * 256
+    assert owners["journal"]["written_pages"] > 60
+    assert "files without a name" not in owners
+    others = ("before the command", "unmounting")
+    run_alone = sum(one["written_pages"] for name, one in owners.items() if name not in others)
+    assert run_alone * 4096 == found["host_bytes"]
+    counters = found["stat"]["counters"]
+    for mine, its in (("written_pages", "host_pages_written"), ("copied_pages", "copied_pages")):
+        assert sum(one[mine] for one in owners.values()) == counters[its]
+    assert owners["base/N"]["copied_pages"] > 300
+    # A log lives until it is removed, three logs later.
+    assert owners["log.N"]["mean_life"] > 1000
+    handles = found["by_file"]["handles"]
+    assert handles["owners"][0] == "base/N"
+    assert handles["without"] == counters["copied_pages"]
+
+
+def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
+    words = ("--capacity", "96MiB", "--pages-per-block", "64", "--victim", "greedy", "--by-file")
+    program = "open('a', 'wb').write(b'x' * (8 << 20))"
+    found = run(command, *words, "--fill", "80%", "--aged", "1x", "--compare", "greedy,fifo",
+                *python(program))  # fmt: skip
+    owners = {one["name"]: one for one in found["by_file"]["owners"]}
+    assert owners["a"]["written_pages"] == (8 << 20) // 4096
+    past = found["drive"]["past"]
+    before = owners["before the command"]
+    assert before["written_pages"] >= past["pages"] + past["overwritten"]
+    # The past is not in what is compared, and what was served has the same digits.
+    greedy = next(one for one in found["replayed"]["ranking"] if one["was_served"])
+    assert greedy["host_pages"] < before["written_pages"]
