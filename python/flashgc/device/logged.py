@@ -37,7 +37,7 @@ def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> 
         stderr=subprocess.STDOUT,
         text=True,
         cwd="/",
-        # Ctrl-C at a terminal is for the campaign, which then ends this one.
+        # Ctrl-C at a terminal is for whoever started this one, and then ends it.
         start_new_session=True,
     )
     note(scratch, server.pid)
@@ -73,7 +73,7 @@ def _released(end: Callable[[], None]) -> None:
 
 def main() -> None:
     """Serves until nobody holds the other end of stdin."""
-    # Ctrl-C is for the campaign, which ends its servers.
+    # Ctrl-C is for whoever started this one, and ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     file, folder, *log = (Path(word) for word in sys.argv[1:])
     try:
