@@ -1,0 +1,254 @@
+"""A run of power cuts: the command is recorded once, and each cut is made and checked."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError, Control, DriveError
+from flashgc.device import mounts
+from flashgc.device.cutting import acknowledging, places, recording
+from flashgc.device.cutting.checking import Checker
+from flashgc.device.cutting.images import Images
+from flashgc.device.cutting.keeping import Asked, Kept, Result
+from flashgc.device.cutting.log import FLUSH, Log
+from flashgc.device.cutting.places import Cut
+from flashgc.device.cutting.recording import Recording
+from flashgc.device.cutting.shrinking import shrunk
+from flashgc.device.scratch import scratch
+from flashgc.progress import Show
+
+#: The purpose of scratch folders.
+PURPOSE = "cut-test"
+
+#: Checks that the search for the smallest cut may run.
+TRIES = 40
+
+#: Lost pieces of the smallest cut that are named.
+NAMED = 8
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest cut that breaks a promise: the earliest that was found, shrunk.
+
+    Of several at one place it is the one with the fewest lost pieces. Then lost pieces were given
+    back as long as the check still failed.
+    """
+
+    number: int
+    #: Commands of the recorded command before the cut, and all of them.
+    given: int
+    commands: int
+    is_at_flush: bool
+    acknowledged: int
+    #: The last line that was acknowledged before the cut; empty if none was.
+    last: str
+    #: Pieces that no flush had made durable, those that are lost, and the first of these in words.
+    pieces: int
+    lost: int
+    named: list[str]
+    why: str
+    said: str
+    #: The drive after this cut, where it is kept.
+    image: str | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a run of cuts."""
+
+    asked: Asked
+    #: Seconds that the command took, and lines that it acknowledged.
+    seconds: float
+    acknowledged: int
+    #: Commands and flushes that the drive was given from the command's begin to the unmount.
+    commands: int
+    flushes: int
+    #: Cuts that were wanted, that are done, and those of an earlier run among them.
+    wanted: int
+    done: int
+    resumed: int
+    at_flushes: int
+    broken: int
+    smallest: Smallest | None
+    #: True if somebody wanted the end before all cuts were done.
+    stopped: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
+
+
+def run(asked: Asked, cuts: int, keep: Path | None, show: Show, control: Control) -> Outcome:
+    """Records the command, or takes the recording of ``keep``, and makes ``cuts`` cuts."""
+    mounts.check("flashgc device cut-test", asked.filesystem)
+    recording.program(asked.command)
+    with scratch(PURPOSE, has_sockets=False) as folder:
+        for name in ("mount", "fuse"):
+            (folder / name).mkdir()
+        with Kept(folder / "kept" if keep is None else keep, asked) as kept:
+            checker = Checker(folder, asked.filesystem, asked.check)
+            if kept.recording is None:
+                kept.keep(_recorded(asked, folder, kept.log, checker, control))
+            assert kept.recording is not None
+            with Log(kept.log) as log:
+                images = Images(folder, log, asked.capacity)
+                made = _Run(kept, kept.recording, images, checker, control)
+                return made.outcome(asked, cuts, show, is_kept=keep is not None)
+
+
+def _recorded(
+    asked: Asked, folder: Path, log: Path, checker: Checker, control: Control
+) -> Recording:
+    """Runs the command, and the check once on the drive that nobody has cut off."""
+    file = folder / "recorded.flash"
+    made = recording.record(
+        asked.command, file, log, asked.filesystem, asked.capacity, control
+    )  # fmt: skip
+    found = checker.look(file, acknowledging.before(made.notes, made.end))
+    file.unlink()
+    if found.why is not None and not control.cancelled:
+        said = f": {found.said.splitlines()[-1]}" if found.said else ""
+        raise ConfigError(
+            f"--check: {found.why} without any power cut{said}; hint: it runs by sh in the "
+            "command's folder, and must exit with 0 where all is there"
+        )
+    if control.cancelled:
+        raise KeyboardInterrupt
+    return made
+
+
+class _Run:
+    """The cuts of one recording."""
+
+    def __init__(
+        self,
+        kept: Kept,
+        recorded: Recording,
+        images: Images,
+        checker: Checker,
+        control: Control,
+    ) -> None:
+        self._kept, self._recorded, self._images = kept, recorded, images
+        self._checker, self._control = checker, control
+        self._log = images.log
+        self._first = self._log.until(recorded.begin)
+
+    def outcome(self, asked: Asked, count: int, show: Show, *, is_kept: bool) -> Outcome:
+        """Makes the first ``count`` cuts, but for those that were made before."""
+        recorded = self._recorded
+        positions = [note.position for note in recorded.notes]
+        drawn = places.cuts(self._log, recorded.begin, recorded.end, asked.seed, positions)
+        wanted = {cut.number: cut for cut in itertools.islice(drawn, count)}
+        before = {at: one for at, one in self._kept.results().items() if at in wanted}
+        done = {**before, **self._made(asked, wanted, before, show)}
+        broken = [one for one in done.values() if one.why is not None]
+        smallest = None
+        if broken:
+            first = min(broken, key=lambda one: (one.given, one.lost, one.number))
+            show(1.0, "looking for the smallest cut", 0, "checks")
+            smallest = self._smallest(asked, wanted[first.number], first, is_kept=is_kept)
+        entries = self._log.entries[self._first : self._log.until(recorded.end)]
+        return Outcome(
+            asked=asked,
+            seconds=recorded.seconds,
+            acknowledged=len(recorded.notes),
+            commands=len(entries),
+            flushes=sum(entry.kind == FLUSH for entry in entries),
+            wanted=count,
+            done=len(done),
+            resumed=len(before),
+            at_flushes=sum(one.is_at_flush for one in done.values()),
+            broken=len(broken),
+            smallest=smallest,
+            stopped=len(done) < count,
+        )
+
+    def _made(
+        self, asked: Asked, wanted: dict[int, Cut], before: dict[int, Result], show: Show
+    ) -> dict[int, Result]:
+        """Makes the cuts that are open, in the order of the log; those done until the end."""
+        left = [cut for cut in wanted.values() if cut.number not in before]
+        made: dict[int, Result] = {}
+        for cut in sorted(left, key=lambda cut: (cut.flushed, cut.number)):
+            done = len(before) + len(made)
+            show(done / len(wanted), "cutting the power", done, "cuts")
+            if self._control.cancelled:
+                break
+            try:
+                made[cut.number] = self._cut(cut, self._lost(asked, cut))
+            except DriveError:
+                if self._control.cancelled:  # Ctrl-C has ended what was run for the cut.
+                    break
+                raise
+            self._kept.add(made[cut.number])
+        return made
+
+    def _lost(self, asked: Asked, cut: Cut) -> list[int]:
+        return places.lost(len(self._images.pieces(cut)), asked.seed, cut.number)
+
+    def _acknowledged(self, cut: Cut) -> list[str]:
+        end = self._log.entries[cut.given - 1].end if cut.given else 0
+        return acknowledging.before(self._recorded.notes, end)
+
+    def _cut(self, cut: Cut, lost: Sequence[int]) -> Result:
+        acknowledged = self._acknowledged(cut)
+        found = self._checker.look(self._images.make(cut, lost), acknowledged)
+        return Result(
+            number=cut.number,
+            given=cut.given,
+            flushed=cut.flushed,
+            is_at_flush=cut.is_at_flush,
+            pieces=len(self._images.pieces(cut)),
+            lost=len(lost),
+            acknowledged=len(acknowledged),
+            why=found.why,
+            said=found.said,
+        )
+
+    def _smallest(self, asked: Asked, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
+        """Gives lost pieces of the cut back as long as its check fails."""
+        known = self._kept.smallest()
+        lost, is_known = self._lost(asked, cut), known.get("number") == cut.number
+        last = [result]
+
+        def fails(less: list[int]) -> bool:
+            if self._control.cancelled:
+                return False
+            found = self._cut(cut, less)
+            if found.why is not None:
+                last.append(found)
+            return found.why is not None
+
+        if is_known:
+            lost, last = known["lost"], [Result(**known["result"])]
+        else:
+            lost = shrunk(lost, fails, TRIES)
+            if not self._control.cancelled:
+                told = {"number": cut.number, "lost": lost, "result": asdict(last[-1])}
+                if is_kept:
+                    shutil.move(self._images.make(cut, lost), self._kept.image)
+                    self._kept.image.chmod(0o600)
+                self._kept.keep_smallest(told)
+        found, acknowledged = last[-1], self._acknowledged(cut)
+        assert found.why is not None
+        pieces = self._images.pieces(cut)
+        return Smallest(
+            number=cut.number,
+            given=cut.given - self._first,
+            commands=self._log.until(self._recorded.end) - self._first,
+            is_at_flush=cut.is_at_flush,
+            acknowledged=len(acknowledged),
+            last=acknowledged[-1] if acknowledged else "",
+            pieces=len(pieces),
+            lost=len(lost),
+            named=[pieces[at].told for at in lost[:NAMED]],
+            why=found.why,
+            said=found.said,
+            image=str(self._kept.image) if self._kept.image.exists() else None,
+        )
