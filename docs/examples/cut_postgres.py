@@ -68,7 +68,8 @@ def check():
     done = run("postgres", *alone, input=query, capture_output=True)
     found = dict(re.findall(r'\d+: (count|max) = "(\d+)"', done.stdout))
     if len(found) != 2:
-        sys.exit(f"the cluster does not recover: {done.stderr.strip()[-600:]}")
+        lines = [line for line in done.stderr.splitlines() if re.search("ERROR|FATAL|PANIC", line)]
+        sys.exit("\n".join(["the cluster does not answer", *lines[:3]]))
     if found["count"] != found["max"]:
         sys.exit(f"{found['count']} rows up to {found['max']}: one in the middle is gone")
     if int(found["count"]) < last:

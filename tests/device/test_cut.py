@@ -178,9 +178,9 @@ def test_losses_are_all_the_last_any_or_one() -> None:
     drawn = [tuple(places.lost(5, 1, number)) for number in range(2000)]
     assert drawn == [tuple(places.lost(5, 1, number)) for number in range(2000)]
     assert places.lost(0, 1, 1) == []
-    # Any of the 32 subsets of five pieces. All are lost by their own way 3/8, as the end from the
-    # first piece on 2/8 x 1/5, by chance 2/8 x 1/6 (the mean of p^5), together 0.467. The last alone
-    # is by its own way 1/8 x 1/5, as the end 2/8 x 1/5, by chance 2/8 x 1/30, together 0.083.
+    # Any of the 32 subsets of five pieces. All are lost by their own way 3/8, as the end 2/8 x 1/5,
+    # by chance 2/8 x 1/6 (the mean of p^5), together 0.467. The last one alone is lost by its own
+    # way 1/8 x 1/5, as the end 2/8 x 1/5, by chance 2/8 x 1/30, together 0.083.
     assert len(set(drawn)) == 32
     assert drawn.count((0, 1, 2, 3, 4)) / 2000 == pytest.approx(0.467, abs=0.04)
     assert drawn.count((4,)) / 2000 == pytest.approx(0.083, abs=0.025)

@@ -81,7 +81,6 @@ def cut_test(
     check runs. The smallest cut that breaks a promise is shown.
     """
     from flashgc._core import ConfigError, Control
-    from flashgc.device import mounts
     from flashgc.device.cutting import running
     from flashgc.device.cutting.keeping import Asked
     from flashgc.device.cutting.recording import CAPACITIES
@@ -91,8 +90,8 @@ def cut_test(
     wanted = parse_count(cuts, "--cuts")
     if wanted < 1:
         raise ConfigError(f"--cuts: found {wanted}, expected at least 1; hint: 200")
-    mounts.check("flashgc device cut-test", fs)
-    asked = Asked(list(command), check, fs, capacity or CAPACITIES[fs], parse_count(seed, "--seed"))
+    size = capacity or CAPACITIES.get(fs, "")
+    asked = Asked(list(command), check, fs, size, parse_count(seed, "--seed"))
     control = Control()
     with until_stopped(control), Bars(quiet=quiet) as bars:
         done = running.run(asked, wanted, keep, bars.show, control)
@@ -127,7 +126,10 @@ def show(done: Outcome, keep: Path | None) -> None:
             f"{n(done.flushes)} flushes among them",
         ),
         ("cuts", f"{n(done.done)}{of}, {n(done.at_flushes)} at flushes; seed {done.asked.seed}"),
-        ("broken", f"{n(done.broken)} cuts broke a promise ({share})" if done.broken else "none"),
+        (
+            "broken",
+            f"{n(done.broken)} cut{'s' * (done.broken > 1)} ({share})" if done.broken else "none",
+        ),
     ]
     if done.resumed:
         rows.insert(4, ("earlier", f"{n(done.resumed)} of these cuts were done before, in {keep}"))
