@@ -147,24 +147,28 @@ def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> No
 # The places of cuts.
 
 
-def test_cuts_are_at_every_flush_first_and_the_same_however_many(log: Log) -> None:
+def test_cuts_are_at_every_flush_and_the_same_however_many(log: Log) -> None:
     end = log.entries[-1].end
     few = list(itertools.islice(places.cuts(log, 0, end, 1), 4))
     many = list(itertools.islice(places.cuts(log, 0, end, 1), 100))
     assert few == many[:4]
-    assert [cut.is_at_flush for cut in few] == [True, True, False, False]
-    assert {cut.given for cut in many[:2]} == {1, 5}
-    assert {cut.given for cut in many[2:]} == set(range(7))
-    assert all(cut.flushed == log.flushed(cut.given) for cut in many)
     assert many != list(itertools.islice(places.cuts(log, 0, end, 2), 100))
-    # The flush before which something was acknowledged comes first, whatever the seed.
-    for seed in range(9):
-        [first] = itertools.islice(places.cuts(log, 0, end, seed, [log.entries[3].end]), 1)
-        assert first.given == 5
+    # Nothing was acknowledged: at a flush and behind a command in turn, until no flush is left.
+    assert [cut.is_at_flush for cut in many] == [True, False, True] + [False] * 97
+    assert {cut.given for cut in many if cut.is_at_flush} == {1, 5}
+    assert {cut.given for cut in many if not cut.is_at_flush} == set(range(7))
+    assert all(cut.flushed == log.flushed(cut.given) for cut in many)
     # None before the command began.
     begun = log.entries[1].end
     late = itertools.islice(places.cuts(log, begun, end, 1), 100)
     assert {cut.given for cut in late} == {2, 3, 4, 5, 6}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cuts_are_first_and_most_where_something_was_acknowledged(log: Log, seed: int) -> None:
+    drawn = places.cuts(log, 0, log.entries[-1].end, seed, [log.entries[3].end])
+    at_flushes = [cut.given if cut.is_at_flush else None for cut in itertools.islice(drawn, 8)]
+    assert at_flushes == [5, 1, 5, None, 5, None, 5, None]
 
 
 def test_a_flush_that_has_nothing_to_do_has_no_cut(tmp_path: Path) -> None:
@@ -282,6 +286,7 @@ def test_a_program_that_forgets_a_sync_is_found(command: Command, way: str) -> N
     # Past the page cache the drive had the data: only a loss of it shows the fault.
     assert (smallest["lost"] > 0) == (way == "direct")
     assert smallest["lost"] <= 1
+    assert all("(count, byte 0)" in name for name in smallest["named"])
 
 
 @in_mounts

@@ -6,12 +6,15 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from flashgc._core import DriveError
 from flashgc.device import mounts
+from flashgc.device.cutting import naming
 from flashgc.device.execution import FOLDER
+from flashgc.device.hints.place import IN_PLACE
 from flashgc.device.logged import served
 from flashgc.device.scratch import note
 
@@ -39,8 +42,23 @@ class Checker:
 
     def look(self, image: Path, acknowledged: list[str]) -> Verdict:
         """Mounts the drive in ``image`` and runs the check, which is told the ``acknowledged``."""
-        mount, fuse = self._folder / "mount", self._folder / "fuse"
-        with served(self._folder, image, fuse) as disk:
+        with self._mounted(image) as mount:
+            if isinstance(mount, str):
+                return Verdict("the file system cannot be mounted", mount)
+            return self._run(mount / FOLDER, acknowledged)
+
+    def extents(self, image: Path) -> list[naming.Extent]:
+        """The places of the files on the drive in ``image``; none where nobody knows them."""
+        if self._filesystem not in IN_PLACE:
+            return []
+        with self._mounted(image) as mount:
+            return [] if isinstance(mount, str) else naming.extents(mount / FOLDER)
+
+    @contextlib.contextmanager
+    def _mounted(self, image: Path) -> Iterator[Path | str]:
+        """The folder in which the drive is mounted, or why it cannot be."""
+        mount = self._folder / "mount"
+        with served(self._folder, image, self._folder / "fuse") as disk:
             device = mounts.attach(disk)
             try:
                 try:
@@ -48,9 +66,10 @@ class Checker:
                         device, mount, self._filesystem, fresh=False, options=("discard",)
                     )
                 except DriveError as error:
-                    return Verdict("the file system cannot be mounted", str(error))
+                    yield str(error)
+                    return
                 try:
-                    return self._run(mount / FOLDER, acknowledged)
+                    yield mount
                 finally:
                     mounts.unmount(mount)
             finally:

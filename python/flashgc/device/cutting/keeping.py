@@ -117,7 +117,7 @@ class Kept:
         if recording is None:
             return None
         if made != FORMAT:
-            raise ConfigError(f"--keep: {self.folder} is of another version; hint: name another")
+            raise ConfigError(f"--keep: another version made {self.folder}; hint: name another")
         for key, value in asdict(self._asked).items():
             if before.get(key) != value:
                 raise ConfigError(

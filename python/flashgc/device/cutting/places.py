@@ -26,31 +26,41 @@ def cuts(
 ) -> Iterator[Cut]:
     """Return cuts between two bytes of the log, without an end: the first N are the same for all N.
 
-    The first ones are at the flushes that have something to make durable, each once, in random
-    order, but those first before which something was ``acknowledged`` since the flush before. The
-    cut comes before the flush is done, so that it may lose every command since the flush before.
-    Later ones come behind random commands.
+    They are at flushes that have something to make durable, or behind any command. A cut at a flush
+    comes before the flush is done, so that it may lose every command since the flush before. The
+    first ones are at the flushes since whose flush before something was ``acknowledged``, each
+    once. Then come in turn one at another flush, each once; one at any of the first flushes again,
+    which may lose other pieces; and one behind a random command.
     """
     draw = random.Random(f"{seed} places")
     first, last = log.until(begin), log.until(end)
-    flushes = [
-        index
-        for index in range(first, last)
-        if log.entries[index].kind == FLUSH and log.flushed(index) < index
-    ]
-    draw.shuffle(flushes)
+    told, silent = _flushes(log, first, last, acknowledged)
+    draw.shuffle(told)
+    draw.shuffle(silent)
 
-    def is_silent(given: int) -> bool:
-        return not _counted(log, log.flushed(given), given, acknowledged)
+    def moments() -> Iterator[tuple[int, bool]]:
+        yield from ((given, True) for given in told)
+        while True:
+            if silent:
+                yield silent.pop(), True
+            if told:
+                yield draw.choice(told), True
+            yield draw.randint(first, last), False
 
-    flushes.sort(key=is_silent)
-    for number, given in enumerate(flushes):
-        yield Cut(number, given, log.flushed(given), is_at_flush=True)
-    number = len(flushes)
-    while True:
-        given = draw.randint(first, last)
-        yield Cut(number, given, log.flushed(given), is_at_flush=False)
-        number += 1
+    for number, (given, is_at_flush) in enumerate(moments()):
+        yield Cut(number, given, log.flushed(given), is_at_flush)
+
+
+def _flushes(
+    log: Log, first: int, last: int, acknowledged: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the flushes with something to do: those with a line behind the one before, others."""
+    told, silent = [], []
+    for index in range(first, last):
+        if log.entries[index].kind == FLUSH and (flushed := log.flushed(index)) < index:
+            has_line = _counted(log, flushed, index, acknowledged)
+            (told if has_line else silent).append(index)
+    return told, silent
 
 
 def _counted(log: Log, flushed: int, given: int, positions: Sequence[int]) -> int:

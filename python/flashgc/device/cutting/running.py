@@ -11,7 +11,7 @@ from typing import Any
 
 from flashgc._core import ConfigError, Control, DriveError
 from flashgc.device import mounts
-from flashgc.device.cutting import acknowledging, places, recording
+from flashgc.device.cutting import acknowledging, naming, places, recording
 from flashgc.device.cutting.checking import Checker
 from flashgc.device.cutting.images import Images
 from flashgc.device.cutting.keeping import Asked, Kept, Result
@@ -212,9 +212,37 @@ class _Run:
         )
 
     def _smallest(self, asked: Asked, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
-        """Gives lost pieces of the cut back as long as its check fails."""
+        """The smallest cut at the place of one that broke a promise."""
         known = self._kept.smallest()
-        lost, is_known = self._lost(asked, cut), known.get("number") == cut.number
+        if known.get("number") == cut.number:
+            found, named = Result(**known["result"]), known["named"]
+        else:
+            lost, found = self._shrunk(self._lost(asked, cut), cut, result)
+            named = self._named(cut, lost)
+            if is_kept and not self._control.cancelled:
+                shutil.move(self._images.make(cut, lost), self._kept.image)
+                self._kept.image.chmod(0o600)
+                told = {"number": cut.number, "result": asdict(found), "named": named}
+                self._kept.keep_smallest(told)
+        assert found.why is not None
+        acknowledged = self._acknowledged(cut)
+        return Smallest(
+            number=cut.number,
+            given=cut.given - self._first,
+            commands=self._log.until(self._recorded.end) - self._first,
+            is_at_flush=cut.is_at_flush,
+            acknowledged=len(acknowledged),
+            last=acknowledged[-1] if acknowledged else "",
+            pieces=found.pieces,
+            lost=found.lost,
+            named=named,
+            why=found.why,
+            said=found.said,
+            image=str(self._kept.image) if self._kept.image.exists() else None,
+        )
+
+    def _shrunk(self, lost: list[int], cut: Cut, result: Result) -> tuple[list[int], Result]:
+        """Gives lost pieces of the cut back as long as its check fails; what it then finds."""
         last = [result]
 
         def fails(less: list[int]) -> bool:
@@ -225,30 +253,12 @@ class _Run:
                 last.append(found)
             return found.why is not None
 
-        if is_known:
-            lost, last = known["lost"], [Result(**known["result"])]
-        else:
-            lost = shrunk(lost, fails, TRIES)
-            if not self._control.cancelled:
-                told = {"number": cut.number, "lost": lost, "result": asdict(last[-1])}
-                if is_kept:
-                    shutil.move(self._images.make(cut, lost), self._kept.image)
-                    self._kept.image.chmod(0o600)
-                self._kept.keep_smallest(told)
-        found, acknowledged = last[-1], self._acknowledged(cut)
-        assert found.why is not None
+        return shrunk(lost, fails, TRIES), last[-1]
+
+    def _named(self, cut: Cut, lost: list[int]) -> list[str]:
+        """The first lost pieces in words, by the files of the drive that has lost none."""
+        if not lost or self._control.cancelled:
+            return []
+        known = self._checker.extents(self._images.make(cut, ()))
         pieces = self._images.pieces(cut)
-        return Smallest(
-            number=cut.number,
-            given=cut.given - self._first,
-            commands=self._log.until(self._recorded.end) - self._first,
-            is_at_flush=cut.is_at_flush,
-            acknowledged=len(acknowledged),
-            last=acknowledged[-1] if acknowledged else "",
-            pieces=len(pieces),
-            lost=len(lost),
-            named=[pieces[at].told for at in lost[:NAMED]],
-            why=found.why,
-            said=found.said,
-            image=str(self._kept.image) if self._kept.image.exists() else None,
-        )
+        return [naming.told(pieces[at], known) for at in lost[:NAMED]]
