@@ -240,7 +240,7 @@ RESULT = Result(0, 5, 2, True, 4, 1, 3, None, "")
 
 def test_a_folder_is_gone_on_with_and_is_not_taken_for_another(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    recording = Recording([Note(7, "one")], 3, 8, 9, 0.5)
+    recording = Recording([Note(7, "one")], 3, 9, 0.5)
     with Kept(folder, ASKED) as kept:
         assert kept.recording is None
         kept.keep(recording)

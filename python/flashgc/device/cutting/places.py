@@ -27,10 +27,10 @@ def cuts(
     """Return cuts between two bytes of the log, without an end: the first N are the same for all N.
 
     They are at flushes that have something to make durable, or behind any command. A cut at a flush
-    comes before the flush is done, so that it may lose every command since the flush before. The
-    first ones are at the flushes since whose flush before something was ``acknowledged``, each
-    once. Then come in turn one at another flush, each once; one at any of the first flushes again,
-    which may lose other pieces; and one behind a random command.
+    comes before the flush is done, so that it may lose every command since the flush before. If
+    a line was ``acknowledged`` since then, a promise may be broken: cuts come at these flushes
+    first, each once. Then come in turn one at another flush, each once; one at any of the first
+    flushes again, which may lose other pieces; and one behind a random command.
     """
     draw = random.Random(f"{seed} places")
     first, last = log.until(begin), log.until(end)

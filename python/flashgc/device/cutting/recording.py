@@ -34,9 +34,8 @@ class Recording:
     """The effects of a command that ended: bytes are places in the log of the drive's commands."""
 
     notes: list[Note]
-    #: The log's lengths when the command began, when it had ended, and after the unmount.
+    #: The log's lengths when the command began, and after the unmount.
     begin: int
-    ended: int
     end: int
     seconds: float
 
@@ -99,7 +98,7 @@ def record(
         fifo = folder / "acknowledge"
         with Listener(fifo, position) as listener, _started(words, work, fifo, folder) as child:
             code = _waited(child, control)
-        ended, seconds = position(), time.monotonic() - began
+        seconds = time.monotonic() - began
     if control.cancelled:
         raise KeyboardInterrupt
     if code:
@@ -107,7 +106,7 @@ def record(
         raise DriveError(
             f"{command[0]} ended with {how}, and nothing was cut; hint: it must end with 0"
         )
-    return Recording(listener.notes, begin, ended, position(), seconds)
+    return Recording(listener.notes, begin, position(), seconds)
 
 
 @contextlib.contextmanager

@@ -107,19 +107,22 @@ def _recorded(
 ) -> Recording:
     """Runs the command, and the check once on the drive that nobody has cut off."""
     file = folder / "recorded.flash"
-    made = recording.record(
-        asked.command, file, log, asked.filesystem, asked.capacity, control
-    )  # fmt: skip
-    found = checker.look(file, acknowledging.before(made.notes, made.end))
+    try:
+        made = recording.record(asked.command, file, log, asked.filesystem, asked.capacity, control)
+        found = checker.look(file, acknowledging.before(made.notes, made.end))
+    except DriveError:
+        if control.cancelled:  # Ctrl-C has ended what was run for it.
+            raise KeyboardInterrupt from None
+        raise
     file.unlink()
-    if found.why is not None and not control.cancelled:
+    if control.cancelled:
+        raise KeyboardInterrupt
+    if found.why is not None:
         said = f": {found.said.splitlines()[-1]}" if found.said else ""
         raise ConfigError(
             f"--check: {found.why} without any power cut{said}; hint: it runs by sh in the "
             "command's folder, and must exit with 0 where all is there"
         )
-    if control.cancelled:
-        raise KeyboardInterrupt
     return made
 
 
