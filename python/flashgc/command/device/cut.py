@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   flashgc device cut-test --check "python $PWD/cut_wrong.py check" \\
-    -- python $PWD/cut_wrong.py
+    -- python $PWD/cut_wrong.py folder
   flashgc device cut-test --cuts 1000 --keep runs --check "sh $PWD/check.sh" \\
     -- sh $PWD/work.sh
 

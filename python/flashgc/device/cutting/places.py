@@ -55,7 +55,8 @@ def _flushes(
     log: Log, first: int, last: int, acknowledged: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return the flushes with something to do: those with a line behind the one before, others."""
-    told, silent = [], []
+    told: list[int] = []
+    silent: list[int] = []
     for index in range(first, last):
         if log.entries[index].kind == FLUSH and (flushed := log.flushed(index)) < index:
             has_line = _counted(log, flushed, index, acknowledged)
