@@ -310,6 +310,22 @@ def test_sqlite_loses_commits_if_it_does_not(command: Command) -> None:
 
 
 @in_mounts
+@pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="not there")
+@pytest.mark.parametrize("fsync", ["on", "off"])
+def test_postgresql_loses_commits_without_fsync_alone(
+    command: Command, fsync: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = 3 if fsync == "off" else 0
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        os.chmod(place, 0o711)  # Its server is another user.
+        monkeypatch.setenv("TMPDIR", place)
+        found = cut(command, "--cuts", 4, *of_example("cut_postgres", fsync, 30), code=code)
+        assert leftovers(Path(place)) == []
+        assert os.listdir(place) == []
+    assert (found["done"], found["acknowledged"]) == (4, 30)
+
+
+@in_mounts
 def test_a_run_goes_on_where_it_was_stopped(command: Command, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
     words = ("--keep", keep, *of_example("cut_wrong", "right"))
