@@ -179,17 +179,21 @@ class _Run:
         left = [cut for cut in wanted.values() if cut.number not in before]
         made: dict[int, Result] = {}
         for cut in sorted(left, key=lambda cut: (cut.flushed, cut.number)):
-            done = len(before) + len(made)
-            show(done / len(wanted), "cutting the power", done, "cuts")
+            # Earlier cuts took no time now: the rate and the time left are those of this call.
+            show(len(made) / len(left), "cutting the power", len(made), "cuts")
             if self._control.cancelled:
                 break
             try:
-                made[cut.number] = self._cut(cut, self._lost(asked, cut))
+                found = self._cut(cut, self._lost(asked, cut))
             except DriveError:
-                if self._control.cancelled:  # Ctrl-C has ended what was run for the cut.
+                if self._control.cancelled:
                     break
                 raise
-            self._kept.add(made[cut.number])
+            # Ctrl-C may have ended the mount: that breaks no promise.
+            if self._control.cancelled and found.why is not None:
+                break
+            made[cut.number] = found
+            self._kept.add(found)
         return made
 
     def _lost(self, asked: Asked, cut: Cut) -> list[int]:
