@@ -27,6 +27,12 @@ def work(way, keys):
             print("acknowledged", number, file=acknowledge)
 
 
+def broken(code, what):
+    """End with 1 where commits are lost, with 2 where the database is damaged."""
+    print(what)
+    sys.exit(code)
+
+
 def check():
     """Look for the acknowledged keys."""
     last = int((os.environ["FLASHGC_LAST"] or "acknowledged 0").split()[1])
@@ -35,11 +41,11 @@ def check():
             keys = [int(key) for key, value in look.cursor() if value == b"x" * 400]
             entries = look.stat()["entries"]
     except lmdb.Error as error:
-        sys.exit(f"damaged: {error}")
+        broken(2, f"damaged: {error}")
     if keys != list(range(1, entries + 1)):
-        sys.exit(f"damaged: {len(keys)} keys of {entries}")
+        broken(2, f"damaged: {len(keys)} keys of {entries}")
     if len(keys) < last:
-        sys.exit(f"acknowledged {last}, found {len(keys)}")
+        broken(1, f"acknowledged {last}, found {len(keys)}")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,12 @@ def work(fsync, rows):
     run("pg_ctl", "-D", "data", "-w", "-m", "fast", "stop", **quiet)
 
 
+def broken(code, what):
+    """End with 1 where commits are lost, with 2 where the cluster is damaged."""
+    print(what)
+    sys.exit(code)
+
+
 def check():
     """Look for the acknowledged rows in a cluster that recovers."""
     last = int((os.environ["FLASHGC_LAST"] or "acknowledged 0").split()[1])
@@ -73,11 +79,11 @@ def check():
     found = dict(re.findall(r'\d+: (count|max) = "(\d+)"', done.stdout))
     if len(found) != 2:
         lines = [line for line in done.stderr.splitlines() if re.search("ERROR|FATAL|PANIC", line)]
-        sys.exit("\n".join(["the cluster does not answer", *lines[:3]]))
+        broken(2, "\n".join(["the cluster does not answer", *lines[:3]]))
     if found["count"] != found["max"]:
-        sys.exit(f"{found['count']} rows up to {found['max']}: one in the middle is gone")
+        broken(2, f"{found['count']} rows up to {found['max']}: one in the middle is gone")
     if int(found["count"]) < last:
-        sys.exit(f"acknowledged {last}, found {found['count']}")
+        broken(1, f"acknowledged {last}, found {found['count']}")
 
 
 if __name__ == "__main__":

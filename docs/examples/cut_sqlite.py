@@ -21,6 +21,12 @@ def work(journal, synchronous, rows):
             print("acknowledged", number, file=acknowledge)
 
 
+def broken(code, what):
+    """End with 1 where commits are lost, with 2 where the database is damaged."""
+    print(what)
+    sys.exit(code)
+
+
 def check():
     """Look for the acknowledged rows in a database that must be whole."""
     last = int((os.environ["FLASHGC_LAST"] or "acknowledged 0").split()[1])
@@ -28,17 +34,17 @@ def check():
     try:
         [(said,)] = base.execute("PRAGMA integrity_check(1)")
         if said != "ok":
-            sys.exit(f"damaged: {said}")
+            broken(2, f"damaged: {said}")
         [(tables,)] = base.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'rows'")
         found, most = (0, 0)
         if tables:
             [(found, most)] = base.execute("SELECT count(*), coalesce(max(n), 0) FROM rows")
     except sqlite3.DatabaseError as error:
-        sys.exit(f"damaged: {error}")
+        broken(2, f"damaged: {error}")
     if found != most:
-        sys.exit(f"{found} rows up to {most}: one in the middle is gone")
+        broken(2, f"{found} rows up to {most}: one in the middle is gone")
     if found < last:
-        sys.exit(f"acknowledged {last}, found {found}")
+        broken(1, f"acknowledged {last}, found {found}")
 
 
 if __name__ == "__main__":

@@ -307,6 +307,8 @@ def test_sqlite_keeps_its_commits_if_it_syncs_them(command: Command) -> None:
 def test_sqlite_loses_commits_if_it_does_not(command: Command) -> None:
     found = cut(command, "--cuts", 20, *of_example("cut_sqlite", "DELETE", "OFF", 60), code=3)
     assert found["broken"] > 5
+    assert sum(found["found"].values()) == found["broken"]
+    assert set(found["found"]) <= {f"the check ended with exit code {code}" for code in (1, 2)}
 
 
 @in_mounts

@@ -29,7 +29,7 @@ The command's working directory is the new file system, and so is its TMPDIR. It
 writes a line into the file $FLASHGC_ACK after each promise, for example
 "acknowledged 17". The check runs by sh in the same folder after the cut.
 $FLASHGC_ACKED is a file with the lines before the cut, $FLASHGC_LAST the last
-one. Its exit code is 0 if every promise holds.
+one. Its exit code is 0 if every promise holds, and may say which one does not.
 
 The exit code is 3 if a promise was broken. Ctrl-C ends the cuts and keeps the
 results so far. Needs root, FUSE and loop devices.""",
@@ -126,10 +126,8 @@ def show(done: Outcome, keep: Path | None) -> None:
             f"{n(done.flushes)} flushes among them",
         ),
         ("cuts", f"{n(done.done)}{of}, {n(done.at_flushes)} at flushes; seed {done.asked.seed}"),
-        (
-            "broken",
-            f"{n(done.broken)} cut{'s' * (done.broken > 1)} ({share})" if done.broken else "none",
-        ),
+        ("broken", f"{n(done.broken)} of them ({share})" if done.broken else "none"),
+        *(("", f"{n(count)}: {why}") for why, count in done.found.items()),
     ]
     if done.resumed:
         rows.insert(4, ("earlier", f"{n(done.resumed)} of these cuts were done before, in {keep}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,6 +76,8 @@ class Outcome:
     resumed: int
     at_flushes: int
     broken: int
+    #: The broken ones by what was found: a check may have an exit code for each promise.
+    found: dict[str, int]
     smallest: Smallest | None
     #: True if somebody wanted the end before all cuts were done.
     stopped: bool
@@ -168,6 +171,7 @@ class _Run:
             resumed=len(before),
             at_flushes=sum(one.is_at_flush for one in done.values()),
             broken=len(broken),
+            found=dict(Counter(one.why for one in broken if one.why is not None).most_common()),
             smallest=smallest,
             stopped=len(done) < count,
         )
