@@ -254,6 +254,9 @@ def test_a_folder_is_gone_on_with_and_is_not_taken_for_another(tmp_path: Path) -
         assert kept.results() == {0: RESULT}
         kept.add(replace(RESULT, number=1))
         assert list(kept.results()) == [0, 1]
+    (folder / CUTS).write_text("{}\n")
+    with Kept(folder, ASKED) as kept, pytest.raises(ConfigError, match="is damaged; hint: "):
+        kept.results()
     with pytest.raises(ConfigError, match="has a run with seed 1, found 2"):
         Kept(folder, replace(ASKED, seed=2))
     (tmp_path / "other").mkdir()

@@ -154,7 +154,12 @@ class Kept:
         if lines and not lines[-1].endswith(b"\n"):  # The command was killed in the middle of it.
             lines.pop()
             (self.folder / CUTS).write_bytes(b"".join(lines))
-        found = [Result(**json.loads(line)) for line in lines]
+        try:
+            found = [Result(**json.loads(line)) for line in lines]
+        except (ValueError, TypeError):
+            raise ConfigError(
+                f"--keep: {self.folder / CUTS} is damaged; hint: remove that file"
+            ) from None
         return {result.number: result for result in found}
 
     def add(self, result: Result) -> None:
