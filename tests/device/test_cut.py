@@ -232,6 +232,23 @@ def test_the_check_is_told_the_lines_before_the_cut() -> None:
     assert before(notes, 11) == ["one", "two", "three"]
 
 
+def may_be_first() -> bool:
+    """Whether this process may let a thread run before all ordinary ones."""
+    tried = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
+    return subprocess.run([sys.executable, "-c", tried], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_be_first(), reason="no right to the scheduler")
+def test_the_reader_of_lines_waits_for_no_ordinary_thread(tmp_path: Path) -> None:
+    with Listener(tmp_path / "fifo", lambda: 0) as listener:
+        (tmp_path / "fifo").write_text("a line\n")
+        while not listener.notes:
+            time.sleep(0.001)
+        assert listener._thread.native_id is not None
+        assert os.sched_getscheduler(listener._thread.native_id) == os.SCHED_RR
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 # The folder that is kept.
 
 ASKED = Asked(["true"], "true", "ext4", "64MiB", 1)

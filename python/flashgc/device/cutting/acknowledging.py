@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from flashgc.device.processes import put_first
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -56,6 +58,8 @@ class Listener:
             os.close(descriptor)
 
     def _listen(self) -> None:
+        # On a busy machine the command would do much before this thread gets its turn.
+        put_first(os.getpid(), [threading.get_native_id()])
         while True:
             ready, _, _ = select.select([self._file, self._wakes], [], [])
             if self._wakes in ready:
