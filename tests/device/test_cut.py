@@ -260,6 +260,7 @@ def test_a_folder_is_gone_on_with_and_is_not_taken_for_another(tmp_path: Path) -
     recording = Recording([Note(7, "one")], 3, 9, 0.5)
     with Kept(folder, ASKED) as kept:
         assert kept.recording is None
+        assert folder.stat().st_mode & 0o777 == 0o700
         kept.keep(recording)
         kept.add(RESULT)
         with pytest.raises(ConfigError, match="in use by another process"):

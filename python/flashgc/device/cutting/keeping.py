@@ -65,7 +65,10 @@ class Kept:
         """
         import fcntl
 
+        was_there = folder.exists()
         folder = trust.make_folder(folder)
+        if not was_there:  # The log has the data of the command.
+            folder.chmod(0o700)
         self.folder, self._asked = folder, asked
         self._held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
