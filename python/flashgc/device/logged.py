@@ -7,12 +7,14 @@ wait for itself, and it never ends.
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Self
 
 from flashgc import Device, _core, _isolated
 from flashgc._core import DriveError
@@ -29,34 +31,66 @@ def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> 
 
     Raises :class:`flashgc.DriveError` where it cannot be opened or closed.
     """
-    command = _isolated.command(f"{__name__}:main", file, folder)
-    server = subprocess.Popen(
-        command if log is None else [*command, str(log)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd="/",
-        # Ctrl-C at a terminal is for whoever started this one, and then ends it.
-        start_new_session=True,
-    )
-    note(scratch, server.pid)
-    assert server.stdin is not None
-    assert server.stdout is not None
-    try:
-        said = server.stdout.readline().strip()
-        if said != READY:
+    with Server(scratch) as server, server.serving(file, folder, log) as disk:
+        yield disk
+
+
+class Server:
+    """A process that serves drives, one after the other; as a context, it ends with that."""
+
+    def __init__(self, scratch: Path) -> None:
+        """``scratch`` is the scratch folder of whoever starts it."""
+        self._scratch = scratch
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            _isolated.command(f"{__name__}:main"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd="/",
+            # Ctrl-C at a terminal is for whoever started this one, and then ends it.
+            start_new_session=True,
+        )
+        note(self._scratch, self._process.pid)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+    @contextlib.contextmanager
+    def serving(self, file: Path, folder: Path, log: Path | None = None) -> Iterator[Path]:
+        """The drive in ``file``, mounted in ``folder``: the file with its bytes.
+
+        It is closed at the end, but not if an exception ends the context: then the server ends.
+        """
+        words = [file, folder, *([] if log is None else [log])]
+        self._ask(json.dumps([str(word) for word in words]), READY)
+        try:
+            yield folder / "disk"
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        self._ask("", CLOSED)
+
+    def _ask(self, line: str, expected: str) -> None:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        said = ""
+        with contextlib.suppress(BrokenPipeError):
+            stdin.write(f"{line}\n")
+            stdin.flush()
+            said = stdout.readline().strip()
+        if said != expected:
             raise DriveError(said or "the server ended without a word")
-        yield folder / "disk"
-        server.stdin.close()
-        said = server.stdout.readline().strip()
-        if said != CLOSED:
-            raise DriveError(said or "the server ended without a word")
-    finally:
-        server.kill()
-        server.wait()
-        server.stdin.close()
-        server.stdout.close()
 
 
 def _released(end: Callable[[], None]) -> None:
@@ -72,23 +106,29 @@ def _released(end: Callable[[], None]) -> None:
 
 
 def main() -> None:
-    """Serves until nobody holds the other end of stdin."""
+    """Serves drives that lines of stdin name; an empty line, or its end, closes one."""
     # Ctrl-C is for whoever started this one, and ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    file, folder, *log = (Path(word) for word in sys.argv[1:])
-    try:
-        if log:
-            recorded = _core.RecordedDrive(file, log[0], folder)
-            end = recorded.close
-        else:
-            drive = Device.open(file)
-            drive.serve_fuse(folder)
-            end = drive.stop_serving
+    for line in sys.stdin:
+        file, folder, *log = map(Path, json.loads(line))
+        try:
+            _serve(file, folder, *log)
+            print(CLOSED, flush=True)
+        except (DriveError, OSError) as error:
+            print(" ".join(str(error).split()), flush=True)
+
+
+def _serve(file: Path, folder: Path, log: Path | None = None) -> None:
+    """Serves a drive until the next line of stdin."""
+    if log is not None:
+        recorded = _core.RecordedDrive(file, log, folder)
         print(READY, flush=True)
-        sys.stdin.read()
-        _released(end)
-        if not log:
-            drive.close()
-        print(CLOSED, flush=True)
-    except (DriveError, OSError) as error:
-        print(" ".join(str(error).split()), flush=True)
+        sys.stdin.readline()
+        _released(recorded.close)
+        return
+    drive = Device.open(file)
+    drive.serve_fuse(folder)
+    print(READY, flush=True)
+    sys.stdin.readline()
+    _released(drive.stop_serving)
+    drive.close()

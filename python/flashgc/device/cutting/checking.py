@@ -9,13 +9,14 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from flashgc._core import DriveError
 from flashgc.device import mounts
 from flashgc.device.cutting import naming
 from flashgc.device.execution import FOLDER
 from flashgc.device.hints.place import IN_PLACE
-from flashgc.device.logged import served
+from flashgc.device.logged import Server
 from flashgc.device.scratch import note
 
 #: Names in the environment of the check: the file with all acknowledged lines, and the last one.
@@ -34,11 +35,19 @@ class Verdict:
 
 
 class Checker:
-    """Checks drives in a scratch folder, one after the other."""
+    """Checks drives in a scratch folder, one after the other; a context, with their server."""
 
     def __init__(self, folder: Path, filesystem: str, check: str) -> None:
         """``check`` is a command for the shell, whose exit code 0 says that all is there."""
         self._folder, self._filesystem, self._check = folder, filesystem, check
+        self._server = Server(folder)
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.__exit__()
 
     def look(self, image: Path, acknowledged: list[str]) -> Verdict:
         """Mounts the drive in ``image`` and runs the check, which is told the ``acknowledged``."""
@@ -58,7 +67,7 @@ class Checker:
     def _mounted(self, image: Path) -> Iterator[Path | str]:
         """The folder in which the drive is mounted, or why it cannot be."""
         mount = self._folder / "mount"
-        with served(self._folder, image, self._folder / "fuse") as disk:
+        with self._server.serving(image, self._folder / "fuse") as disk:
             device = mounts.attach(disk)
             try:
                 try:

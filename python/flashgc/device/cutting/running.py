@@ -94,8 +94,10 @@ def run(asked: Asked, cuts: int, keep: Path | None, show: Show, control: Control
     with scratch(PURPOSE, has_sockets=False) as folder:
         for name in ("mount", "fuse"):
             (folder / name).mkdir()
-        with Kept(folder / "kept" if keep is None else keep, asked) as kept:
-            checker = Checker(folder, asked.filesystem, asked.check)
+        with (
+            Kept(folder / "kept" if keep is None else keep, asked) as kept,
+            Checker(folder, asked.filesystem, asked.check) as checker,
+        ):
             if kept.recording is None:
                 kept.keep(_recorded(asked, folder, kept.log, checker, control))
             assert kept.recording is not None
