@@ -20,6 +20,7 @@ from tests.conftest import COMMAND, ROOT, Command, environment
 from tests.device.conftest import leftovers, needs_mounts
 
 from flashgc import ConfigError, Device, DriveError
+from flashgc.device import mounts
 from flashgc.device.cutting import places
 from flashgc.device.cutting.acknowledging import Listener, Note, before
 from flashgc.device.cutting.images import Images
@@ -27,6 +28,7 @@ from flashgc.device.cutting.keeping import CUTS, Asked, Kept, Result
 from flashgc.device.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log
 from flashgc.device.cutting.recording import Recording
 from flashgc.device.cutting.shrinking import shrunk
+from flashgc.device.logged import Server
 
 EXAMPLES = ROOT / "docs/examples"
 
@@ -247,6 +249,33 @@ def test_the_reader_of_lines_waits_for_no_ordinary_thread(tmp_path: Path) -> Non
         assert listener._thread.native_id is not None
         assert os.sched_getscheduler(listener._thread.native_id) == os.SCHED_RR
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+@in_mounts
+def test_a_drive_that_cannot_be_opened_does_not_end_the_server(tmp_path: Path) -> None:
+    folder, fuse = tmp_path / "flashgc-scratch", tmp_path / "fuse"
+    fuse.mkdir()
+    (tmp_path / "none").write_bytes(b"no drive")
+    with Device.create(tmp_path / "drive", capacity=CAPACITY) as drive:
+        drive.write(0, b"data")
+    with Server(folder) as server:
+        with pytest.raises(DriveError, match="none"), server.serving(tmp_path / "none", fuse):
+            pass
+        for _ in range(2):
+            with server.serving(tmp_path / "drive", fuse) as disk:
+                assert disk.read_bytes()[:4] == b"data"
+        with (
+            pytest.raises(ZeroDivisionError),
+            server.serving(tmp_path / "drive", fuse),
+        ):
+            raise ZeroDivisionError
+        # Its end was sudden, and left a mount.
+        mounts.unmount(fuse, force=True)
+        with (
+            pytest.raises(DriveError, match="ended without a word"),
+            server.serving(tmp_path / "drive", fuse),
+        ):
+            pass
 
 
 # The folder that is kept.
