@@ -13,7 +13,7 @@ from typing import Any
 from flashgc._core import ConfigError, Control, DriveError
 from flashgc.device import mounts
 from flashgc.device.cutting import acknowledging, naming, places, recording
-from flashgc.device.cutting.checking import Checker
+from flashgc.device.cutting.checking import Checker, Verdict
 from flashgc.device.cutting.images import Images
 from flashgc.device.cutting.keeping import Asked, Kept, Result
 from flashgc.device.cutting.log import FLUSH, Log
@@ -110,25 +110,35 @@ def run(asked: Asked, cuts: int, keep: Path | None, show: Show, control: Control
 def _recorded(
     asked: Asked, folder: Path, log: Path, checker: Checker, control: Control
 ) -> Recording:
-    """Runs the command, and the check once on the drive that nobody has cut off."""
+    """Runs the command, and the check where it must pass: without a cut and before any promise."""
     file = folder / "recorded.flash"
     try:
         made = recording.record(asked.command, file, log, asked.filesystem, asked.capacity, control)
         found = checker.look(file, acknowledging.before(made.notes, made.end))
+        _refuse(found, "without any power cut", control)
+        file.unlink()
+        with Log(log) as read:
+            given = read.until(made.begin)
+            cut = Cut(0, given, read.flushed(given), is_at_flush=False)
+            empty = Images(folder, read, asked.capacity).make(cut, ())
+            _refuse(checker.look(empty, []), "in the empty folder, with no line", control)
     except DriveError:
         if control.cancelled:  # Ctrl-C has ended what was run for it.
             raise KeyboardInterrupt from None
         raise
-    file.unlink()
+    return made
+
+
+def _refuse(found: Verdict, where: str, control: Control) -> None:
+    """Refuses a check that has not passed where it must."""
     if control.cancelled:
         raise KeyboardInterrupt
     if found.why is not None:
         said = f": {found.said.splitlines()[-1]}" if found.said else ""
         raise ConfigError(
-            f"--check: {found.why} without any power cut{said}; hint: it runs by sh in the "
-            "command's folder, and must exit with 0 where all is there"
+            f"--check: {found.why} {where}{said}; hint: it runs by sh in the command's folder, and "
+            "must exit with 0 if all that was acknowledged is there"
         )
-    return made
 
 
 class _Run:
