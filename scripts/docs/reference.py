@@ -252,7 +252,8 @@ def command_page() -> str:
     parts = ["# The command", GENERATED]
     parts.append(
         "Results go to standard output, progress and warnings to standard error. Exit codes: 0 "
-        "done, 1 the work failed, 2 the input was wrong, 130 interrupted by Ctrl-C (the results "
+        "done, 1 the work failed, 2 the input was wrong, 3 a promise of the program under test was "
+        "broken (`device cut-test`), 130 interrupted by Ctrl-C (the results "
         "so far are printed)."
     )
     parts.append(

@@ -296,7 +296,7 @@ def test_code_in_the_working_folder_or_the_environment_is_not_run(place: Path, h
     for function, arguments in (
         (upping.SERVER, ("--help",)),
         ("flashgc_papers.campaign.databases:main", ("lmdb", "x", "1", "surplus")),
-        ("flashgc_papers.campaign.serving:main", ("none", "none")),
+        ("flashgc.device.logged:main", ()),
         ("flashgc.command:main", ("--version",)),
     ):
         more = {"PYTHONPATH": str(trap), "PYTHONSTARTUP": str(trap / "queue.py")}

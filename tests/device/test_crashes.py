@@ -20,6 +20,7 @@ from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
 from flashgc._core import ConfigError
+from flashgc.device import logged, mounts
 from flashgc_papers.campaign import (
     cuts,
     databases,
@@ -29,7 +30,6 @@ from flashgc_papers.campaign import (
     mutants,
     nbd,
     postgres,
-    serving,
 )
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.pace import Pace
@@ -314,8 +314,8 @@ def test_a_flush_that_is_forgotten_is_seen(scratch: Path) -> None:
     replay.advance(here)
     del replay
     with (
-        serving.served(scratch, base, scratch / "fuse") as disk,
-        cuts.mounted(disk, scratch / "mount", "ext4", fresh=False),
+        logged.served(scratch, base, scratch / "fuse") as disk,
+        mounts.mounted_on(disk, scratch / "mount", "ext4", fresh=False),
     ):
         work = scratch / "mount" / cuts.WORK
         assert files.judge(work, history, here, here) > 0

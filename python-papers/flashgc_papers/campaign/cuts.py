@@ -6,20 +6,18 @@ up to a flush, and loses power among those behind it. What is on it is mounted, 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device.logged import served
 from flashgc_papers.campaign import files
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
-from flashgc_papers.campaign.serving import served
 from flashgc_papers.pace import Pace
 
 #: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
@@ -48,20 +46,6 @@ def create(file: Path, filesystem: str) -> None:
     ).close()
 
 
-@contextlib.contextmanager
-def mounted(disk: Path, folder: Path, filesystem: str, *, fresh: bool) -> Iterator[None]:
-    """The file system on ``disk``, mounted in ``folder``."""
-    device = mounts.attach(disk)
-    try:
-        mounts.format_and_mount(device, folder, filesystem, fresh=fresh, options=("discard",))
-        try:
-            yield
-        finally:
-            mounts.unmount(folder)
-    finally:
-        mounts.detach(device, disk)
-
-
 def record(
     folder: Path, filesystem: str, steps: int, pace: Pace, draw: random.Random
 ) -> tuple[Path, dict[str, list[files.Change]], int]:
@@ -81,7 +65,7 @@ def record(
     pace.begin(f"writing files on {filesystem}", "changes", steps)
     with (
         served(folder, file, fuse, log) as disk,
-        mounted(disk, mount, filesystem, fresh=True),
+        mounts.mounted_on(disk, mount, filesystem, fresh=True),
     ):
         work = mount / WORK
         work.mkdir()
@@ -163,7 +147,7 @@ def _look(
     """Mounts the drive in ``file``, compares its files, and checks file system and drive."""
     fuse, mount = folder / "fuse", folder / "mount"
     with served(folder, file, fuse) as disk:
-        with mounted(disk, mount, filesystem, fresh=False):
+        with mounts.mounted_on(disk, mount, filesystem, fresh=False):
             level.add("files_compared", files.judge(mount / WORK, history, *cut))
         checked = subprocess.run(
             programs.words((*CHECKERS[filesystem], str(disk))),

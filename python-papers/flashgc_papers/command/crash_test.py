@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-from collections.abc import Iterator
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
 
 from flashgc.command.common import JSON
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
-    from flashgc._core import Control
     from flashgc_papers.campaign.mutants import Hunt
     from flashgc_papers.campaign.report import Level
 
@@ -132,7 +128,7 @@ def crash_test(
             bars.close()
             _show(one)
 
-    with _until_stopped(control), Bars(quiet=quiet) as bars:
+    with until_stopped(control), Bars(quiet=quiet) as bars:
         pace = Pace(bars.show, control)
         done = campaign(
             levels,
@@ -172,7 +168,7 @@ def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) 
             bars.close()
             _show_hunt(one, width)
 
-    with _until_stopped(control), Bars(quiet=quiet) as bars:
+    with until_stopped(control), Bars(quiet=quiet) as bars:
         pace = Pace(bars.show, control)
         done = hunts(wanted, pace, seconds=seconds, seed=seed, report=report)
     verdicts = [one.verdict for one in done]
@@ -228,23 +224,6 @@ def _words(text: str, option: str, known: list[str]) -> list[str]:
         if word not in known:
             raise ConfigError(f"{option}: found '{word}'; hint: {suggest(word, known)}")
     return words
-
-
-@contextlib.contextmanager
-def _until_stopped(control: Control) -> Iterator[None]:
-    """The first signal to end stops the campaign, which keeps what it has; the next one ends it."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        if control.cancelled:
-            raise KeyboardInterrupt
-        control.cancel()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _show(level: Level) -> None:

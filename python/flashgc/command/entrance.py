@@ -42,6 +42,8 @@ COMMANDS = {
 HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+#: A promise of the program under test was broken: the work itself is done.
+BROKEN = 3
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 

@@ -9,7 +9,7 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
@@ -129,6 +129,20 @@ def format_and_mount(
     if fresh:
         _make(filesystem, device, keeps=keeps)
     run("mount", "-t", filesystem, "-o", ",".join(options), device, str(folder))
+
+
+@contextlib.contextmanager
+def mounted_on(disk: Path, folder: Path, filesystem: str, *, fresh: bool) -> Iterator[None]:
+    """The file system on ``disk``, mounted in ``folder``; with ``fresh`` it is made first."""
+    device = attach(disk)
+    try:
+        format_and_mount(device, folder, filesystem, fresh=fresh, options=("discard",))
+        try:
+            yield
+        finally:
+            unmount(folder)
+    finally:
+        detach(device, disk)
 
 
 def _make(filesystem: str, device: str, *, keeps: bool) -> None:

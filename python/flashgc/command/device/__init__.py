@@ -25,6 +25,7 @@ _HOME = "flashgc.command.device"
         "trim": f"{_HOME}.ranges:trim",
         "flush": f"{_HOME}.ranges:flush",
         "check": f"{_HOME}.check:check",
+        "cut-test": f"{_HOME}.cut:cut_test",
         "crash-test": "flashgc.command.elsewhere:device.crash-test",
     },
     context_settings=CONTEXT,
