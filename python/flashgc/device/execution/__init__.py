@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashgc.device.execution.execute import NOWHERE, execute
+from flashgc.device.execution.execute import FOLDER, NOWHERE, execute
 from flashgc.device.execution.outcome import Executed, Phase
 from flashgc.device.execution.running import Command
 from flashgc.device.execution.samples import Sample, parts_of
@@ -11,6 +11,7 @@ from flashgc.device.execution.tree import Left
 from flashgc.device.execution.written import Written
 
 __all__ = [
+    "FOLDER",
     "NOWHERE",
     "Command",
     "Executed",
