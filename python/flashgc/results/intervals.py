@@ -37,6 +37,31 @@ def half_width(values: Sequence[float]) -> float | None:
     return _quantile(len(values)) * math.sqrt(variance / len(values))
 
 
+def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float] | None:
+    """The change of the mean from one sample to another, and half its 95% interval.
+
+    Welch's interval: the samples are independent and may have different variances. Its degrees of
+    freedom are rounded down, so the interval is never too narrow. ``None`` where one sample has
+    fewer than two values.
+
+    >>> change, half = welch([1.0, 2.0, 3.0], [5.0, 6.0, 7.0])
+    >>> round(change, 3), round(half, 3)
+    (4.0, 2.267)
+    """
+    if min(len(before), len(after)) < 2:
+        return None
+    change, parts = mean(after) - mean(before), []
+    for values in (before, after):
+        centre = mean(values)
+        variance = math.fsum((one - centre) ** 2 for one in values) / (len(values) - 1)
+        parts.append((variance / len(values), len(values) - 1))
+    whole = math.fsum(part for part, _ in parts)
+    if whole == 0:
+        return change, 0.0
+    freedom = whole**2 / math.fsum(part**2 / free for part, free in parts)
+    return change, _quantile(max(1, int(freedom + 1e-9)) + 1) * math.sqrt(whole)
+
+
 def _quantile(count: int) -> float:
     """The quantile for so many values: in three digits after the point.
 
