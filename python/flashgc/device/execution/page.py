@@ -15,7 +15,8 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 260, 52, 40, 26
 #: Parts of the curve.
 PARTS = 60
 
-_STYLE = """
+#: The look of a page.
+STYLE = """
 :root { --ink: #1b1f24; --soft: #5b6570; --line: #d4dae0; --back: #fff;
   --mark: #b3541e; --curve: #1f6feb }
 @media (prefers-color-scheme: dark) {
@@ -44,7 +45,7 @@ def page(done: Executed) -> str:
     return (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style>\n"
+        f"<title>{title}</title><style>{STYLE}</style>\n"
         f"<h1>{title}</h1>\n{_head(done)}\n{_curve(done)}\n{_phases(done)}\n"
         f"<h2>Figures</h2>\n<dl>{''.join(_facts(done))}</dl>\n{_said(done)}</html>\n"
     )

@@ -30,6 +30,9 @@ class Command:
     copy_in: Path | None = None
     #: True if processes that it leaves behind are waited for, and not ended.
     waits: bool = False
+    #: The file that its standard output goes to, and the one beside it (``.err``) for its errors;
+    #: those of this process by default.
+    output: Path | None = None
 
     def check(self) -> None:
         """Check what can be checked before a drive is made.
@@ -76,16 +79,20 @@ class Command:
         if os.sep in words[0]:
             words[0] = program
         whole = {**os.environ, **environment, "TMPDIR": str(folder)}
-        rights: dict[str, Any] = {}
+        rights: dict[str, Any] = {}  # and the files that its output goes to
         if self.user is not None:
             user, group = self.owner()
             groups = os.getgrouplist(self.user, group)
             rights = {"user": user, "group": group, "extra_groups": groups}
             whole |= {"USER": self.user, "LOGNAME": self.user, "HOME": str(folder)}
-        try:
-            return subprocess.Popen(words, executable=program, cwd=folder, env=whole, **rights)
-        except OSError as error:
-            raise DriveError(f"{self.words[0]}: {error.strerror}") from None
+        with contextlib.ExitStack() as files:
+            if self.output is not None:
+                rights["stdout"] = files.enter_context(self.output.open("ab"))
+                rights["stderr"] = files.enter_context(self.output.with_suffix(".err").open("ab"))
+            try:
+                return subprocess.Popen(words, executable=program, cwd=folder, env=whole, **rights)
+            except OSError as error:
+                raise DriveError(f"{self.words[0]}: {error.strerror}") from None
 
 
 class Signals:
