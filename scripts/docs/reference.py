@@ -109,6 +109,7 @@ _FOUND_BY = {
     "tune": "Of a search: `flashgc tune`",
     "gap": "Of foresight: `flashgc gap`",
     "fleet": "Of a fleet: `flashgc fleet`",
+    "bench": "Of a bench: `flashgc device bench`",
     "identify": "Of a measured drive: `flashgc identify`",
 }
 

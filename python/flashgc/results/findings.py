@@ -119,6 +119,7 @@ _MODULES = (
     "flashgc.results.ranked",
     "flashgc.studies.sweep.describe",
     "flashgc.device.execution.describe",
+    "flashgc.device.benching.describe",
 )
 
 

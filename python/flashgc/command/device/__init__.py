@@ -13,6 +13,7 @@ _HOME = "flashgc.command.device"
     cls=OnStoredDrives,
     lazy={
         "exec": f"{_HOME}.execute:execute",
+        "bench": f"{_HOME}.bench:bench",
         "create": f"{_HOME}.create:create",
         "up": f"{_HOME}.up:up",
         "down": f"{_HOME}.up:down",

@@ -1,0 +1,504 @@
+"""``flashgc device bench``: its file, the order of its runs, its statistics, its budgets."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command, environment
+from tests.device.conftest import leftovers, needs_mounts
+
+from flashgc import ConfigError
+from flashgc.device import benching
+from flashgc.device.benching import budget, describe, page, picture, summary
+from flashgc.device.benching.counting import Count
+from flashgc.device.benching.outcome import Mean, Outcome
+
+FILE = """
+[bench]
+command = "./load {size} {sync} --seed {seed}"
+unit = "transactions"
+count = 'committed ([0-9]+)'
+repeats = 3
+
+[axes]
+size = [4096, 16384]
+sync = ["full", "off"]
+
+[drive]
+capacity = "64MiB"
+pages_per_block = 32
+victim = ["greedy", "fifo"]
+fill = "50%"
+"""
+
+
+def written(tmp_path: Path, text: str = FILE) -> Path:
+    file = tmp_path / "one.toml"
+    file.write_text(text)
+    return file
+
+
+def told(units: float, flash: int, host: int = 1000, seconds: float = 10.0) -> dict[str, Any]:
+    """The document of a run, with what figures are made of."""
+    return {
+        "units": units,
+        "past": None,
+        "executed": {
+            "flash_bytes": flash, "host_bytes": host, "seconds": seconds, "erases": 1,
+            "collections": 1, "steady": True, "left_ended": False, "written": {"bytes": None},
+            "write_amplification": flash / host,
+            "latency_us": {"write": {"count": 1, "p50": 1, "p99": 9, "p999": 10, "max": 11}},
+        },
+    }  # fmt: skip
+
+
+SMALL = FILE.replace('sync = ["full", "off"]', 'sync = "full"').replace(
+    '["greedy", "fifo"]', '"fifo"'
+)
+
+#: Flash bytes of 100 transactions, by cell and repeat.
+FLASH = ((1000, 1100, 1200), (900, 1010, 1040))
+
+
+def done(tmp_path: Path, flash: tuple[tuple[int, ...], ...] = FLASH) -> Outcome:
+    """A bench of two cells whose runs are finished."""
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(100, flash[run.cell.number][run.repeat]) for run in runs}
+    return benching.outcome(bench, runs, kept, say=describe.findings)
+
+
+def test_each_choice_of_settings_is_a_cell(tmp_path: Path) -> None:
+    cells = benching.cells_of(benching.read(written(tmp_path)))
+    assert [one.name for one in cells][:3] == [
+        "size=4096 sync=full victim=greedy",
+        "size=4096 sync=full victim=fifo",
+        "size=4096 sync=off victim=greedy",
+    ]
+    assert len({one.name for one in cells}) == len(cells) == 8
+    # Drives are made by their own settings: the command's are none of theirs.
+    assert len({one.image for one in cells}) == 2
+
+
+def test_repeats_are_interleaved_and_cells_change_places(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path))
+    runs = benching.order(bench)
+    rounds = [runs[start : start + 8] for start in range(0, 24, 8)]
+    for repeat, each in enumerate(rounds):
+        assert {run.repeat for run in each} == {repeat}
+        assert sorted(run.cell.number for run in each) == list(range(8))
+    assert [run.cell.number for run in rounds[0]] != list(range(8))
+    places = Counter((run.cell.number, at) for each in rounds for at, run in enumerate(each))
+    assert set(places.values()) == {1}, "a cell has the same place twice"
+    assert [run.name for run in runs] == [run.name for run in benching.order(bench)]
+
+
+def test_texts_have_the_values_of_the_cell_and_the_seed_of_the_repeat(tmp_path: Path) -> None:
+    runs = benching.order(benching.read(written(tmp_path, f"{FILE}\n[run]\nfs = 'xfs'\n")))
+    found = {run.words for run in runs if run.cell.name == "size=4096 sync=off victim=fifo"}
+    seeds = {f"./load 4096 off --seed {seed}" for seed in (1, 2, 3)}
+    assert found == {("/bin/sh", "-c", text) for text in seeds}
+
+
+def test_a_change_starts_runs_of_changed_cells_alone(tmp_path: Path) -> None:
+    before = {run.name for run in benching.order(benching.read(written(tmp_path)))}
+    more = FILE.replace("16384]", "16384, 65536]").replace("repeats = 3", "repeats = 4")
+    after = {run.name for run in benching.order(benching.read(written(tmp_path, more)))}
+    assert before < after
+    other = FILE.replace('"greedy"', '"d-choices"')
+    changed = {run.name for run in benching.order(benching.read(written(tmp_path, other)))}
+    assert len(before & changed) == 12
+
+
+def test_a_changed_program_is_another_run(tmp_path: Path) -> None:
+    text = FILE.replace("./load", "{here}/load.sh")
+    (tmp_path / "load.sh").write_text("one")
+    before = {run.name for run in benching.order(benching.read(written(tmp_path, text)))}
+    (tmp_path / "load.sh").write_text("two")
+    after = {run.name for run in benching.order(benching.read(written(tmp_path, text)))}
+    assert not before & after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("repeats = 3", "repeats = 0", "one.toml:6:1: repeats: found 0, expected a whole number"),
+        ("repeats", "repeat", "has no key 'repeat'; hint: did you mean 'repeats'?"),
+        ("[axes]", "[axis]", "8:2: the file has no key 'axis'; hint: did you mean 'axes'?"),
+        ("count = 'committed ([0-9]+)'", "", "has neither count nor json"),
+        ("([0-9]+)", "[0-9]+", "hint: brackets around the number"),
+        ("([0-9]+)", "([0-9]+", "the pattern has an error"),
+        (
+            "{sync}",
+            "{snyc}",
+            "found '{snyc}', expected the name of an axis; hint: did you mean 'sync'?",
+        ),
+        ("{sync}", "", "one.toml:10:1: sync: found 'sync', expected an axis that the command"),
+        ("[4096, 16384]", "[]", "size: found [], expected at least one value"),
+        ("[4096, 16384]", "[4096, 4096]", "expected values that differ"),
+        ("[4096, 16384]", "{a = 1}", "expected a text or a number"),
+        ("victim", "vicitm", "[drive] has no key 'vicitm'; hint: did you mean 'victim'?"),
+        ('unit = "transactions"', "unit = 3", "unit: found 3, expected a text"),
+        ("command =", "setup =", "[bench] has no command"),
+        ("[bench]", "[bench", "one.toml:2"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in FILE
+    with pytest.raises(ConfigError) as error:
+        benching.read(written(tmp_path, FILE.replace(old, new, 1)))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"fifo"]', '"fifi"]', "one.toml:15:1: unknown victim policy 'fifi'"),
+        ('"50%"', '"0%"', "one.toml: [drive] fill: found 0%, expected more than 0%"),
+        ('"50%"', '"50%"\naged = "unifrom"', "one.toml: [drive] "),
+        ('"50%"', '"50%"\n[run]\nuser = "no-one"', "one.toml: [run] user: there is no user no-one"),
+        ('"50%"', '"50%"\n[run]\ncopy_in = "no"', "[run] copy-in: "),
+        ('"50%"', '"50%"\n[run]\nfs = ["ext4", "ext5"]', "one.toml: [run] fs: found 'ext5'"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_runs(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    bench = benching.read(written(tmp_path, FILE.replace(old, new)))
+    runner = benching.Runner(bench, benching.Folder.make(tmp_path / "out"))
+    with pytest.raises(ConfigError) as error:
+        runner.check(benching.order(bench))
+    assert said in str(error.value)
+
+
+def test_units_are_counted_in_the_output() -> None:
+    pattern = Count(pattern="committed ([0-9.e+]+)")
+    assert pattern.of("committed 1\ncommitted 2e3", "") == 2000
+    assert pattern.of("", "committed 7") == 7
+    for output in ("", "commited 3", "committed 0"):
+        with pytest.raises(Exception, match="committed"):
+            pattern.of(output)
+    path = Count(path="jobs.0.ios")
+    assert path.of('{"jobs": [{"ios": 12}]}') == 12
+    for output, said in (("x", "is no JSON"), ('{"jobs": []}', "no 0"), ('{"a": 1}', "has a")):
+        with pytest.raises(Exception, match=said):
+            path.of(output)
+
+
+def test_means_and_paired_differences_are_those_worked_out_by_hand(tmp_path: Path) -> None:
+    made = done(tmp_path)
+    first, second = made.cells
+    # Flash bytes a transaction: 10, 11, 12. Mean 11, deviation 1, t(2) = 4.303.
+    mean = first.mean("flash_bytes_per_unit")
+    assert mean is not None
+    assert mean.half is not None
+    assert mean.mean == pytest.approx(11)
+    assert mean.half == pytest.approx(4.303 / math.sqrt(3))
+    # 9/10 - 1, 10.1/11 - 1 and 10.4/12 - 1: -0.1, -0.081818, -0.133333.
+    # Their mean is -0.105051, their deviation 0.026127, half the interval 0.064907.
+    change = made.change(second)
+    assert change is not None
+    assert change.mean == pytest.approx(-0.105051, abs=1e-6)
+    assert change.half == pytest.approx(0.064907, abs=1e-6)
+    assert change.holds_zero is False
+    # The means alone would tell nothing: their intervals overlap.
+    other = second.mean("flash_bytes_per_unit")
+    assert other is not None
+    assert other.half is not None
+    assert other.mean + other.half > mean.mean - mean.half
+    assert made.change(first) is None
+
+
+def test_a_cell_inside_the_noise_is_called_so(tmp_path: Path) -> None:
+    made = done(tmp_path, ((1000, 1100, 1200), (1010, 1000, 1250)))
+    change = made.change(made.cells[1])
+    assert change is not None
+    assert change.holds_zero
+    [finding] = [one for one in made.findings if one.id == "inside-the-noise"]
+    assert "1 of 1 cells" in finding.claim
+    assert "inside the noise" in summary.summary(made, [], [], None)
+    assert "inside the noise" in page.page(made)
+    beyond = done(tmp_path)
+    assert "inside-the-noise" not in {one.id for one in beyond.findings}
+
+
+def test_findings_count_runs(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(100, 1000) for run in runs[:4]}
+    first = kept[runs[0].name]
+    first["executed"] |= {"collections": 0, "left_ended": True}
+    first["past"] = {"is_settled": False, "overwritten": 9}
+    kept[runs[1].name]["executed"]["steady"] = False
+    claims = {one.id: one.claim for one in describe.findings(benching.outcome(bench, runs, kept))}
+    assert claims["runs-missing"] == "2 of 6 runs are missing"
+    for rule in ("runs-never-collected", "runs-not-steady", "runs-left-behind", "past-not-settled"):
+        assert claims[rule].startswith("in 1 of 4 runs "), rule
+    once = benching.read(written(tmp_path, SMALL.replace("repeats = 3", "repeats = 1")))
+    made = benching.outcome(once, benching.order(once), {})
+    assert "one-repeat" in {one.id for one in describe.findings(made)}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("flash_bytes_per_unit<11B", 1),  # 11 and 9.833
+        ("flash_bytes_per_unit<=11B", 0),
+        ("flash_bytes_per_unit<9B", 2),
+        ("flash_bytes_per_unit>10B", 1),
+        ("size=4096: flash_bytes_per_unit<9B", 1),
+        ("units_per_second>=10", 0),
+        ("units_per_second>10", 2),
+        ("write_p99<1ms", 0),
+        ("write_p99<5us", 2),
+        ("written_bytes_per_unit<1MiB", 2),  # unknown
+    ],
+)
+def test_limits_are_missed_by_means(tmp_path: Path, text: str, count: int) -> None:
+    assert len(list(benching.missed(done(tmp_path), [benching.wanted(text)]))) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("flash_bytes_per_units<1KiB", "did you mean 'flash_bytes_per_unit'?"),
+        ("flash_bytes_per_unit=1KiB", "expected a figure, <"),
+        ("write_p99<2", "expected a time with its unit"),
+        ("write_amplification<2ms", "expected a plain number"),
+        ("flash_bytes<many", "many"),
+        ("greedy: flash_bytes<1MiB", "expected NAME=VALUE"),
+    ],
+)
+def test_a_wrong_limit_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        benching.wanted(text)
+    assert said in str(error.value)
+
+
+def test_a_limit_for_no_cell_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    limits = [benching.wanted("size=5: flash_bytes<1MiB")]
+    with pytest.raises(ConfigError, match="no cell is meant"):
+        budget.check(done(tmp_path), limits, None)
+
+
+def baseline(tmp_path: Path, made: Outcome) -> budget.Baseline:
+    file = tmp_path / "baseline.json"
+    file.write_text(json.dumps(made.to_dict()))
+    return budget.Baseline.read(file)
+
+
+def test_a_figure_is_worse_if_its_whole_interval_is_beyond_the_tolerance(tmp_path: Path) -> None:
+    before = baseline(tmp_path, done(tmp_path, ((1000, 1010, 1020), (1000, 1010, 1020))))
+    # The second cell: +10.0%. Both deviations are 10 of 1010, so Welch's interval with 4 degrees
+    # of freedom is 2.776 * sqrt(2 * 100 / 3) = 22.7 of 1010: 2.2%, so it begins at 7.7%.
+    after = done(tmp_path, ((1000, 1010, 1020), (1101, 1111, 1121)))
+    worse = benching.against(after, before, ["flash_bytes_per_unit"], 0.05).worse
+    assert [one.cell for one in worse] == ["size=16384"]
+    assert "+10.0% ± 2.2%, beyond 5.0%" in worse[0].claim
+    assert benching.against(after, before, ["flash_bytes_per_unit"], 0.08).worse == []
+    # To the better is no fault, and transactions a second are better the more there are.
+    assert benching.against(done(tmp_path, ((500, 510, 520),) * 2), before).worse == []
+    slower = done(tmp_path)
+    for cell in slower.cells:
+        for at, run in cell.runs.items():
+            run["executed"]["seconds"] = 20.0 + 0.1 * at
+    assert len(benching.against(slower, before, ["units_per_second"]).worse) == 2
+
+
+def test_a_baseline_without_these_cells_is_refused(tmp_path: Path) -> None:
+    before = baseline(tmp_path, done(tmp_path))
+    bench = benching.read(written(tmp_path, SMALL.replace("4096, 16384", "1, 2")))
+    made = benching.outcome(bench, benching.order(bench), {})
+    with pytest.raises(ConfigError, match="has none of these cells"):
+        budget.check(made, [], before)
+    for text in ("{}", "[]", "no", '{"format": 99, "cells": []}'):
+        (tmp_path / "baseline.json").write_text(text)
+        with pytest.raises(ConfigError, match="--baseline"):
+            budget.Baseline.read(tmp_path / "baseline.json")
+
+
+def test_finished_runs_are_used_again_and_damaged_ones_are_not(tmp_path: Path) -> None:
+    runs = benching.order(benching.read(written(tmp_path)))
+    folder = benching.Folder.make(tmp_path / "out")
+    for run in runs[:3]:
+        folder.keep(run, told(1, 1))
+    assert set(folder.all_kept(runs)) == {run.name for run in runs[:3]}
+    folder.document(runs[0]).write_text('{"format": 1, "units"')
+    folder.document(runs[1]).write_text('{"format": 99}')
+    assert set(folder.all_kept(runs)) == {runs[2].name}
+    folder.forget(runs)
+    assert folder.all_kept(runs) == {}
+
+
+def test_the_page_and_the_picture_show_every_cell(tmp_path: Path) -> None:
+    made = done(tmp_path)
+    assert picture.picture(made).count("<circle") == 3 * 6
+    shown = page.page(made, [budget.Missed("size=4096", "write_p99", "write_p99 is <long>")])
+    assert "write_p99 is &lt;long&gt;" in shown
+    for text in ("4096", "16384", "flash bytes per transaction", "-10.5% ± 6.5%"):
+        assert text in shown
+    nothing = benching.outcome(made.bench, benching.order(made.bench), {})
+    assert picture.picture(nothing) == ""
+    assert "<table>" in page.page(nothing)
+
+
+def test_a_summary_begins_with_what_was_missed(tmp_path: Path) -> None:
+    made = done(tmp_path)
+    limits = [benching.wanted("flash_bytes_per_unit<10B")]
+    text = summary.summary(made, limits, list(benching.missed(made, limits)), None)
+    assert text.index("**1 missed.**") < text.index("| size |")
+    assert r"flash\_bytes\_per\_unit is 11 B, wanted \< 10 B" in text
+    kept = [benching.wanted("flash_bytes_per_unit<1KiB")]
+    assert "It holds." in summary.summary(made, kept, [], None)
+
+
+def test_one_repeat_has_no_interval() -> None:
+    assert Mean.of([3.0]) == Mean(3.0, None)
+    assert Mean.of([3.0]).holds_zero is None
+
+
+EXAMPLES = sorted(Path(__file__).parents[2].glob("docs/examples/bench/*.toml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_files_of_the_document_are_read(file: Path) -> None:
+    bench = benching.read(file)
+    assert len(benching.order(bench)) == len(benching.cells_of(bench)) * bench.repeats
+
+
+MOUNTED = """
+[bench]
+command = "cat {here}/begin; ./write.sh {mib} && echo committed {mib}"
+setup = "echo 'head -c ${1}M /dev/urandom >data; sync' >write.sh; chmod a+x write.sh"
+unit = "megabytes"
+count = 'committed ([0-9]+)'
+repeats = 2
+[axes]
+mib = [4, 8]
+[drive]
+capacity = "96MiB"
+pages_per_block = 32
+victim = "greedy"
+fill = "60%"
+aged = "1x"
+"""
+
+
+@pytest.fixture
+def _everything_in_one_folder(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    state = tmp_path_factory.mktemp("state") / "state"
+    monkeypatch.setenv("FLASHGC_STATE", str(state))
+    yield
+    assert leftovers(state) == []
+    assert leftovers(tmp_path) == []
+
+
+@needs_mounts
+@pytest.mark.xdist_group("mounts")
+@pytest.mark.usefixtures("_everything_in_one_folder")
+def test_a_bench_measures_goes_on_and_judges(command: Command, tmp_path: Path) -> None:
+    file = written(tmp_path, MOUNTED)
+    (tmp_path / "begin").write_text("")
+    first = command("device", "bench", file, "--json", "--out", tmp_path / "out")
+    assert first.returncode == 0, first.stderr
+    found = json.loads(first.stdout)
+    assert [cell["repeats"] for cell in found["cells"]] == [[0, 1]] * 2
+    for cell in found["cells"]:
+        # What the setup wrote is not the command's, and the file system adds little.
+        figures = {name: figure and figure["mean"] for name, figure in cell["figures"].items()}
+        assert figures["written_bytes_per_unit"] == 1 << 20
+        assert 1 << 20 <= figures["host_bytes_per_unit"] < 1.2 * (1 << 20)
+        assert figures["flash_bytes_per_unit"] > figures["host_bytes_per_unit"]
+    # Both cells have one drive.
+    assert len(list((tmp_path / "out" / "images").glob("*.flash"))) == 1
+    assert "<svg" in (tmp_path / "out" / "page.html").read_text()
+    # A second call runs nothing, and judges.
+    budget_ = ("--wanted", "flash_bytes_per_unit<1MiB", "--summary", tmp_path / "summary.md")
+    again = command("device", "bench", file, "--out", tmp_path / "out", *budget_)
+    assert again.returncode == 3, again.stderr
+    assert "4 of 4 runs are in" in again.stderr
+    assert again.stderr.count("missed: mib=") == 2
+    assert "**2 missed.**" in (tmp_path / "summary.md").read_text()
+    assert max(map(len, again.stdout.splitlines()[:-1])) <= 80
+    beside = ("--baseline", tmp_path / "out" / "bench.json")
+    same = command("device", "bench", file, "--out", tmp_path / "out", *beside)
+    assert same.returncode == 0, same.stderr
+
+
+@needs_mounts
+@pytest.mark.xdist_group("mounts")
+@pytest.mark.usefixtures("_everything_in_one_folder")
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_bench_keeps_what_is_finished(
+    command: Command, tmp_path: Path, which: signal.Signals
+) -> None:
+    # The second run waits, and takes both signals as if nothing was.
+    text = MOUNTED.replace(
+        "cat {here}/begin;", "trap : INT TERM; test {mib} = 4 || cat {here}/begin;"
+    )
+    # Named otherwise than by {here}, the pipe is none of the files that a run depends on.
+    text = text.replace("{here}", str(tmp_path)).replace("repeats = 2", "repeats = 1")
+    file = written(tmp_path, text)
+    os.mkfifo(tmp_path / "begin")
+    program = "from flashgc.command import main; main()"
+    words = (sys.executable, "-c", program, "device", "bench", file, "--out", tmp_path / "out")
+    process = subprocess.Popen(
+        words,
+        env={**environment(), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    # Opening the pipe waits until the command reads it.
+    with (tmp_path / "begin").open("w"):
+        os.killpg(process.pid, which) if which is signal.SIGINT else process.send_signal(which)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "error: interrupted" in errors
+    (tmp_path / "begin").unlink()
+    (tmp_path / "begin").write_text("")
+    kept = list((tmp_path / "out" / "runs").glob("*.json"))
+    assert len(kept) <= 1
+    again = command("device", "bench", file, "--out", tmp_path / "out")
+    assert again.returncode == 0, again.stderr
+    assert (f"{len(kept)} of 2 runs are in" in again.stderr) == bool(kept)
+
+
+@needs_mounts
+@pytest.mark.xdist_group("mounts")
+@pytest.mark.usefixtures("_everything_in_one_folder")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("&& echo committed", "&& echo commited", "is not in the command's output, which ends"),
+        ("&& echo committed {mib}", "; echo oh dear >&2; exit 3", "exit code 3: oh dear; hint: "),
+        ("chmod a+x write.sh", "exit 4", "setup: exit code 4"),
+    ],
+)
+def test_a_run_that_fails_is_named_with_its_last_words(
+    command: Command, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    (tmp_path / "begin").write_text("")
+    assert old in MOUNTED
+    file = written(tmp_path, MOUNTED.replace(old, new))
+    failed = command("device", "bench", file, "--out", tmp_path / "out")
+    assert failed.returncode == 1, failed.stderr
+    assert "error: mib=" in failed.stderr
+    assert said in failed.stderr
