@@ -75,7 +75,7 @@ baseline's; 130 if it was stopped. Needs root, FUSE and loop devices.""",
     metavar="NAME",
     multiple=True,
     help="Figure that --baseline compares; repeat for several. [default: flash_bytes_per_unit, "
-    "host_bytes_per_unit and write_amplification, which do not depend on the machine's speed]",
+    "host_bytes_per_unit and write_amplification, which depend little on the machine's speed]",
 )
 @click.option(
     "--summary",

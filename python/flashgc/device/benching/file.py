@@ -46,7 +46,7 @@ class Bench:
     """A file that was read and checked."""
 
     path: Path
-    #: What ``sh -c`` runs, or words.
+    #: A text for ``sh -c``, or words.
     command: str | tuple[str, ...]
     setup: str | tuple[str, ...] | None
     unit: str

@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Folder:
-    """Where a bench keeps its results."""
+    """The folder in which a bench keeps its results."""
 
     path: Path
 

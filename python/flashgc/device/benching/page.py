@@ -47,7 +47,8 @@ def _table(done: Outcome) -> str:
     figures = [name for name in COLUMNS if any(cell.mean(name) for cell in done.cells)]
     names = [*done.cells[0].cell.varied]
     labels = [label(name, done.bench.unit) for name in figures]
-    heads = "".join(f"<th>{escape(one)}" for one in (*names, *labels, "against the first", ""))
+    every = (*names, *labels[:1], "against the first", "", *labels[1:])
+    heads = "".join(f"<th>{escape(one)}" for one in every)
     rows = "".join(_row(done, cell, figures) for cell in done.cells)
     return f'<h2>Cells</h2>\n<div class="wide"><table><tr>{heads}{rows}</table></div>'
 
@@ -56,9 +57,10 @@ def _row(done: Outcome, cell: CellOutcome, figures: Sequence[str]) -> str:
     change = done.change(cell)
     texts = [
         *(shown(value) for value in cell.cell.varied.values()),
-        *(in_words(name, cell.mean(name)) for name in figures),
+        *(in_words(name, cell.mean(name)) for name in figures[:1]),
         change_in_words(change),
         noise_in_words(change),
+        *(in_words(name, cell.mean(name)) for name in figures[1:]),
     ]
     return "<tr>" + "".join(f"<td>{escape(text)}" for text in texts)
 

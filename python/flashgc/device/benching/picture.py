@@ -12,10 +12,10 @@ from flashgc.device.benching.wording import label, value_in_words
 PANELS = ("flash_bytes_per_unit", "units_per_second", "write_p99")
 
 #: Sizes in the picture's own units: its width, the gap between panels, a row, room above and below.
-WIDTH, GAP, ROW, TOP, BOTTOM = 760, 18, 22, 30, 24
+WIDTH, GAP, ROW, TOP, BOTTOM = 860, 26, 22, 30, 24
 
 #: The width of a character of a label, and the most room for labels.
-CHARACTER, LABELS = 6.6, 300
+CHARACTER, LABELS = 7.2, 340
 
 _STYLE = """
 svg.cells { --ink: #1b1f24; --soft: #5b6570; --line: #d4dae0; --band: #f3f5f7; --mark: #1f6feb;

@@ -1,4 +1,4 @@
-"""How far a bench is: a bar on a terminal, and a line for each run elsewhere."""
+"""Progress of a bench: a bar on a terminal, and a line for each run elsewhere."""
 
 from __future__ import annotations
 

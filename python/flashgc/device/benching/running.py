@@ -58,11 +58,11 @@ class Prepared(Command):
 
 @dataclass
 class Runner:
-    """What runs are made with."""
+    """Runs the commands of a bench."""
 
     bench: Bench
     folder: Folder
-    #: What a drive with a past has been through, by its key.
+    #: The past of each drive that has one, by its key.
     _pasts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def check(self, runs: Sequence[Run]) -> None:

@@ -71,7 +71,7 @@ def in_words(figure: str, found: Mean | None) -> str:
 
 def _digits(number: float, half: float | None) -> int:
     """Digits after the point: two of the interval, and no more than four of the number."""
-    rough = half if half else number / 100
+    rough = half if half else number / 20
     wanted = next((at for at in range(4) if rough * 10**at >= 9.5), 3)
     most = next((at for at in range(3, 0, -1) if number * 10**at < 9999.5), 0)
     return min(wanted, most)
@@ -86,11 +86,15 @@ def change_in_words(found: Mean | None) -> str:
 
     >>> change_in_words(Mean(-0.123, 0.0123)), change_in_words(Mean(0.5, None))
     ('-12.3% ± 1.2%', '+50.0%')
+    >>> change_in_words(Mean(-0.0086, 0.0087))
+    '-0.86% ± 0.87%'
     """
     if found is None:
         return "-"
-    half = "" if found.half is None else f" ± {found.half:.1%}"
-    return f"{found.mean:+.1%}{half}"
+    if found.half is None:
+        return f"{found.mean:+.1%}"
+    digits = 2 if found.half < 0.00995 else 1
+    return f"{found.mean:+.{digits}%} ± {found.half:.{digits}%}"
 
 
 def noise_in_words(found: Mean | None) -> str:
