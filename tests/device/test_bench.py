@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -456,16 +458,7 @@ def test_a_stopped_bench_keeps_what_is_finished(
     text = text.replace("{here}", str(tmp_path)).replace("repeats = 2", "repeats = 1")
     file = written(tmp_path, text)
     os.mkfifo(tmp_path / "begin")
-    program = "from flashgc.command import main; main()"
-    words = (sys.executable, "-c", program, "device", "bench", file, "--out", tmp_path / "out")
-    process = subprocess.Popen(
-        words,
-        env={**environment(), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = begun(file, tmp_path)
     # Opening the pipe waits until the command reads it.
     with (tmp_path / "begin").open("w"):
         os.killpg(process.pid, which) if which is signal.SIGINT else process.send_signal(which)
@@ -479,6 +472,57 @@ def test_a_stopped_bench_keeps_what_is_finished(
     again = command("device", "bench", file, "--out", tmp_path / "out")
     assert again.returncode == 0, again.stderr
     assert (f"{len(kept)} of 2 runs are in" in again.stderr) == bool(kept)
+
+
+@needs_mounts
+@pytest.mark.xdist_group("mounts")
+@pytest.mark.usefixtures("_everything_in_one_folder")
+def test_a_server_of_the_setup_does_not_outlive_a_bench_that_was_killed(
+    command: Command, tmp_path: Path
+) -> None:
+    text = MOUNTED.replace("{here}", str(tmp_path)).replace("mib = [4, 8]", "mib = 4")
+    text = text.replace('setup = "', 'setup = "setsid sleep 1000 & echo x >$FLASHGC_MARK; ')
+    file = written(tmp_path, text.replace("repeats = 2", "repeats = 1"))
+    os.mkfifo(tmp_path / "begin")
+    process = begun(file, tmp_path)
+    with (tmp_path / "begin").open("w"):
+        process.kill()
+        process.communicate()
+    assert sleeping(tmp_path)
+    (tmp_path / "begin").unlink()
+    (tmp_path / "begin").write_text("")
+    # The next bench undoes what the killed one left, and ends its own server.
+    done = command("device", "bench", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "outlived the command and were ended" in done.stderr
+    until = time.monotonic() + 10
+    while sleeping(tmp_path):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def begun(file: Path, tmp_path: Path) -> subprocess.Popen[str]:
+    """A bench that was started, in a process group of its own."""
+    program = "from flashgc.command import main; main()"
+    words = (sys.executable, "-c", program, "device", "bench", file, "--out", tmp_path / "out")
+    return subprocess.Popen(
+        words,
+        env={**environment(), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def sleeping(folder: Path) -> list[str]:
+    """The processes of commands and setups below ``folder``."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"FLASHGC_MARK={folder}".encode() in environ.read_bytes():
+                found.append(environ.parent.name)
+    return found
 
 
 @needs_mounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,29 +167,48 @@ def _compared(
 
 def _run(bench: Bench, runs: list[Run], folder: Folder, *, resume: bool, quiet: bool) -> int:
     """Runs what is not finished; the exit code of that."""
-    from flashgc._core import DriveError
     from flashgc.command.entrance import fail
-    from flashgc.device import benching
-    from flashgc.device.benching.progress import Told
+    from flashgc.device.benching import StoppedError
+    from flashgc.device.benching.running import stops
 
     if not resume:
         folder.forget(runs)
     finished = folder.all_kept(runs)
     to_do = [run for run in runs if run.name not in finished]
-    runner = benching.Runner(bench, folder)
-    if to_do:
-        runner.check([run for run in runs if run.repeat == 0])
     if finished and not quiet:
         rest = f"{len(to_do)} to go" if to_do else "nothing to run"
         click.echo(f"{len(finished)} of {len(runs)} runs are in {folder.path}: {rest}", err=True)
+    try:
+        with stops() as came:
+            return _each(bench, runs, to_do, folder, came, quiet=quiet)
+    except (StoppedError, KeyboardInterrupt):
+        return fail("interrupted", INTERRUPTED)
+
+
+def _each(
+    bench: Bench,
+    runs: list[Run],
+    to_do: list[Run],
+    folder: Folder,
+    came: Callable[[], bool],
+    *,
+    quiet: bool,
+) -> int:
+    """Runs each run that is to do; files have what is known after each of them."""
+    from flashgc._core import DriveError
+    from flashgc.command.entrance import fail
+    from flashgc.device import benching
+    from flashgc.device.benching.progress import Told
+
+    runner = benching.Runner(bench, folder, came)
+    if to_do:
+        runner.check([run for run in runs if run.repeat == 0])
     with Told(len(to_do), bench.unit, quiet=quiet) as told:
         for at, run in enumerate(to_do):
             told.begins(at, run)
             began = time.monotonic()
             try:
                 figures = runner.run(run)
-            except (benching.StoppedError, KeyboardInterrupt):
-                return fail("interrupted", INTERRUPTED)
             except DriveError as error:
                 return fail(f"{run.cell.name}, repeat {run.repeat + 1}: {error}", FAILED)
             folder.keep(run, figures)

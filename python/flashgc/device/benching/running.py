@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from flashgc.device.benching.folder import Folder
 from flashgc.device.benching.texts import shown
 from flashgc.device.execution import Command, Executed, Source, execute
 from flashgc.device.past import Past, given, past
+from flashgc.device.scratch import MARKS, PIPE
 
 #: Exit codes of a command that was stopped on its way: by Ctrl-C, by the signal to terminate.
 STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
@@ -45,13 +46,17 @@ class Prepared(Command):
             return
         assert self.output is not None
         log = self.output.with_suffix(".setup.out")
-        child = Command(self.setup, user=self.user, output=log).start(folder, {})
+        # What it leaves running has the name of the pipe, by which all that a killed bench has left
+        # is found. There is no pipe yet, and so no phase.
+        pipe = folder.parent.parent / MARKS
+        child = Command(self.setup, user=self.user, output=log).start(folder, {PIPE: str(pipe)})
         try:
             code = child.wait()
         except BaseException:
             child.kill()
             child.wait()
             raise
+        pipe.unlink(missing_ok=True)
         if code:
             raise DriveError(f"setup: {_ended(code)}{last_words(log)}")
 
@@ -62,6 +67,8 @@ class Runner:
 
     bench: Bench
     folder: Folder
+    #: True once Ctrl-C or the signal to terminate came, whoever took it; see :func:`stops`.
+    came: Callable[[], bool] = lambda: False
     #: The past of each drive that has one, by its key.
     _pasts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -97,18 +104,14 @@ class Runner:
         log = self.folder.log(run)
         for file in log.parent.glob(f"{run.name}.*"):
             file.unlink()
-        with stops() as came:
-            try:
-                source = self._source(run.cell)
-                done = self._executed(run, log, source)
-            except SystemExit as ended:
-                if ended.code in STOPPED:
-                    raise StoppedError from None
-                raise
-            except KeyboardInterrupt:
+        try:
+            done = self._executed(run, log, self._source(run.cell))
+        except SystemExit as ended:
+            if ended.code in STOPPED:
                 raise StoppedError from None
-            if came():
-                raise StoppedError
+            raise
+        if self.came():
+            raise StoppedError
         if done.exit_code:
             raise DriveError(f"{_ended(done.exit_code)}{last_words(log)}")
         return {
@@ -201,10 +204,11 @@ def past_of(cell: Cell) -> Past | None:
 
 
 @contextlib.contextmanager
-def stops() -> Iterator[Any]:
-    """Tells whether Ctrl-C or the signal to terminate came, whoever took it.
+def stops() -> Iterator[Callable[[], bool]]:
+    """Tells whether Ctrl-C or the signal to terminate came, and lets both raise KeyboardInterrupt.
 
-    While a command runs, both are for the command, which may take them and end as if nothing was.
+    While a command runs, both are for the command, which may take them and end as if nothing was:
+    they raise nothing then.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
