@@ -459,8 +459,7 @@ def test_a_stopped_bench_keeps_what_is_finished(
     file = written(tmp_path, text)
     os.mkfifo(tmp_path / "begin")
     process = begun(file, tmp_path)
-    # Opening the pipe waits until the command reads it.
-    with (tmp_path / "begin").open("w"):
+    with reached(process, tmp_path / "begin"):
         os.killpg(process.pid, which) if which is signal.SIGINT else process.send_signal(which)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -485,7 +484,7 @@ def test_a_server_of_the_setup_does_not_outlive_a_bench_that_was_killed(
     file = written(tmp_path, text.replace("repeats = 2", "repeats = 1"))
     os.mkfifo(tmp_path / "begin")
     process = begun(file, tmp_path)
-    with (tmp_path / "begin").open("w"):
+    with reached(process, tmp_path / "begin"):
         process.kill()
         process.communicate()
     assert sleeping(tmp_path)
@@ -513,6 +512,23 @@ def begun(file: Path, tmp_path: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+@contextlib.contextmanager
+def reached(process: subprocess.Popen[str], pipe: Path) -> Iterator[None]:
+    """Waits until a command of the bench reads ``pipe``, and lets it go on at the end."""
+    opened, until = -1, time.monotonic() + 60
+    while opened < 0:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < until
+        # It cannot be opened before somebody reads it.
+        with contextlib.suppress(OSError):
+            opened = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.02)
+    try:
+        yield
+    finally:
+        os.close(opened)
 
 
 def sleeping(folder: Path) -> list[str]:
