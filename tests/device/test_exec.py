@@ -456,3 +456,16 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     # The past is not in what is compared, and what was served has the same digits.
     greedy = next(one for one in found["replayed"]["ranking"] if one["was_served"])
     assert greedy["host_pages"] < before["written_pages"]
+
+
+def test_a_phase_too_many_is_told(command: Command) -> None:
+    program = (
+        "import os\n"
+        "with open(os.environ['FLASHGC_MARK'], 'w') as marks:\n"
+        "    for number in range(1100):\n"
+        "        marks.write(f'{number}\\n')\n"
+    )
+    found = run(command, *SMALL, *python(program))
+    assert len(found["phases"]) == 1000
+    said = {one["id"]: one["claim"] for one in found["findings"]}
+    assert said["marks-refused"].startswith("not every phase was noted: there are 1000 phases")
