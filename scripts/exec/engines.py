@@ -1,7 +1,7 @@
-"""What engines hand to their file system: by ``flashgc device exec``, by strace, and by the device.
+"""What engines hand to their file system, by ``flashgc device exec`` and by strace.
 
-Writes a table of Markdown: ``python scripts/exec/engines.py [--fs ext4] [NAME ...]``. Needs root and
-strace; engines that are not installed are left out. strace sees write calls alone, so for
+Writes a table of Markdown: ``python scripts/exec/engines.py [--fs ext4] [NAME ...]``. Needs root
+and strace; engines that are not installed are left out. strace sees write calls alone, so for
 asynchronous engines the truth is fio's own count.
 """
 
@@ -21,13 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 #: System calls that write, as strace names them.
 CALLS = "write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile,splice"
 
-#: A call on a file, and the bytes that it wrote.
-LINE = re.compile(r"\w+\((?:\d+<[^>]*>, )?(\d+)<(/[^>]*)>.* = (\d+)$")
+#: The process and the file of a call; the process of one that is over, and the bytes it wrote.
+CALL = re.compile(r"^(\d+) +\w+\((?:\d+<[^>]*>, )?\d+<(/[^>]*)>")
+OVER = re.compile(r"^(\d+) .* = (\d+)$")
 
 _POSTGRES = """
 set -e
 initdb -D data -A trust >/dev/null
-pg_ctl -D data -w -o '-k . -h ""' start >/dev/null
+pg_ctl -D data -w -o "-k $PWD -c listen_addresses=''" start >/dev/null
 createdb -h $PWD bench; pgbench -h $PWD -i -s 2 -q bench >/dev/null 2>&1
 pgbench -h $PWD -c 4 -t 200 bench >/dev/null 2>&1
 pg_ctl -D data -w stop >/dev/null
@@ -79,10 +80,14 @@ ENGINES: dict[str, tuple[list[str], str | None, int | None]] = {
 def traced(log: Path, mount: str) -> int:
     """The bytes of the write calls to files in ``mount``."""
     done = 0
+    begun: dict[str, str] = {}
     for line in log.read_text(errors="replace").splitlines():
-        found = LINE.search(line)
-        if found and found[2].startswith(mount):
-            done += int(found[3])
+        # A call that another process interrupts in the log has two lines.
+        if call := CALL.search(line):
+            begun[call[1]] = call[2]
+        over = OVER.search(line)
+        if over and begun.pop(over[1], "").startswith(mount):
+            done += int(over[2])
     return done
 
 
@@ -138,9 +143,9 @@ def main() -> None:
         calls = ours if ours is not None else (sum(known) if known else None)
         error = "" if calls is None or not truth else f"{100 * (calls / truth - 1):+.3f}%"
         said = mib(ours) if ours is not None else f"unknown, {mib(calls)} by calls"
-        host = mib(found["host_bytes"])
+        host, most = mib(found["host_bytes"]), mib(written["stored_most"])
         print(
-            f"| {name} | {mib(truth)} | {said} | {mib(written['stored_most'])} | {error} | {host} |",
+            f"| {name} | {mib(truth)} | {said} | {most} | {error} | {host} |",
             flush=True,
         )
 
