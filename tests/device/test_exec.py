@@ -452,10 +452,18 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     assert owners["a"]["written_pages"] == (8 << 20) // 4096
     past = found["drive"]["past"]
     before = owners["before the command"]
-    assert before["written_pages"] >= past["pages"] + past["overwritten"]
+    # Its row is without the past itself, and has the copies of the past's pages since then.
+    counters = found["stat"]["counters"]
+    written, copied = past["pages"] + past["overwritten"], past["copied"]
+    all_ = found["by_file"]["owners"]
+    assert sum(one["written_pages"] for one in all_) == counters["host_pages_written"] - written
+    assert sum(one["copied_pages"] for one in all_) == counters["copied_pages"] - copied
+    assert 0 < before["written_pages"] < written
+    assert before["copied_pages"] > 0
     # The past is not in what is compared, and what was served has the same digits.
     greedy = next(one for one in found["replayed"]["ranking"] if one["was_served"])
-    assert greedy["host_pages"] < before["written_pages"]
+    assert greedy["host_pages"] == counters["host_pages_written"] - written
+    assert found["by_file"]["handles"]["without"] == greedy["copied_pages"]
 
 
 def test_a_phase_too_many_is_told(command: Command) -> None:
@@ -469,3 +477,39 @@ def test_a_phase_too_many_is_told(command: Command) -> None:
     assert len(found["phases"]) == 1000
     said = {one["id"]: one["claim"] for one in found["findings"]}
     assert said["marks-refused"].startswith("not every phase was noted: there are 1000 phases")
+
+
+GROWING = """
+import json, os, random, string, sys
+draw = random.Random(3)
+written, alive = {}, []
+def name(number):
+    return ''.join(string.ascii_lowercase[int(digit)] for digit in f'{number:03d}')
+def append(file, pages):
+    with open(file, 'ab') as opened:
+        opened.write(os.urandom(pages * 4096))
+        opened.flush()
+        os.fsync(opened.fileno())
+    written[file] = written.get(file, 0) + pages
+for number in range(180):
+    append(name(number), draw.randrange(1, 12))
+    alive.append(name(number))
+    if number % 3 == 2:
+        append(draw.choice(alive), draw.randrange(1, 12))
+    if len(alive) > 25:
+        os.remove(alive.pop(draw.randrange(len(alive))))
+json.dump(written, open(sys.argv[1], 'w'))
+"""
+
+
+def test_every_page_is_that_of_its_file_while_files_grow_and_go(
+    command: Command, tmp_path: Path
+) -> None:
+    told = tmp_path / "written.json"
+    words = ("--capacity", "96MiB", "--pages-per-block", "64", "--victim", "greedy", "--by-file")
+    found = run(command, *words, *python(GROWING), str(told))
+    written = json.loads(told.read_text())
+    assert sum(written.values()) > 1000
+    owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
+    # Blocks and inodes of files that are gone are used again.
+    assert {name: owners.get(name) for name in written} == written

@@ -7,7 +7,7 @@ from html import escape
 
 from flashgc.device.execution.outcome import Executed
 from flashgc.device.execution.samples import parts_of
-from flashgc.units import format_count, format_duration, format_size, format_time
+from flashgc.units import format_count, format_duration, format_share, format_size, format_time
 
 #: The picture's width and height, and the room for its axes, in its own units.
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 260, 52, 40, 26
@@ -26,7 +26,8 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
   max-width: 760px; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.3rem; overflow-wrap: anywhere } h2 { font-size: 1.05rem; margin-top: 2rem }
-p.big { font-size: 2rem; margin: .2rem 0 } p.big small { font-size: 1rem; color: var(--soft) }
+p.big { font-size: 2rem; line-height: 1.2; margin: .2rem 0 }
+p.big small { font-size: 1rem; color: var(--soft) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem }
 dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
@@ -46,7 +47,7 @@ def page(done: Executed) -> str:
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{STYLE}</style>\n"
-        f"<h1>{title}</h1>\n{_head(done)}\n{_curve(done)}\n{_phases(done)}\n"
+        f"<h1>{title}</h1>\n{_head(done)}\n{_curve(done)}\n{_phases(done)}\n{_files(done)}\n"
         f"<h2>Figures</h2>\n<dl>{''.join(_facts(done))}</dl>\n{_said(done)}</html>\n"
     )
 
@@ -113,6 +114,39 @@ def _phases(done: Executed) -> str:
         for name in ("phase", "time", "host bytes", "flash bytes", "amplification", "erases")
     )
     return f'<h2>Phases</h2>\n<div class="wide"><table><tr>{head}{rows}</table></div>'
+
+
+#: Rows of the table of files.
+_FILES = 30
+
+
+def _files(done: Executed) -> str:
+    if done.by_file is None:
+        return ""
+    copies = sum(one.copied_pages for one in done.by_file.owners) or 1
+    rows = "".join(
+        f"<tr><td>{escape(one.name)}<td>{format_count(one.written_pages)}"
+        f"<td>{format_count(one.copied_pages)}<td>{format_share(one.copied_pages / copies)}"
+        f"<td>{'-' if one.amplification is None else f'{one.amplification:.2f}'}"
+        f"<td>{format_count(one.trimmed_pages)}"
+        for one in done.by_file.owners[:_FILES]
+    )
+    head = "".join(
+        f"<th>{name}"
+        for name in ("files", "pages written", "copied", "share", "amplification", "trimmed")
+    )
+    handles = done.by_file.handles
+    worth = (
+        ""
+        if handles is None
+        else f"<p>With a placement handle for each of the {len(handles.owners)} largest, "
+        f"{format_count(handles.copied_pages)} pages would be copied instead of "
+        f"{format_count(handles.without)}.</p>"
+    )
+    return (
+        f'<h2>Who causes the copies</h2>\n<div class="wide"><table><tr>{head}{rows}</table></div>'
+        f"{worth}"
+    )
 
 
 def _said(done: Executed) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device.files.owners import AFTER, BEFORE, Owner, Owners, numbered
-from flashgc.device.options_of import options_of
+from flashgc.device.options_of import options_of, past_of
 from flashgc.results import Result
 
 #: The handles of the drive that is tried: one for each of the largest owners, and one for the rest.
@@ -33,7 +33,7 @@ class ByFile:
     """The pages of a run by their owners, those with most copies first.
 
     Pages written before the command and when it was over have rows of their own, so the columns'
-    sums are the drive's counts since it was made.
+    sums are the drive's counts since it was made, without those of its past.
     """
 
     owners: list[Owner]
@@ -74,8 +74,21 @@ def by_file(
         if written or copied.get(number)
     ]
     _check(found, result, counters)
+    past_written, past_copied, _ = past_of(drive)
+    found = [
+        replace(
+            one,
+            written_pages=one.written_pages - past_written,
+            copied_pages=one.copied_pages - past_copied,
+        )
+        if one.name == BEFORE
+        else one
+        for one in found
+    ]
     found.sort(key=lambda one: (-one.copied_pages, -one.written_pages))
-    return ByFile(found, _with_handles(recordings, drive, found, names, changes, folder))
+    written_pages = counters["host_pages_written"]
+    handles = _with_handles(recordings, drive, found, (names, changes, written_pages), folder)
+    return ByFile(found, handles)
 
 
 def _tagged(
@@ -106,11 +119,13 @@ def _sum(
     return (one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3])
 
 
-def _replayed(trace: Path, drive: dict[str, Any], placement: str) -> Result:
+def _replayed(
+    trace: Path, drive: dict[str, Any], placement: str, written: int | None = None
+) -> Result:
+    """The replay since the drive was made, or with the pages ``written`` since its past."""
     from flashgc.simulation import run
 
-    # Sums are those since the drive was made.
-    return run(str(trace), **{**options_of(drive), "placement": placement})
+    return run(str(trace), **{**options_of(drive, written), "placement": placement})
 
 
 def _check(found: Sequence[Owner], result: Result, counters: dict[str, int]) -> None:
@@ -132,13 +147,13 @@ def _with_handles(
     recordings: Sequence[Path],
     drive: dict[str, Any],
     found: Sequence[Owner],
-    names: Sequence[str],
-    changes: list[tuple[int, int, int, int]],
+    timeline: tuple[Sequence[str], list[tuple[int, int, int, int]], int],
     folder: Path,
 ) -> Handles | None:
     """The worth of handles; ``None`` for a drive that separates its data already."""
     if drive["policies"]["placement"] != "none":
         return None
+    names, changes, written = timeline
     largest = sorted(
         (one for one in found if one.name not in (BEFORE, AFTER)),
         key=lambda one: -one.written_pages,
@@ -150,6 +165,6 @@ def _with_handles(
     inside = folder / "handles"
     inside.mkdir()
     tagged, _ = _tagged(recordings, moved, int(drive["logical_pages"]), inside)
-    result = _replayed(tagged, drive, f"fdp:handles={HANDLES}")
+    result = _replayed(tagged, drive, f"fdp:handles={HANDLES}", written)
     without = sum(one.copied_pages for one in found)
     return Handles(chosen, result.copied_pages, without)

@@ -62,8 +62,12 @@ class Owner:
 
     @property
     def amplification(self) -> float | None:
-        """Pages programmed by pages written; ``None`` where none was written."""
-        if not self.written_pages:
+        """Pages programmed by pages written.
+
+        ``None`` where none was written, and of what was written before: its copies are those of
+        pages of the past, too.
+        """
+        if not self.written_pages or self.name == BEFORE:
             return None
         return 1 + self.copied_pages / self.written_pages
 
