@@ -109,7 +109,11 @@ def test_a_dead_drive_is_no_obstacle_to_another(command: Command, tmp_path: Path
     dead, mount = tmp_path / "dead.flash", tmp_path / "mount"
     create(dead)
     assert command("device", "up", dead, "--mount", tmp_path / "dead").returncode == 0
+    assert "killed" not in command("device", "stat", dead).stderr
     kill_server(dead)
+    seen = command("device", "stat", dead)
+    assert (seen.returncode, seen.stderr.count("\n")) == (0, 1)
+    assert f"{tmp_path / 'dead'} is the mount of a server that was killed" in seen.stderr
     create(tmp_path / "drive.flash")
     done = command("device", "up", tmp_path / "drive.flash", "--mount", mount, "--fs", "btrfs")
     assert (done.returncode, done.stderr) == (0, "")

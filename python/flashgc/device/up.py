@@ -338,6 +338,12 @@ def _is_alive(done: Up) -> bool:
     return bool(done.began) and processes.began(done.server) == done.began
 
 
+def stale(file: Path) -> str | None:
+    """The mount of a drive whose server was killed; ``None`` without one."""
+    done = read(file)
+    return None if done is None or _is_alive(done) else done.mount
+
+
 def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: None) -> bool:
     """Undoes :func:`up`, as far as it came; whether there was anything to undo.
 

@@ -58,6 +58,7 @@ def stat(
 
     if sum((watch, as_json, openmetrics, svg is not None)) > 1:
         raise ConfigError("found several of --watch, --json, --openmetrics and --svg, expected one")
+    warn_of_stale(file)
     with _looking(file) as drive:
         if watch:
             from flashgc.device.watch import watch as watched
@@ -82,6 +83,21 @@ def stat(
 
         click.echo("\n".join(overview(found)))
     return OK
+
+
+def warn_of_stale(file: Path) -> None:
+    """Says on standard error that the server of a mounted drive was killed."""
+    from flashgc._core import DriveError
+    from flashgc.device import up
+    from flashgc.terminal.render import warn
+
+    with contextlib.suppress(DriveError, OSError):
+        mount = up.stale(file)
+        if mount is not None:
+            warn(
+                f"{mount} is the mount of a server that was killed, and dead; "
+                f"hint: flashgc device down {file}"
+            )
 
 
 @contextlib.contextmanager
