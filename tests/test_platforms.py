@@ -30,6 +30,7 @@ UNIX_ONLY = {
 }
 #: What the engine has on Linux only.
 LINUX_ONLY = (
+    "AllocationFollower",
     "DeviceClient",
     "DeviceListener",
     "DeviceMount",
@@ -40,6 +41,8 @@ LINUX_ONLY = (
     "RecordedDrive",
     "StoredDrive",
     "WalDecoder",
+    "WriteFollower",
+    "device_age",
     "device_check",
     "device_configuration",
     "device_counts",
@@ -48,6 +51,8 @@ LINUX_ONLY = (
     "device_fuzz",
     "device_repeat",
     "device_sweep",
+    "has_tracepoint",
+    "trace_tag",
 )
 #: The beginning of a program on a system like Windows: without these modules, but for ``posix``,
 #: which the standard library itself asks for here, and without these parts of the engine.
