@@ -362,6 +362,26 @@ def test_a_drive_with_a_clock_has_the_same_past(command: Command) -> None:
     assert found["realtime"]["host_pages"] >= past["pages"] + past["overwritten"]
 
 
+def test_a_second_signal_kills_a_command_that_does_not_end(tmp_path: Path) -> None:
+    words = (
+        sys.executable, "-c", "from flashgc.command import main; main()", "device", "exec", *SMALL,
+        "--", "sh", "-c", "trap '' TERM; echo begun >&2; while :; do sleep 0.05; done",
+    )  # fmt: skip
+    process = subprocess.Popen(
+        words, env={**environment(), "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGKILL
+    assert "ended by signal 9" in out
+
+
 def test_nothing_is_left_of_a_command_that_was_killed(command: Command, tmp_path: Path) -> None:
     words = (
         sys.executable, "-c", "from flashgc.command import main; main()", "device", "exec", *SMALL,

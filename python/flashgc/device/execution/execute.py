@@ -199,7 +199,7 @@ class _Run:
                 self.owners.begin()
             client.mark(FIRST)
             seen.before = client.stat()
-            watch = Watch(client, seen.before, tree.adopt)
+            watch = Watch(client, seen.before, tree.look)
             began = time.monotonic()
             with watch:
                 with marks:

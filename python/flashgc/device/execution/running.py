@@ -99,12 +99,13 @@ class Signals:
     """Ctrl-C and the signal to terminate: whatever happens, what was mounted is unmounted.
 
     Before the command they end the work, while it runs they are for the command, and while what was
-    done is undone they wait.
+    done is undone they wait. A second signal to terminate kills a command that does not end.
     """
 
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self.are_held = False
+        self._is_told = False
         #: The signal that came while the command was being started.
         self.is_starting, self.pending = False, 0
 
@@ -127,7 +128,8 @@ class Signals:
             # Ctrl-C at a terminal reaches the command itself.
             if number == signal.SIGTERM:
                 with contextlib.suppress(ProcessLookupError):
-                    self.child.send_signal(number)
+                    self.child.send_signal(signal.SIGKILL if self._is_told else number)
+                self._is_told = True
         elif not self.are_held:
             self.are_held = True
             raise SystemExit(128 + number)

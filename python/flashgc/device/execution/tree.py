@@ -21,6 +21,10 @@ _SUBREAPER = 36
 PATIENCE, LONGEST, PAUSE = 10.0, 30.0, 0.02
 
 
+#: Seconds between two looks for orphans that have ended.
+LOOK = 2.0
+
+
 @dataclass(frozen=True)
 class Left:
     """A process that was still there when the command had ended."""
@@ -41,6 +45,7 @@ class Tree:
         self._known: set[int] = set()
         #: The command itself, which its starter waits for.
         self._first = 0
+        self._looked = time.monotonic()
 
     def __enter__(self) -> Self:
         self._known = set(_children().get(os.getpid(), ()))
@@ -71,6 +76,15 @@ class Tree:
                 if os.waitid(os.P_PID, pid, flags) is not None:
                     self.ended(pid)
                     os.waitpid(pid, os.WNOHANG)
+
+    def look(self) -> None:
+        """Does what :meth:`adopt` does, at most once in :data:`LOOK` seconds.
+
+        It reads the state of every process, which takes processor time from the command.
+        """
+        if time.monotonic() > self._looked + LOOK:
+            self.adopt()
+            self._looked = time.monotonic()
 
     def left(self) -> list[Left]:
         """The processes that are there, parents before their children."""
