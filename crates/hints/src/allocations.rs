@@ -3,12 +3,10 @@
 //! Times are those of the monotonic clock, in nanoseconds. A file is known by the number of its inode, which the
 //! file system uses again when the file is gone.
 
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::tracing::{Decode, FIELDS, Points, Rings, Wanted};
+use crate::tracing::{Decode, Device, FIELDS, Points, Rings, Wanted};
 pub use crate::tracing::{FollowError, RING_BYTES};
 
 /// A change of the file system.
@@ -104,23 +102,9 @@ impl Follower {
     /// # Errors
     /// [`FollowError`] if it is no block device, or the kernel does not report the events.
     pub fn open(device: &Path, ring_bytes: usize) -> Result<Self, FollowError> {
-        let metadata = fs::metadata(device).map_err(|source| FollowError::Io {
-            what: device.display().to_string(),
-            source,
-            hint: "name the block device, as root",
-        })?;
-        if !metadata.file_type().is_block_device() {
-            return Err(FollowError::Device {
-                device: device.display().to_string(),
-                found: "no block device".into(),
-                expected: "the device under a file system".into(),
-            });
-        }
-        let number = metadata.rdev();
-        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-        let device = u64::from(major) << 20 | u64::from(minor);
+        let number = Device::of(device)?.number();
         let events = Events(Points::of(&WANTED)?);
-        let wanted = events.0.subscriptions(|_| format!("dev == {device}"));
+        let wanted = events.0.subscriptions(|_| format!("dev == {number}"));
         let rings = Rings::open(&wanted, ring_bytes)?;
         Ok(Self { events, rings, bytes: 0 })
     }

@@ -1,10 +1,11 @@
 //! The device that is followed: its number, its size, and the shape of the file system on it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{FollowError, PAGE};
+use crate::tracing::Device;
 
 /// A file system that overwrites its blocks in place and whose events name those blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +58,8 @@ impl Place {
             found,
             expected: expected.into(),
         };
-        let metadata = fs::metadata(device).map_err(failed)?;
-        if !metadata.file_type().is_block_device() {
-            return Err(refused("no block device".into(), "the device under a file system"));
-        }
-        let (major, minor) =
-            (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
-        let system = format!("/sys/dev/block/{major}:{minor}");
+        let followed = Device::of(device)?;
+        let system = format!("/sys/dev/block/{}:{}", followed.major, followed.minor);
         // Events of writes count sectors from the start of the disk, the others from the start of the
         // partition.
         if Path::new(&system).join("partition").exists() {
@@ -82,9 +78,7 @@ impl Place {
             FileSystem::Raw => Some((PAGE, 0)),
         }
         .ok_or_else(|| refused("another superblock".into(), &format!("one of {kind:?}")))?;
-        // The kernel's encoding in events: 20 bits for the minor number, the major number above them.
-        let number = u64::from(major) << 20 | u64::from(minor);
-        Ok(Self { number, pages, block_bytes, group_blocks })
+        Ok(Self { number: followed.number(), pages, block_bytes, group_blocks })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Events of the kernel's tracepoints, read as they happen: the formats that this kernel has, and the
 //! rings into which it writes.
 
+mod device;
 mod format;
 mod points;
 mod rings;
 mod tracefs;
 
+pub(crate) use device::Device;
 pub(crate) use format::{Field, Format};
 pub(crate) use points::{FIELDS, Points, Subscription, Wanted};
 pub(crate) use rings::{Decode, Rings};

@@ -1,7 +1,7 @@
 //! The tracepoints that are followed, and what their events mean.
 
 use crate::page_cache::FileSystem;
-use crate::tracing::{Decode, FIELDS, FollowError, Format, Points, Subscription, Wanted};
+use crate::tracing::{Decode, Device, FIELDS, FollowError, Format, Points, Subscription, Wanted};
 
 /// An event that says what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,13 +147,13 @@ impl Events {
         Ok(Self { points, tells_direct, write, direct })
     }
 
-    /// Returns the subscriptions for the device with these numbers.
-    pub(super) fn subscriptions(&self, major: u32, minor: u32) -> Vec<Subscription> {
-        let device = u64::from(major) << 20 | u64::from(minor);
+    /// Returns the subscriptions for `device`.
+    pub(super) fn subscriptions(&self, device: Device) -> Vec<Subscription> {
+        let (Device { major, minor }, number) = (device, device.number());
         self.points.subscriptions(|filter| match filter {
             QUEUE => format!("name == \"{major}:{minor}\""),
-            AROUND => format!("dev == {device} && flags & {}", self.direct),
-            _ => format!("dev == {device}"),
+            AROUND => format!("dev == {number} && flags & {}", self.direct),
+            _ => format!("dev == {number}"),
         })
     }
 

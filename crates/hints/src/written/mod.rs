@@ -26,8 +26,6 @@
 mod calls;
 mod events;
 
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,7 +33,7 @@ use calls::Calls;
 use events::{Event, Events};
 
 pub use crate::page_cache::FileSystem;
-use crate::tracing::Rings;
+use crate::tracing::{Device, Rings};
 pub use crate::tracing::{FollowError, RING_BYTES};
 
 /// Counters since the follower was opened.
@@ -72,29 +70,16 @@ impl Follower {
     /// # Errors
     /// [`FollowError`] if it is no block device, or the kernel does not report the events.
     pub fn open(device: &Path, kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
-        let metadata = fs::metadata(device).map_err(|source| FollowError::Io {
-            what: device.display().to_string(),
-            source,
-            hint: "name the block device, as root",
-        })?;
-        if !metadata.file_type().is_block_device() {
-            return Err(FollowError::Device {
-                device: device.display().to_string(),
-                found: "no block device".into(),
-                expected: "the device under a file system".into(),
-            });
-        }
-        let number = metadata.rdev();
-        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        let device = Device::of(device)?;
         let events = Events::new(kind)?;
-        let rings = Rings::open(&events.subscriptions(major, minor), ring_bytes)?;
+        let rings = Rings::open(&events.subscriptions(device), ring_bytes)?;
         let counts = Counts {
             direct_bytes: events.tells_direct.then_some(0),
             stored_most: Some(0),
             ..Counts::default()
         };
         // The kernel numbers the inode of a device as it numbers the device: that one has metadata.
-        let calls = Calls::new(u64::from(major) << 20 | u64::from(minor));
+        let calls = Calls::new(device.number());
         Ok(Self { events, rings, calls, counts, bytes: 0 })
     }
 
