@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,3 +71,86 @@ def device_entries() -> tuple[Entry, ...]:
 def device_values() -> Mapping[str, Mapping[str, Mapping[str, Scalar]]]:
     """The values of keys that each preset gives, by its name and by section."""
     return {device.name: device.values for device in devices()}
+
+
+#: Blocks that a plane of a scaled preset has at least, and spare ones among them: it keeps two
+#: erased, and the host and a collection have one open each.
+LEAST_BLOCKS, LEAST_SPARE = 16, 6
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A preset on a drive of another size: the same dies and blocks, and fewer of them."""
+
+    device: str
+    #: The number of parts of each kind: ``channels``, ``ways``, ``dies``, ``planes``.
+    parts: Mapping[str, int]
+    #: Those of the preset.
+    whole: Mapping[str, int]
+    blocks: int
+    pages_per_block: int
+    #: The pages of a block of the preset.
+    whole_pages: int
+    page_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of flash."""
+        return self.blocks * self.pages_per_block * self.page_bytes
+
+    @property
+    def how(self) -> str:
+        """The scaling in words.
+
+        >>> scaled("tlc", 512 << 20, 450 << 20).how
+        'tlc on 1 of 8 channels, 1 of 2 ways, 2 planes: 64 blocks of 256 pages a plane'
+        """
+        kinds = [
+            f"{here} of {there} {kind}" if here < there else f"{here} {kind}"
+            for kind, here, there in (
+                (kind, self.parts[kind], there) for kind, there in self.whole.items() if there > 1
+            )
+        ]
+        planes = math.prod(self.parts.values())
+        on = f" on {', '.join(kinds)}" if kinds else ""
+        of = f"{self.blocks // planes} blocks of {self.pages_per_block} pages a plane"
+        less = "" if self.pages_per_block == self.whole_pages else f", for {self.whole_pages} pages"
+        return f"{self.device}{on}: {of}{less}"
+
+
+def scaled(name: str, physical_bytes: int, host_bytes: int) -> Scaled:
+    """The preset ``name`` with ``physical_bytes`` of flash for a host that sees ``host_bytes``.
+
+    Channels, ways, dies and then planes are halved until each plane has enough blocks for
+    collections. Blocks keep their pages, unless one plane has too few of them. The times of the
+    flash stay; the drive works on fewer requests at a time than the preset.
+
+    >>> small = scaled("tlc", 192 << 20, 172 << 20)
+    >>> small.parts, small.blocks, small.pages_per_block
+    ({'channels': 1, 'ways': 1, 'dies': 1, 'planes': 1}, 96, 128)
+    """
+    from flashgc._core import parse_page_size
+
+    drive = device_values()[name]["drive"]
+
+    def number(key: str) -> int:
+        return int(str(drive.get(key, 1)))
+
+    pages = of_preset = number("pages_per_block")
+    page_bytes = parse_page_size(str(drive["page_size"]))
+    whole = {kind: number(kind) for kind in ("channels", "ways", "dies", "planes")}
+    parts = dict(whole)
+
+    def fits() -> bool:
+        each = math.prod(parts.values()) * pages * page_bytes
+        spare = physical_bytes - host_bytes
+        return physical_bytes >= LEAST_BLOCKS * each and spare >= LEAST_SPARE * each
+
+    for kind in whole:
+        while parts[kind] > 1 and not fits():
+            parts[kind] //= 2
+    while pages > 1 and not fits():
+        pages //= 2
+    planes = math.prod(parts.values())
+    each = -(-physical_bytes // (planes * pages * page_bytes))
+    return Scaled(name, parts, whole, planes * each, pages, of_preset, page_bytes)

@@ -85,8 +85,8 @@ def format_time(us: float) -> str:
 
     >>> format_time(25), format_time(1234.5), format_time(1_950_000), format_time(0.6)
     ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
-    >>> format_time(999_700), format_time(4_321_000_000)
-    ('1.00 s', '4 321 s')
+    >>> format_time(999_700), format_time(4_321_000_000), format_time(3e-13)
+    ('1.00 s', '4 321 s', '0 ns')
     """
     for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
         count = us / factor
@@ -94,4 +94,5 @@ def format_time(us: float) -> str:
             return f"{format_count(count)} {unit}"
         if count >= 0.9995:
             return f"{count:#.3g}".rstrip(".") + f" {unit}"
-    return f"{us * 1e3:.3g} ns"
+    # A mean of nanoseconds has no more digits; what is below is rounding.
+    return f"{us * 1e3:.3g} ns" if us >= 5e-7 else "0 ns"

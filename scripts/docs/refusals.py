@@ -24,7 +24,7 @@ GENERATED = "<!-- Written by `make docs`: see scripts/docs/refusals.py. -->"
 Options = dict[str, Any]
 
 #: The options that are tried, and after each those that it needs on a simulated drive. FILE stands
-#: for a file of streams.
+#: for a file of streams, and TRACE for a recording with the times of answers.
 FEATURES: tuple[Options, ...] = (
     {"victim": "fifo"},
     {"victim": "bsgc"},
@@ -51,10 +51,16 @@ FEATURES: tuple[Options, ...] = (
     {"copy_back": "yes"},
     {"preemption": "pgc+merge"},
     {"flush_after": "1ms", "mapping_unit": "1KiB"},
+    {"arrivals": "dependent", "source": "TRACE"},
     {"tenant": ["name=a; workload=uniform; space=50%", "name=b; workload=uniform; space=50%"]},
 )
 
 SHAPE: Options = {"blocks": 256, "pages_per_block": 32, "spare": "30%"}
+#: A recording with the times of answers: writes one after the other, with a flush behind four.
+RECORDING = "time_us,op,offset_bytes,size_bytes,dev,answer_us\n" + "".join(
+    f"{1000 * at},F,0,0,0,300\n" if at % 5 == 4 else f"{1000 * at},W,{4096 * at},4096,0,700\n"
+    for at in range(40)
+)
 TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 
 
@@ -141,12 +147,25 @@ def _of_drive(drive: str, options: Options) -> Options:
 def page() -> str:
     """The page of the reference."""
     with tempfile.TemporaryDirectory() as folder:
-        streams = Path(folder) / "streams.csv"
-        streams.write_text("0, 65536, 1\n", encoding="utf-8")
+        files = {"FILE": Path(folder) / "streams.csv", "TRACE": Path(folder) / "recording.csv"}
+        files["FILE"].write_text("0, 65536, 1\n", encoding="utf-8")
+        files["TRACE"].write_text(RECORDING, encoding="utf-8")
+
+        def with_files(options: Options) -> Options:
+            return {
+                key: str(files[value]) if value in ("FILE", "TRACE") else value
+                for key, value in options.items()
+            }
+
+        def without(text: str | None) -> str | None:
+            for name, file in files.items():
+                text = text and text.replace(str(file), name)
+            return text
+
         found = {
             drive: [
-                tuple(text and text.replace(str(streams), "FILE") for text in told)
-                for told in refusals(use, [_of_drive(drive, _with(streams, of)) for of in FEATURES])
+                tuple(map(without, told))
+                for told in refusals(use, [_of_drive(drive, with_files(of)) for of in FEATURES])
             ]
             for drive, use in DRIVES.items()
         }
@@ -169,10 +188,6 @@ def page() -> str:
         lines += ["", "It does not take these options:", "", "| option | reason |", "|---|---|"]
         lines += [f"| `{one}` | {_cell(why)} |" for one, why in alone]
     return "\n".join(lines) + "\n"
-
-
-def _with(streams: Path, options: Options) -> Options:
-    return {key: str(streams) if value == "FILE" else value for key, value in options.items()}
 
 
 def _cell(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,6 +25,9 @@ pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
 SMALL = ("--capacity", "192MiB", "--pages-per-block", "64", "--victim", "greedy")
 LARGE = ("--capacity", "400MiB", "--pages-per-block", "64", "--victim", "greedy")
 MIB = 1 << 20
+
+#: The folder of PostgreSQL's programs, if it is installed.
+POSTGRES = next((one.parent for one in Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
 
 #: A user that is not root and that every Debian has.
 USER = "nobody"
@@ -497,6 +501,83 @@ def test_a_phase_too_many_is_told(command: Command) -> None:
     assert len(found["phases"]) == 1000
     said = {one["id"]: one["claim"] for one in found["findings"]}
     assert said["marks-refused"].startswith("not every phase was noted: there are 1000 phases")
+
+
+def test_the_command_that_asks_for_suspension_runs_as_printed(
+    command: Command, tmp_path: Path
+) -> None:
+    program = (
+        "import os, random\n"
+        "draw, fd = random.Random(1), os.open('a', os.O_RDWR | os.O_CREAT)\n"
+        "os.truncate('a', 16 << 20)\n"
+        "for step in range(1500):\n"
+        "    os.pwrite(fd, bytes(4096), draw.randrange(4096) * 4096)\n"
+        "    step % 16 or os.fsync(fd)\n"
+    )
+    trace = tmp_path / "a.flashgc"
+    done = command("device", "exec", *SMALL, "--record", trace, *python(program))
+    assert done.returncode == 0, done.stderr
+    asks = next(line for line in done.stdout.splitlines() if "flashgc compare" in line)
+    asked = command(*shlex.split(asks)[1:], "--json", "--runs", "1")
+    assert asked.returncode == 0, asked.stderr
+    found = [one["result"] for one in json.loads(asked.stdout)["ranking"]]
+    assert {one["config"]["timed"]["preemption"] for one in found} == {"none", "pgc", "suspend"}
+    assert all(one["latency_us"]["write"]["p99"] > 500 for one in found)
+    assert "overload" not in {it["id"] for one in found for it in one["findings"]}
+
+
+def test_a_log_that_was_never_there_is_told(command: Command) -> None:
+    found = run(command, *SMALL, "--postgres-log", "data/log/none.log", *python("pass"))
+    said = {one["id"]: one["claim"] for one in found["findings"]}
+    assert "data/log/none.log was never there" in said["no-server-log"]
+
+
+def test_a_log_that_is_written_replaced_and_cut_begins_phases(command: Command) -> None:
+    program = """
+import os, time
+def say(how, *lines):
+    with open("server.log", how) as log:
+        log.writelines(f"2026-11-27 07:00:00 UTC [7] LOG:  {line}\\n" for line in lines)
+        log.flush()
+        os.fsync(log.fileno())
+    time.sleep(0.5)
+say("w", "checkpoint starting: shutdown")
+os.rename("server.log", "server.log.1")
+say("w", "checkpoint starting: time", "automatic vacuum of table \\"b.public.t\\": index scans: 0")
+say("w", "checkpoint complete: wrote 3 buffers")
+"""
+    found = run(command, *SMALL, "--postgres-log", "server.log", *python(program))
+    assert [one["name"] for one in found["phases"]] == [
+        "start",
+        "checkpoint: shutdown",
+        "checkpoint: time",
+        "after vacuum of b.public.t",
+        "after checkpoint",
+    ]
+
+
+@pytest.mark.skipif(not POSTGRES, reason="needs PostgreSQL's programs")
+def test_checkpoints_of_postgresql_are_phases(command: Command) -> None:
+    script = (
+        # The path of a socket has 107 characters at most.
+        f"PATH={POSTGRES}:$PATH; set -e; at=$(mktemp -d /tmp/socket.XXXXXX); "
+        "initdb -D data -A trust >/dev/null; "
+        "echo 'autovacuum_naptime=1' >>data/postgresql.conf; "
+        "echo 'log_autovacuum_min_duration=0' >>data/postgresql.conf; "
+        'pg_ctl -D data -l server.log -o "-c listen_addresses= -k $at" -w start >/dev/null; '
+        "psql -h $at -qc 'create table t as select 1 as a from generate_series(1,20000); "
+        "delete from t' postgres; sleep 4; psql -h $at -qc checkpoint postgres; "
+        "pg_ctl -D data -m fast stop >/dev/null; rmdir $at"
+    )
+    words = ("--capacity", "256MiB", "--user", "postgres", "--postgres-log", "server.log")
+    found = run(command, *words, "--", "/bin/sh", "-c", script)
+    names = [one["name"] for one in found["phases"]]
+    assert "after vacuum of postgres.public.t" in names
+    assert any(name.startswith("checkpoint: immediate force wait") for name in names)
+    assert "after checkpoint" in names
+    assert names[-1] == "after checkpoint"
+    phases = {one["name"]: one["host_bytes"] for one in found["phases"]}
+    assert sum(one["host_bytes"] for one in found["phases"]) == found["host_bytes"], phases
 
 
 GROWING = """

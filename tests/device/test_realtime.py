@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,50 @@ def test_a_recording_replayed_on_the_simulated_drive_has_its_latencies(tmp_path:
     slower = watch.overview({**found, "realtime": {**found["realtime"], "slower": 4.0}})
     assert "in the time of the drive, of which 1 ms takes 4 ms:" in slower
     assert found["latency_us"]["write"]["mean"] >= 0.99 * served["write"]["mean"]
+
+
+def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
+    file, trace = made(tmp_path / "drive.flash"), tmp_path / "asked.flashgc"
+    times = "read=100us,program=600us,erase=3ms,transfer=0us"
+
+    def ask(drive: Device, number: int) -> None:
+        draw = random.Random(number)
+        for step in range(700):
+            page = draw.randrange(1600) * 4096
+            if draw.random() < 0.3:
+                drive.read(page, 4096)
+            else:
+                drive.write(page, bytes(4096 * draw.randint(1, 3)))
+            if step % 16 == 15:
+                drive.flush()
+
+    with Device.open(file, clock=clock(file, times=times, pages_per_block=32)) as drive:
+        drive.record(trace)
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(ask, [drive] * 3, range(3)))
+        found = drive.stat()["realtime"]
+        drive.record(None)
+
+    def replayed(times: str, **more: Any) -> dict[str, Any]:
+        return flashgc.run(
+            str(trace), kind="timed", times=times, victim="greedy", blocks=64, pages_per_block=32,
+            spare="20%", fill="empty", warmup="0", passes=1, runs=1, **more,
+        ).to_dict()  # fmt: skip
+
+    again = replayed(times, arrivals="dependent")
+    for kind in ("read", "write"):
+        served, expected = found["simulated_us"][kind], again["latency_us"][kind]
+        assert served["count"] == expected["requests"]
+        for key in ("mean", "p50", "p99", "max"):
+            assert served[key] == pytest.approx(expected[key], rel=0.05)
+    # On a drive of a third of the speed the host waits, and does not flood it.
+    slow = "read=300us,program=1800us,erase=9ms,transfer=0us"
+    flooded, waited = replayed(slow), replayed(slow, arrivals="dependent")
+    assert flooded["latency_us"]["write"]["p50"] > 20 * waited["latency_us"]["write"]["p50"]
+    assert waited["latency_us"]["write"]["p50"] < 4 * again["latency_us"]["write"]["p50"]
+    said = {one["id"]: one["hint"] for one in flooded["findings"]}
+    assert 'arrivals="dependent"' in said["overload"]
+    assert "overload" not in {one["id"] for one in waited["findings"]}
 
 
 def test_the_timed_drive_begins_with_what_is_on_the_drive(tmp_path: Path) -> None:

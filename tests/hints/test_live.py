@@ -187,7 +187,7 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
 
     monkeypatch.setattr(stand.Mounted, "stat", kept)
     # The clock's drive has the blocks of the stored one.
-    clock = Clock(channels=1, pages_per_block=32, slower=1)
+    clock = Clock(channels=1, pages_per_block=32, slower=1, tries=1)
     plan = replace(
         SMALL, clock=clock, h=(6,), collectors=("ZGC-GD",), repetitions=1,
         past_transactions=200, past_written=0.5, warmup_transactions=20, transactions=60,

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use crate::failure::Failure;
-use crate::{Hinted, PAGE, Served, Usage};
+use crate::{Hinted, Noted, PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -73,6 +73,11 @@ impl<S: Served> Bytes<S> {
     /// Sets the arrival time of the commands that follow; `None` is now.
     pub fn arrived(&mut self, at: Option<Instant>) {
         self.drive.arrived(at);
+    }
+
+    /// Returns the requests of a recording that the commands since the last call made.
+    pub fn noted(&mut self) -> Option<Noted> {
+        self.drive.noted()
     }
 
     /// Adds the hosts' use since the last call to the drive's counts.

@@ -1,8 +1,10 @@
 //! Records the requests of a drive as a trace. Replayed on a counting drive of the same settings, the
 //! trace leads to the same decisions.
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
-use std::slice;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use flashgc_base::stream::NO_STREAM;
@@ -16,9 +18,38 @@ use rustix::process::getuid;
 
 use crate::layout::PAGE;
 
+/// The requests that wait for their answers before they are written: those beyond are written without.
+const MOST_WAITING: usize = 1 << 16;
+/// The requests after which answers are looked for.
+const BETWEEN_LOOKS: usize = 256;
+
+/// The numbers of the requests that were answered, and when.
+type Answers = Arc<Mutex<Vec<(Range<u64>, Instant)>>>;
+
+/// The requests of a recording that one command made, of which the answer is still to come.
+#[must_use]
+pub struct Noted {
+    requests: Range<u64>,
+    answers: Answers,
+}
+
+impl Noted {
+    /// Notes that the host had its answer at this time.
+    pub fn answered(self, at: Instant) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push((self.requests, at));
+    }
+}
+
 /// A recording that has begun.
 pub struct Recording {
     writer: TraceWriter,
+    /// The requests that are not written yet, and the number of the first of them.
+    waiting: VecDeque<Request>,
+    first: u64,
+    /// The number of the first request that [`noted`](Self::noted) has not returned.
+    unclaimed: u64,
+    answers: Answers,
     began: Instant,
     /// The arrival time of the requests that follow; `None` is now.
     arrived: Option<Instant>,
@@ -49,9 +80,17 @@ impl Recording {
                 path,
                 Some(OutputFormat::Native),
                 PagesOptions::default(),
-                Declared { address_space: Some(pages * PAGE as u64), streams: false },
+                Declared {
+                    address_space: Some(pages * PAGE as u64),
+                    streams: false,
+                    answers: true,
+                },
             )
             .map_err(|error| explained(path, error))?,
+            waiting: VecDeque::new(),
+            first: 0,
+            unclaimed: 0,
+            answers: Answers::default(),
             began: Instant::now(),
             arrived: None,
             last_ns: 0,
@@ -89,19 +128,57 @@ impl Recording {
                 device: 0,
                 op,
                 stream: NO_STREAM,
+                took_ns: Request::UNANSWERED,
             },
         };
-        self.failed = self.writer.write(slice::from_ref(&request)).err();
+        self.waiting.push_back(request);
+        if self.waiting.len().is_multiple_of(BETWEEN_LOOKS) {
+            self.failed = self.write_answered(MOST_WAITING).err();
+        }
+    }
+
+    /// Returns the requests that were noted since the last call. Their command is not answered yet.
+    pub(crate) fn noted(&mut self) -> Option<Noted> {
+        let end = self.first + self.waiting.len() as u64;
+        let begin = std::mem::replace(&mut self.unclaimed, end).max(self.first);
+        let answers = || Arc::clone(&self.answers);
+        (begin < end).then(|| Noted { requests: begin..end, answers: answers() })
+    }
+
+    /// Writes the requests before the first one that is not answered, and those before the last `most`.
+    fn write_answered(&mut self, most: usize) -> Result<(), TraceError> {
+        let answers = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *answers)
+        };
+        for (numbers, at) in answers {
+            let at_ns = at.saturating_duration_since(self.began).as_nanos() as u64;
+            for number in numbers.start.max(self.first)..numbers.end {
+                if let Some(request) = self.waiting.get_mut((number - self.first) as usize) {
+                    request.took_ns = at_ns.saturating_sub(request.time_ns);
+                }
+            }
+        }
+        let is_over =
+            |request: &Request| request.took_ns != Request::UNANSWERED || request.op.is_hint();
+        let answered = self.waiting.iter().take_while(|request| is_over(request)).count();
+        let count = answered.max(self.waiting.len().saturating_sub(most));
+        self.first += count as u64;
+        let requests: Vec<Request> = self.waiting.drain(..count).collect();
+        self.writer.write(&requests)
     }
 
     /// Ends the recording: the file is complete. Returns the number of its requests.
     ///
     /// # Errors
     /// The first error of writing it; there is no file then.
-    pub fn end(self) -> Result<u64, TraceError> {
-        match self.failed {
+    pub fn end(mut self) -> Result<u64, TraceError> {
+        match self.failed.take() {
             Some(error) => Err(error),
-            None => self.writer.finish(),
+            None => {
+                self.write_answered(0)?;
+                self.writer.finish()
+            }
         }
     }
 }

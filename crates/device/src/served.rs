@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::engine::Drive;
 use crate::error::DeviceError;
+use crate::recording::Noted;
 use crate::usage::Usage;
 
 /// The pages on which a hint holds.
@@ -72,6 +73,11 @@ pub trait Served: Send {
     /// command may have waited before it is executed.
     fn arrived(&mut self, at: Option<Instant>) {
         let _ = at;
+    }
+
+    /// Returns the requests of a recording that the commands since the last call made; `None` without any.
+    fn noted(&mut self) -> Option<Noted> {
+        None
     }
 
     /// Adds the hosts' use since the last call to the drive's own counts.

@@ -213,6 +213,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
             size: 4096,
             device: 0,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         });
     }
     writer.write(&requests).and_then(|()| writer.finish()).expect("a trace");

@@ -207,7 +207,15 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             stream => stream,
         };
         let (offset, size) = if op == Op::Flush { (0, 0) } else { (offset as i64, bytes) };
-        let request = Request { time_ns: 1000 * time, offset, size, device, op, stream };
+        let request = Request {
+            time_ns: 1000 * time,
+            offset,
+            size,
+            device,
+            op,
+            stream,
+            took_ns: Request::UNANSWERED,
+        };
         requests.push(request);
         if kind == Kind::Durable {
             let flush = Request { offset: 0, size: 0, op: Op::Flush, stream: NO_STREAM, ..request };
@@ -215,7 +223,8 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
         }
     }
     let address_space = is_given.then_some(600 * PAGE);
-    let declared = Declared { address_space, streams: options.streams == Streams::Trace };
+    let declared =
+        Declared { address_space, streams: options.streams == Streams::Trace, answers: false };
     let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();
     writer.write(&requests).unwrap();
     std::fs::write(path, writer.finish().unwrap()).unwrap();

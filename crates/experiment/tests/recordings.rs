@@ -72,6 +72,7 @@ fn requests(steps: &[Step]) -> Vec<Request> {
         device: 0,
         op,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     };
     (0..).zip(steps).map(request).collect()
 }
@@ -81,7 +82,7 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     let path = folder.join("drive.flashgc");
     let mut writer = NativeWriter::new(
         Vec::new(),
-        Declared { address_space: Some(u64::from(PAGES) * PAGE), streams: false },
+        Declared { address_space: Some(u64::from(PAGES) * PAGE), streams: false, answers: false },
     )
     .unwrap();
     writer.write(&requests(steps)).unwrap();

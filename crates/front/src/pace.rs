@@ -102,7 +102,8 @@ pub struct Work {
     pub hint_commands: u64,
 }
 
-type Reply = Box<dyn FnOnce() + Send>;
+/// Gives a front end its answer, which was due at this time.
+type Reply = Box<dyn FnOnce(Instant) + Send>;
 
 /// A request whose answer has not left.
 struct Slot {
@@ -188,7 +189,8 @@ impl Shared {
             left.push(Left { kind, arrived_ns, due_ns, at_ns, for_data });
             left.len() >= MANY
         };
-        reply();
+        let due_ns = if for_data { at_ns } else { due.at_ns };
+        reply(self.began + Duration::from_nanos(due_ns));
         if are_many && let Ok(mut tally) = self.tally.try_lock() {
             self.count(&mut tally);
         }
@@ -273,7 +275,7 @@ impl Shared {
             state.ended.get_or_insert(why);
             std::mem::take(&mut state.slots)
         };
-        slots.into_values().filter_map(|slot| slot.reply).for_each(|reply| reply());
+        slots.into_values().filter_map(|slot| slot.reply).for_each(|reply| reply(Instant::now()));
     }
 
     fn run(&self) {
@@ -470,7 +472,7 @@ impl Ticket {
             Some(Slot { kind, arrived_ns, due: Some(due), .. }) => {
                 shared.send(reply, true, kind, arrived_ns, due);
             }
-            _ => reply(), // it does not go on
+            _ => reply(Instant::now()), // it does not go on
         }
     }
 }

@@ -26,7 +26,7 @@ use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, PAGE, Served};
+use flashgc_device::{Drive, Noted, PAGE, Served};
 use flashgc_workload::Op;
 
 /// The most commands that wait. Whoever submits more waits too.
@@ -46,6 +46,8 @@ struct Caller {
     kind: Option<Kind>,
     /// The ticket with which the answer waits for its time, if it has to.
     ticket: Option<Ticket>,
+    /// The requests of a recording that wait for the answer.
+    noted: Vec<Noted>,
 }
 
 impl Caller {
@@ -63,9 +65,15 @@ impl Caller {
 
     fn answer(&mut self, outcome: Outcome) {
         let Some(tell) = self.tell.take() else { return };
+        let noted = std::mem::take(&mut self.noted);
+        let at = if noted.is_empty() { self.since } else { Instant::now() };
+        let reply = move |at| {
+            noted.into_iter().for_each(|noted| noted.answered(at));
+            tell(outcome);
+        };
         match self.ticket.take() {
-            Some(ticket) => ticket.answer(Box::new(move || tell(outcome))),
-            None => tell(outcome),
+            Some(ticket) => ticket.answer(Box::new(reply)),
+            None => reply(at),
         }
     }
 }
@@ -123,9 +131,10 @@ impl<S: Served> Idle for Shared<S> {
         // while the stack unwinds, so it is poisoned.
         let _ = catch_unwind(AssertUnwindSafe(move || {
             let Some(Metered { drive, meter }) = locked.as_mut() else { return };
-            let began = caller.since;
+            let (began, mut caller) = (caller.since, caller);
             meter.count(&command);
             let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+            caller.noted.extend(drive.noted());
             caller.tell(outcome, meter);
             meter.worked(began);
             drive.account(&meter.take_usage());
@@ -183,7 +192,7 @@ impl Queue {
             }
             _ => Box::new(tell),
         };
-        let caller = Caller { tell: Some(tell), since, kind, ticket };
+        let caller = Caller { tell: Some(tell), since, kind, ticket, noted: Vec::new() };
         let left = match command.durable() {
             true => Some((command, caller)),
             false => self.idle.execute(command, caller),
@@ -325,18 +334,21 @@ impl<S: Served> Metered<S> {
                     drive.account(&meter.take_usage());
                     visit(drive.drive(), meter);
                 }
-                Entry::Job(command, caller) => {
+                Entry::Job(command, mut caller) => {
                     let durable = command.durable();
                     meter.count(&command);
-                    match at(caller.arrived(), drive, |drive| execute(drive, command)) {
+                    let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+                    caller.noted.extend(drive.noted());
+                    match outcome {
                         Ok(_) if durable => waiting.push(caller),
                         outcome => caller.tell(outcome, meter),
                     }
                 }
             }
         }
-        if let Some(last) = waiting.last() {
+        if let Some(last) = waiting.last_mut() {
             let flushed = at(last.arrived(), drive, Bytes::flush);
+            last.noted.extend(drive.noted());
             for caller in waiting {
                 caller.tell(flushed.clone().map(|()| Answer::Done), meter);
             }

@@ -13,7 +13,7 @@ use flashgc_experiment::tenants::specs;
 use flashgc_ftl::{Frontier, PlacementSpec, VictimSpec};
 use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
     Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations, SourceOptions,
     TraceError, format, parse_devices,
@@ -213,9 +213,11 @@ fn open_timed(
 }
 
 /// Returns `true` if flush commands mean anything to the drive: not to a page buffer that is protected,
-/// and a host's cache takes none.
+/// unless the host waits for their answers, and a host's cache takes none.
 fn keeps_flushes(config: &RunConfig) -> bool {
-    !config.power_protection && config.host.is_none() && config.swap.is_none()
+    let arrivals = config.timed.as_ref().and_then(|timed| timed.arrivals.as_deref());
+    let waits = arrivals.is_some_and(|text| Arrivals::parse(text) == Ok(Arrivals::Dependent));
+    (waits || !config.power_protection) && config.host.is_none() && config.swap.is_none()
 }
 
 /// The file that is read.

@@ -282,6 +282,7 @@ pub(crate) fn trace_synth(
                     device: 0,
                     op: batch.op(index),
                     stream: batch.stream(index),
+                    took_ns: Request::UNANSWERED,
                 });
             }
             writer.write(&block)?;

@@ -7,7 +7,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, LayerCounts, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};
-use flashgc_workload::requests::RequestStream;
+use flashgc_workload::requests::{RequestStream, Waits};
 
 use super::clock::{Clock, Event, Next, Position};
 use super::collector::Life;
@@ -134,6 +134,13 @@ impl<O: Observer> TimedDrive<O> {
     #[must_use]
     pub fn behind(mut self, host: ClockedHost) -> Self {
         self.front.put_behind(host);
+        self
+    }
+
+    /// Lets requests come when the answers have come that they waited for in their recording.
+    #[must_use]
+    pub fn waiting(mut self, waits: Waits, rate_scale: f64) -> Self {
+        self.front.put_waits(waits, rate_scale);
         self
     }
 

@@ -3,6 +3,7 @@
 mod timed;
 mod timed_chains;
 mod timed_common;
+mod timed_dependent;
 mod timed_devices;
 mod timed_dftl;
 mod timed_hosts;

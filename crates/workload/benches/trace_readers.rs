@@ -43,6 +43,7 @@ fn generate(count: usize) -> Vec<Request> {
             device: 0,
             op,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         });
     }
     requests

@@ -152,6 +152,7 @@ fn requests(count: u64) -> Vec<Request> {
                 device: 0,
                 op,
                 stream: stream.below(256) as u8,
+                took_ns: Request::UNANSWERED,
             },
         }
     };

@@ -147,6 +147,7 @@ fn our_own_formats_keep_flushes() {
         device: 2,
         op,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     };
     let requests = [
         one(Op::Dirty, 5, 0, 512),
@@ -219,6 +220,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             device: 0,
             op,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         },
     });
     prop::collection::vec(one, 1..60)
@@ -279,6 +281,7 @@ fn timed_flushes_have_the_times_of_the_trace() {
         device: 0,
         op: Op::Write,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     };
     let requests = [write(100, 0), Request::flush(150, 0), write(300, 5), Request::flush(300, 0)];
     let path = save(&folder, &requests);

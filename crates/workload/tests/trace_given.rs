@@ -29,6 +29,7 @@ fn on(op: Op, page: i64, pages: u64) -> Request {
         device: 0,
         op,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     }
 }
 

@@ -13,7 +13,15 @@ use flashgc_workload::trace::{
 use flashgc_workload::{Batch, Op, Workload};
 
 fn access(op: Op, offset: i64, size: u64) -> Request {
-    Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }
+    Request {
+        time_ns: 0,
+        offset,
+        size,
+        device: 0,
+        op,
+        stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
+    }
 }
 
 /// Writes `requests` to a file. Returns its references (page, `true` for a write) and the properties of

@@ -21,7 +21,15 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
-    Request { time_ns: 0, offset: first * 4096, size: pages * 4096, device, op, stream: NO_STREAM }
+    Request {
+        time_ns: 0,
+        offset: first * 4096,
+        size: pages * 4096,
+        device,
+        op,
+        stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
+    }
 }
 
 /// Returns all commands of a replay, drawn in batches of these sizes in turn.
@@ -222,6 +230,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         device,
         op,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     });
     prop::collection::vec(one, 1..60)
 }

@@ -25,7 +25,15 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn write(offset: i64, size: u64) -> Request {
-    Request { time_ns: 0, offset, size, device: 0, op: Op::Write, stream: NO_STREAM }
+    Request {
+        time_ns: 0,
+        offset,
+        size,
+        device: 0,
+        op: Op::Write,
+        stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
+    }
 }
 
 /// Returns the commands of a replay, drawn in batches of these sizes in turn: operation, page, and the
@@ -212,6 +220,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         device,
         op,
         stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
     });
     prop::collection::vec(one, 1..60)
 }

@@ -46,7 +46,9 @@ fn request() -> impl Strategy<Value = Request> {
     (0..1u64 << 40, 0..1i64 << 40, 0..1u64 << 20, device, op, 0..4u8).prop_map(
         |(time_ns, offset, size, device, op, stream)| match op {
             Op::Flush => Request::flush(time_ns, device),
-            _ => Request { time_ns, offset, size, device, op, stream },
+            _ => {
+                Request { time_ns, offset, size, device, op, stream, took_ns: Request::UNANSWERED }
+            }
         },
     )
 }
@@ -82,7 +84,15 @@ proptest! {
 }
 
 fn write(time_ns: u64, offset: i64, device: u32) -> Request {
-    Request { time_ns, offset, size: 4096, device, op: Op::Write, stream: NO_STREAM }
+    Request {
+        time_ns,
+        offset,
+        size: 4096,
+        device,
+        op: Op::Write,
+        stream: NO_STREAM,
+        took_ns: Request::UNANSWERED,
+    }
 }
 
 #[test]

@@ -283,7 +283,7 @@ proptest! {
         let ops = [Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Clean];
         let requests: Vec<Request> = drawn.iter().map(|&(op, at, stream)| {
             let Some(&op) = ops.get(usize::from(op)) else { return Request::flush(at, 0) };
-            Request { time_ns: at, offset: at as i64, size: at, device: 0, op, stream }
+            Request { time_ns: at, offset: at as i64, size: at, device: 0, op, stream, took_ns: Request::UNANSWERED }
         }).collect();
         let declared = Declared { streams: true, ..Declared::default() };
         let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();

@@ -33,7 +33,15 @@ fn request() -> impl Strategy<Value = Request> {
                 return Request::flush(time_ns, device);
             }
             let size = if op == Op::Trim && large { size << 20 } else { size };
-            Request { time_ns, offset, size, device, op, stream: NO_STREAM }
+            Request {
+                time_ns,
+                offset,
+                size,
+                device,
+                op,
+                stream: NO_STREAM,
+                took_ns: Request::UNANSWERED,
+            }
         },
     )
 }
@@ -233,6 +241,7 @@ fn any_request_of_a_native_file_is_found_by_number_and_time() {
             device: 0,
             op: Op::Write,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         })
         .collect();
     let folder = tempfile::tempdir().unwrap();

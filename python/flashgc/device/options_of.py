@@ -51,6 +51,37 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
     }
 
 
+def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tuple[str, str]:
+    """The command that asks whether suspension would answer a recording's host sooner.
+
+    Its drive has the flash of a preset, scaled to the recorded drive; the second text says how.
+    Preemption is compared on the same requests, which wait for answers as they did.
+    """
+    from flashgc.presets import scaled
+
+    small = scaled(device, drive["physical_bytes"], drive["capacity_bytes"])
+    changed = [(kind, number) for kind, number in small.parts.items() if number < small.whole[kind]]
+    options: list[tuple[str, object]] = [
+        ("workload", trace),
+        ("device", device),
+        *changed,
+        ("blocks", small.blocks),
+        ("pages-per-block", small.pages_per_block),
+        ("spare", f"{1 - drive['capacity_bytes'] / small.bytes:.8f}"),
+        ("fill", "empty"),
+        ("warmup", 0),
+        ("passes", 1),
+        ("arrivals", "dependent"),
+        ("victim", drive["policies"]["victim"]),
+        ("placement", drive["policies"]["placement"]),
+        *(("preemption", one) for one in ("none", "pgc", "suspend")),
+    ]
+    flags = " ".join(
+        f"--{key} {shlex.quote(str(value))}" for key, value in options if (key, value) not in USUAL
+    )
+    return f"flashgc compare --drive timed {flags}", small.how
+
+
 def command_of(trace: Path, drive: dict[str, Any], written: int) -> str:
     """Return the command that replays a recording of this drive with its own policy.
 

@@ -12,7 +12,7 @@ use crate::layout::PAGE;
 use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
-use crate::recording::Recording;
+use crate::recording::{Noted, Recording};
 use crate::served::{Hinted, Served};
 use crate::usage::Usage;
 
@@ -248,6 +248,10 @@ impl Served for Drive {
         if let Some(recording) = &mut self.recording {
             recording.arrived(at);
         }
+    }
+
+    fn noted(&mut self) -> Option<Noted> {
+        self.recording.as_mut()?.noted()
     }
 
     fn account(&mut self, usage: &Usage) {

@@ -9,7 +9,9 @@ use flashgc_ftl::{FtlError, Geometry};
 use flashgc_timed::metrics::timeline::Timeline;
 use flashgc_timed::metrics::trace_events::{MOST_EVENTS, TraceEvents};
 use flashgc_timed::tenants::InTurn;
-use flashgc_timed::{ByTenant, Channels, Meter, TimedDrive, TraceFile, WorstSoFar, are_apart};
+use flashgc_timed::{
+    ByTenant, Channels, Loop, Meter, TimedDrive, TraceFile, WorstSoFar, are_apart,
+};
 use flashgc_workload::requests::{RequestStream, Requests};
 
 use super::parts::{Limited, layer, layer_of, open, open_lines};
@@ -130,6 +132,11 @@ fn whole(resolved: &Resolved, timed: &Timed, index: u32) -> Result<TimedDrive<Me
     let mut drive = TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
     if !timed.tenants.is_empty() {
         drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);
+    }
+    if timed.settings.host == Loop::Dependent {
+        let requests = resolved.source.requests().expect("a timed drive's workload has requests");
+        let waits = requests.waits(resolved.geometry.logical_pages()).map_err(FtlError::from)?;
+        drive = drive.waiting(waits.clone(), timed.plan.rate_scale);
     }
     let locate = |page| drive.layer().locate(page);
     if let Some(cache) = resolved.mapping.cache(&resolved.geometry, locate) {

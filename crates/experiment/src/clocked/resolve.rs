@@ -8,9 +8,9 @@ use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
-use flashgc_timed::Settings;
 use flashgc_timed::metrics::timeline::Window;
 use flashgc_timed::tenants::{ClassWeights, Tenant};
+use flashgc_timed::{Loop, Settings};
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
@@ -91,6 +91,23 @@ impl Timed {
         let options = config.timed.as_ref().expect("a drive with a clock");
         let tenants = tenants(options, config, geometry, source)?;
         let settings = plan.settings(geometry, pages, placement, requests)?;
+        if settings.host == Loop::Dependent {
+            requests.waits(geometry.logical_pages())?;
+            let refused = |key: &str, why: &str| {
+                let message = format!(
+                    "{} does not apply to {} dependent: {why}",
+                    subject(key),
+                    option("arrivals")
+                );
+                Err(SpecError::new(message, "leave it out"))
+            };
+            if config.flush_every.is_some() {
+                return refused("flush_every", "the host of a recording flushes when it did");
+            }
+            if config.host.is_some() {
+                return refused("host_cache", "a recording has what left the cache of its host");
+            }
+        }
         let (total, passes) = match (&config.length, lifespan) {
             (Length::Until(_), Some(lifespan)) => (until_failure(lifespan, geometry), None),
             (Length::Requests(amount), _) if !tenants.is_empty() => (*amount, None),

@@ -73,7 +73,9 @@ pub(crate) fn summarise(
     let filling = filled(&measures, timed.settings.write_cache);
     let is_known = few.is_none() && erases.is_none() && filling.is_none();
     result.steady = is_steady(&result) && is_known;
-    result.findings = told(&result, &measured);
+    let pages = resolved.geometry.logical_pages();
+    let may_wait = resolved.source.requests().is_some_and(|requests| requests.waits(pages).is_ok());
+    result.findings = told(&result, &measured, may_wait);
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {
         result.findings.extend(few.map(findings::few_rounds));
@@ -245,7 +247,7 @@ fn few_rounds(resolved: &Resolved, timed: &Timed, result: &RunResult) -> Option<
 }
 
 /// Returns the findings of which a reader should know before using the figures.
-fn told(result: &RunResult, measured: &TimedResult) -> Vec<Finding> {
+fn told(result: &RunResult, measured: &TimedResult, may_wait: bool) -> Vec<Finding> {
     if measured.latency_us.all.is_none() {
         return vec![if result.interrupted {
             findings::stopped_in_warm_up()
@@ -258,7 +260,7 @@ fn told(result: &RunResult, measured: &TimedResult) -> Vec<Finding> {
         said.push(findings::interrupted());
     }
     if let Some(overload) = &measured.overload {
-        said.push(findings::overload(overload, measured.tenants.is_some()));
+        said.push(findings::overload(overload, measured.tenants.is_some(), may_wait));
     }
     if result.counters.host_pages > 0 && result.counters.erases == 0 {
         said.push(findings::no_erase(result.counters.host_pages));

@@ -45,17 +45,19 @@ pub(crate) fn pace_moves(change: Drift) -> Finding {
         .with_change(change)
 }
 
-/// Returns the finding that requests come too fast, for a drive that tenants share or not.
-pub(crate) fn overload(overload: &Overload, is_shared: bool) -> Finding {
+/// Returns the finding that requests come too fast, for a drive that tenants share or not, and for a trace whose
+/// host may wait for answers.
+pub(crate) fn overload(overload: &Overload, is_shared: bool, may_wait: bool) -> Finding {
     // A little below the rate that can be sustained.
     let scale = match 0.9 * overload.sustainable_per_second / overload.offered_per_second {
         small if small < 0.01 => format!("{small:.1e}"),
         scale => format!("{scale:.2}"),
     };
     let waiting = count(overload.outstanding, "request");
-    let closed = match is_shared {
-        true => "for a tenant arrivals=closed:threads=8".to_string(),
-        false => choice("arrivals", "closed:threads=8"),
+    let closed = match (is_shared, may_wait) {
+        (true, _) => "for a tenant arrivals=closed:threads=8".to_string(),
+        (false, true) => choice("arrivals", "dependent"),
+        (false, false) => choice("arrivals", "closed:threads=8"),
     };
     let end = match overload.is_cut_short {
         true => format!("the run was stopped with {waiting} waiting"),

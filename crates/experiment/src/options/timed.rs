@@ -35,7 +35,7 @@ const fn gc(kind: Kind) -> OptionInfo {
 }
 
 const fn workload(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Workload, kind).timed("requests come to a counting drive at no time")
+    OptionInfo::new(Section::Workload, kind).timed("a counting drive has no clock, so its requests have no times")
 }
 
 const fn run(kind: Kind) -> OptionInfo {

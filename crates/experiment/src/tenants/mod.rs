@@ -10,7 +10,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_timed::Loop;
 use flashgc_timed::tenants::{Tenant, TenantSpec, lay_out};
-use flashgc_workload::requests::{Requests, Space};
+use flashgc_workload::requests::{Arrivals, Requests, Space};
 
 use crate::options::TimedConfig;
 
@@ -61,6 +61,17 @@ pub(crate) fn resolve(
         .map(|((spec, pages), requests)| {
             check_fits(&spec, &pages, space, pages_per_block, requests)?;
             let queue_depth = spec.queue_depth.unwrap_or(config.queue_depth);
+            if spec.arrivals == Some(Arrivals::Dependent) {
+                return Err(SpecError::new(
+                    format!(
+                        "{} {} has arrivals=dependent: a recording's answers are those of a drive that its host \
+                         had alone",
+                        subject("tenant"),
+                        spec.name
+                    ),
+                    "arrivals=closed:threads=1",
+                ));
+            }
             let host = Loop::of(spec.arrivals.or(requests.default_arrivals()));
             Ok(Tenant { spec, pages, host, queue_depth })
         })

@@ -187,6 +187,8 @@ pub enum Loop {
         /// The pause between a completion and the thread's next request.
         think_ns: u64,
     },
+    /// The host of a recording: requests come when the answers have come that they waited for.
+    Dependent,
 }
 
 impl Loop {
@@ -194,6 +196,7 @@ impl Loop {
     pub fn of(arrivals: Option<Arrivals>) -> Self {
         match arrivals {
             Some(Arrivals::Closed { threads, think_ns }) => Self::Closed { threads, think_ns },
+            Some(Arrivals::Dependent) => Self::Dependent,
             _ => Self::Open,
         }
     }

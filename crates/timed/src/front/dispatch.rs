@@ -316,8 +316,9 @@ impl FrontEnd {
         place: u32,
         last: Times,
     ) {
-        let Request { mut request, number, arrived, dispatched, met_collection, party, .. } =
-            self.requests[place];
+        let Request {
+            mut request, number, arrived, dispatched, met_collection, party, waited, ..
+        } = self.requests[place];
         self.requests.forget(place);
         match party {
             Party::Workload => match &self.write_back {
@@ -371,6 +372,7 @@ impl FrontEnd {
             return self.goes_on_in_line(shared, request.offset);
         }
         match self.host {
+            Loop::Dependent => self.goes_on_dependent(shared, waited),
             Loop::Closed { .. } if !self.arrivals.has_more() => {}
             Loop::Open => {}
             Loop::Closed { think_ns: 0, .. } => {

@@ -119,9 +119,8 @@ impl FrontEnd {
                 Party::Hints | Party::Workload => u64::MAX,
             };
             let hints = self.write_back().riding();
-            let arrived = shared.now();
-            let joins = false;
-            self.let_in(shared, dies, Waiting { request, number, arrived, party, hints, joins })?;
+            let waiting = Waiting::new(request, shared.now(), party);
+            self.let_in(shared, dies, Waiting { number, hints, ..waiting })?;
         }
         Ok(())
     }
@@ -194,7 +193,7 @@ impl FrontEnd {
         dies: &mut Scheduler,
     ) -> Result<(), DriveError> {
         self.flush_at_leisure(shared, dies)?;
-        let goes_on = self.arrivals.has_more() || self.counts.in_system > 0;
+        let goes_on = self.has_more_requests() || self.counts.in_system > 0;
         let stands_still = !shared.clock.has_next() && dies.is_still();
         if goes_on && !(stands_still && self.outstanding > 0) {
             self.expect_look(&mut shared.clock);

@@ -214,7 +214,7 @@ impl FrontEnd {
         let tenant = lines.parts.tenant(offset);
         let (left, line) = (lines.left, &mut lines.lines[tenant]);
         match line.host {
-            Loop::Open => {}
+            Loop::Open | Loop::Dependent => {}
             Loop::Closed { .. } if left == 0 || !line.arrivals.has_more() => {}
             Loop::Closed { think_ns: 0, .. } => line.free_threads += 1,
             Loop::Closed { think_ns, .. } => {

@@ -3,6 +3,7 @@
 
 mod arbiter;
 mod cache;
+mod dependent;
 mod dispatch;
 mod flushes;
 mod hosted;
@@ -19,7 +20,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
 use flashgc_host::{ClockedHost, HostCounts};
 use flashgc_workload::Op;
-use flashgc_workload::requests::{RequestStream, TimedRequest};
+use flashgc_workload::requests::{RequestStream, TimedRequest, Waits};
 
 use super::clock::{Event, NEVER};
 use super::config::{Loop, Settings};
@@ -28,6 +29,7 @@ use super::measure::{Observer, Totals};
 use super::schedule::Scheduler;
 use super::shared::Shared;
 use cache::WriteCache;
+use dependent::{Dependent, NOBODY};
 pub use lines::Lines;
 use link::Link;
 use overlaps::Overlaps;
@@ -124,6 +126,12 @@ pub struct FrontEnd {
     /// The arrivals and lines of tenants, if several share the drive: requests come from there alone.
     #[snapshot(state)]
     lines: Option<Box<Lines>>,
+    /// The requests of a recording that wait for answers, if its host is replayed.
+    #[snapshot(state)]
+    dependent: Option<Box<Dependent>>,
+    /// The number of the request of a recording that is arriving.
+    #[snapshot(skip)]
+    arriving: u64,
     /// The times at which threads that rest issue their next requests, in order.
     resting: VecDeque<u64>,
     /// The number of threads whose requests were completed and that do not rest.
@@ -157,6 +165,8 @@ impl FrontEnd {
             link: settings.details.link.map(|link| Box::new(Link::new(link))),
             overlaps: settings.details.serial_overwrites.then(Box::default),
             lines: None,
+            dependent: None,
+            arriving: NOBODY,
             resting: VecDeque::new(),
             free_threads: 0,
             is_due: false,
@@ -173,6 +183,11 @@ impl FrontEnd {
     /// Lets requests come from the lines of tenants.
     pub fn put_tenants(&mut self, lines: Lines) {
         self.lines = Some(Box::new(lines));
+    }
+
+    /// Lets requests come when the answers have come that they waited for in their recording.
+    pub fn put_waits(&mut self, waits: Waits, rate_scale: f64) {
+        self.dependent = Some(Box::new(Dependent::new(waits, rate_scale)));
     }
 
     /// Lets page operations go through a map on flash, with `logical_pages` pages of the host and beside them
@@ -288,6 +303,7 @@ impl FrontEnd {
                 self.free_threads = threads;
                 self.admit(shared, dies)
             }
+            Loop::Dependent => self.read_ahead(shared, dies),
         }
     }
 
@@ -316,6 +332,9 @@ impl FrontEnd {
             }
         }
         self.is_due = false;
+        if self.dependent.is_some() {
+            self.read_ahead(shared, dies)?;
+        }
         if self.write_back.is_some() {
             self.flush_at_leisure(shared, dies)?;
         }
@@ -353,6 +372,7 @@ impl FrontEnd {
                 shared.clock.set(Event::Arrival, next);
                 Ok(())
             }
+            Loop::Dependent => self.arrivals_of_dependent(shared, dies),
         }
     }
 
@@ -403,8 +423,7 @@ impl FrontEnd {
             if self.hint_commands.is_some() {
                 return self.tell_by_command(shared, dies, request);
             }
-            let waiting =
-                Waiting { request, number: u64::MAX, arrived: now, party, hints: 0, joins: false };
+            let waiting = Waiting::new(request, now, party);
             return self.let_in(shared, dies, waiting);
         }
         let pushed = self.arrivals.number();
@@ -412,12 +431,10 @@ impl FrontEnd {
         let waiting = match joins {
             false => self.counted(shared, request, pushed, now),
             true => Waiting {
-                request,
                 number: self.counts.arrived.saturating_sub(1),
-                arrived: now,
-                party,
-                hints: 0,
+                waited: self.arriving,
                 joins,
+                ..Waiting::new(request, now, party)
             },
         };
         if self.write_back.is_some() {
@@ -442,7 +459,8 @@ impl FrontEnd {
         }
         let number = given.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
         shared.observer.arrived(number, request.op, now);
-        Waiting { request, number, arrived, party: Party::Workload, hints: 0, joins: false }
+        let waited = self.arriving;
+        Waiting { number, waited, ..Waiting::new(request, arrived, Party::Workload) }
     }
 
     /// Dispatches a request if none waits before it, or lets it wait.

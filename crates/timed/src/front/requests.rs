@@ -8,6 +8,7 @@ use flashgc_ftl::{FtlError, FtlErrorKind, Stepwise};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
+use super::dependent::NOBODY;
 use crate::ops::Kind;
 
 /// The number of requests that the workload is asked for at a time.
@@ -44,6 +45,16 @@ pub struct Waiting {
     pub hints: u32,
     /// `true` if it is another piece of the request before it, which has the place in the queue.
     pub joins: bool,
+    /// The number that a recording gives it, if others wait for it; else [`NOBODY`].
+    pub waited: u64,
+}
+
+impl Waiting {
+    /// Makes a whole request without a number that brings no hints and for which nobody waits.
+    pub fn new(request: TimedRequest, arrived: u64, party: Party) -> Self {
+        let (number, waited) = (u64::MAX, NOBODY);
+        Self { request, number, arrived, party, hints: 0, joins: false, waited }
+    }
 }
 
 /// A request that the drive works on, or the host's cache.
@@ -60,6 +71,8 @@ pub struct Request {
     pub left: u32,
     pub met_collection: bool,
     pub party: Party,
+    /// The number that a recording gives it, if others wait for it; else [`NOBODY`].
+    pub waited: u64,
 }
 
 impl Value for Party {
@@ -113,7 +126,7 @@ impl Requests {
     /// Returns its place.
     #[inline(always)]
     pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
-        let Waiting { request, number, arrived, party, .. } = *waiting;
+        let Waiting { request, number, arrived, party, waited, .. } = *waiting;
         debug_assert!(!waiting.joins, "a piece is kept with its request");
         let entry = Request {
             request,
@@ -124,6 +137,7 @@ impl Requests {
             left,
             met_collection: false,
             party,
+            waited,
         };
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = entry;

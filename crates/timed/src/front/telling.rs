@@ -75,7 +75,7 @@ impl FrontEnd {
         commands.waiting.push_back((kind, hinted));
         let arrived = shared.now();
         let (number, party) = (u64::MAX, Party::Hints);
-        let waiting = Waiting { request, number, arrived, party, hints: 0, joins: false };
+        let waiting = Waiting { number, ..Waiting::new(request, arrived, party) };
         self.let_in(shared, dies, waiting)
     }
 

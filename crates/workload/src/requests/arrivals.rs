@@ -34,6 +34,8 @@ pub enum Arrivals {
         /// The nanoseconds from the end of a request to the issue of the next.
         think_ns: u64,
     },
+    /// Each request of a recording comes when the answers have come that it waited for.
+    Dependent,
 }
 
 /// The entry of one arrival process for the command and the reference.
@@ -79,7 +81,7 @@ const THINK: Param = Param {
 };
 
 /// The list of all arrival processes.
-static ARRIVALS: [ArrivalsInfo; 5] = [
+static ARRIVALS: [ArrivalsInfo; 6] = [
     ArrivalsInfo {
         name: "poisson",
         summary: "Poisson arrivals.",
@@ -116,6 +118,15 @@ static ARRIVALS: [ArrivalsInfo; 5] = [
               time after that request is complete. The drive is never overloaded, so the \
               throughput is the highest it can reach.",
         params: &[THREADS, THINK],
+    },
+    ArrivalsInfo {
+        name: "dependent",
+        summary: "The host of a recording: each request comes when those have been answered that it waited for.",
+        doc: "The host of a recording that has the times of its answers. A request waits for the request whose \
+              answer was the last before it came, and comes as long after that answer as it did then: its \
+              think time. A flush also waits for every other request that had been answered when it came. \
+              So a slower drive slows its host down, and is not overloaded. The rate scale divides think times.",
+        params: &[],
     },
 ];
 
@@ -171,6 +182,7 @@ impl Arrivals {
                 }
                 Self::Bursts { gap_ns, on_ns, off_ns }
             }
+            "dependent" => Self::Dependent,
             _ => Self::Closed {
                 threads: u32::try_from(params.integer("threads")).expect("at most 2^20"),
                 think_ns: time("think")?.round() as u64,
@@ -178,13 +190,12 @@ impl Arrivals {
         })
     }
 
-    /// Returns the arrivals a second in the long run, or `None` for a closed loop, where they depend on
-    /// the drive.
+    /// Returns the arrivals a second in the long run, or `None` where they depend on the drive.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Gaps(gaps) => Some(1e9 / gaps.mean()),
             Self::Bursts { gap_ns, on_ns, off_ns } => Some(1e9 / gap_ns * on_ns / (on_ns + off_ns)),
-            Self::Closed { .. } => None,
+            Self::Closed { .. } | Self::Dependent => None,
         }
     }
 
@@ -199,11 +210,11 @@ impl Arrivals {
                 on_ns: on_ns / rate_scale,
                 off_ns: off_ns / rate_scale,
             },
-            Self::Closed { .. } => *self,
+            Self::Closed { .. } | Self::Dependent => *self,
         }
     }
 
-    /// Opens the arrival times of one run. They are all 0 for a closed loop.
+    /// Opens the arrival times of one run. They are all 0 where they depend on the drive.
     pub fn open(&self, seed: u64) -> Clock {
         let mut stream = Stream::new(seed, "arrivals");
         let left_ns = match self {
@@ -221,6 +232,7 @@ fn example(name: &str) -> &'static str {
         "gaps" => "gaps:gap=uniform:1ms:5ms",
         "bursts" => "bursts:rate=50000,on=2ms,off=8ms",
         "closed" => "closed:threads=8,think=0us",
+        "dependent" => "dependent",
         _ => "poisson:mean=3ms or poisson:rate=20000",
     }
 }
@@ -263,6 +275,7 @@ impl fmt::Display for Arrivals {
             Self::Closed { threads, think_ns } => {
                 write!(f, "closed:threads={threads},think={}", time(*think_ns as f64))
             }
+            Self::Dependent => write!(f, "dependent"),
         }
     }
 }
@@ -302,7 +315,7 @@ impl Clock {
                     self.left_ns = exponential(on_ns, &mut self.stream);
                 }
             }
-            Arrivals::Closed { .. } => 0.0,
+            Arrivals::Closed { .. } | Arrivals::Dependent => 0.0,
         };
         self.now_ns = self.now_ns.saturating_add(gap.round() as u64);
         self.now_ns

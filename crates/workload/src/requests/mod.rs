@@ -8,12 +8,14 @@ mod live;
 mod pages;
 mod source;
 mod trace;
+mod waits;
 
 pub use arrivals::{Arrivals, Clock};
 pub use live::LiveRequests;
 pub use pages::PageRequests;
 pub use source::{Requests, RequestsInfo, Space, request_generators};
 pub use trace::{Disorder, TimedTrace, TraceRequests};
+pub use waits::{Wait, Waits};
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::StreamId;

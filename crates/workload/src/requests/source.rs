@@ -1,6 +1,7 @@
 //! Sources of requests for a drive with a clock: page generators, synthetic requests and traces behind
 //! one interface.
 
+use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::{Param, SpecError, header};
 
 use super::RequestStream;
@@ -9,6 +10,7 @@ use super::disksim::{self, DiskSim};
 use super::live::LiveRequests;
 use super::pages::PageRequests;
 use super::trace::TimedTrace;
+use super::waits::Waits;
 use crate::WorkloadError;
 use crate::generate::GeneratorSpec;
 
@@ -115,6 +117,23 @@ impl Requests {
     /// Returns `true` if some of them are in pieces on the drive.
     pub fn have_pieces(&self) -> bool {
         matches!(self, Self::Trace(trace) if trace.has_pieces())
+    }
+
+    /// Returns the answers that the host of a recording waited for, on a drive of `logical_pages` pages.
+    ///
+    /// # Errors
+    /// There is no recording with the times of answers, or the drive is too small for it.
+    pub fn waits(&self, logical_pages: u32) -> Result<&Waits, SpecError> {
+        match self {
+            Self::Trace(trace) => trace.waits(logical_pages),
+            Self::Pages(_) | Self::DiskSim(_) | Self::Live(_) => Err(SpecError::new(
+                format!(
+                    "{} dependent needs a recording: a generator waits for nothing",
+                    subject("arrivals")
+                ),
+                choice("arrivals", "closed:threads=1"),
+            )),
+        }
     }
 
     /// Returns the default arrival process: that of the source, or a closed loop of one thread without a

@@ -8,13 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashgc_base::naming::{choice, option};
+use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::Clock;
-use super::{RequestStream, TimedRequest};
+use super::{RequestStream, TimedRequest, Waits};
 use crate::trace::{
     AddressMap, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress, ReadOptions,
     Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full, smaller_blocks,
@@ -69,6 +69,8 @@ pub struct TimedTrace {
     requests: Arc<[TimedRequest]>,
     /// The number of requests whose time was before that of the one before them.
     sorted: u64,
+    /// The answers that its host waited for, if it has the times of some.
+    waits: Option<Waits>,
 }
 
 impl TimedTrace {
@@ -124,8 +126,14 @@ impl TimedTrace {
         raw.sort_by_key(|request| request.time_ns);
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
+        // Discards of pages that nothing else names have no place on the drive, and nobody waits for them.
+        let (mut placed, keeps_answers) = (Vec::new(), reader.has_answers());
         for request in &raw {
+            let before = requests.len();
             place(&map, request, &paging, request.time_ns - origin, &mut requests);
+            if keeps_answers && requests.len() > before && !request.op.is_hint() {
+                placed.push(*request);
+            }
         }
         Ok(Self {
             path,
@@ -136,6 +144,7 @@ impl TimedTrace {
             given,
             requests: requests.into(),
             sorted: backwards,
+            waits: Waits::of(&placed, origin),
         })
     }
 
@@ -206,6 +215,32 @@ impl TimedTrace {
     /// before them.
     pub fn sorted(&self) -> u64 {
         self.sorted
+    }
+
+    /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages` pages.
+    ///
+    /// # Errors
+    /// No request has the time of its answer, or the drive is too small for some of them.
+    pub fn waits(&self, logical_pages: u32) -> Result<&Waits, SpecError> {
+        let dependent = || subject("arrivals") + " dependent";
+        let Some(waits) = &self.waits else {
+            return Err(SpecError::new(
+                format!("{} needs the times of answers, and the trace has none", dependent()),
+                "a recording of `flashgc device exec --record` or `serve --record`, or closed:threads=1",
+            ));
+        };
+        let space = u64::from(logical_pages) * self.page_size;
+        if self.requests.iter().any(|request| request.end() > space) {
+            return Err(SpecError::new(
+                format!(
+                    "{} needs all requests of the recording, and some lie behind the drive's {}",
+                    dependent(),
+                    count(space, "byte")
+                ),
+                smaller_blocks(),
+            ));
+        }
+        Ok(waits)
     }
 
     /// Returns the number of logical pages of a drive for this trace with blocks of `pages_per_block`

@@ -520,7 +520,8 @@ mod tests {
     use super::*;
 
     fn request(op: Op, offset: i64, size: u64) -> Request {
-        Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM }
+        let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
+        Request { time_ns: 0, offset, size, device: 0, op, stream, took_ns }
     }
 
     #[test]

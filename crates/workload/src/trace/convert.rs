@@ -232,7 +232,11 @@ fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) ->
 
 /// Returns the properties that a copy of `reader`'s trace declares for all its requests.
 pub(super) fn declared(reader: &TraceReader) -> Declared {
-    Declared { address_space: reader.address_space(), streams: reader.has_streams() }
+    Declared {
+        address_space: reader.address_space(),
+        streams: reader.has_streams(),
+        answers: reader.has_answers(),
+    }
 }
 
 /// Joins traces one behind the other into `output`, in the format of that name. The times of a later
@@ -259,10 +263,12 @@ pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
         let found = declared(&reader);
         let before = *before.get_or_insert(found);
         if before != found {
-            let message = if before.streams == found.streams {
-                "found another address space than in the trace before, expected the same drive"
-            } else {
+            let message = if before.streams != found.streams {
                 "found streams in this trace or in the one before, expected them in both or none"
+            } else if before.answers != found.answers {
+                "found times of answers in this trace or in the one before, expected them in both or none"
+            } else {
+                "found another address space than in the trace before, expected the same drive"
             };
             return Err(TraceError::new(input, Fault::Option, message));
         }

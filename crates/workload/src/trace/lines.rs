@@ -28,6 +28,8 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     const COMMA: bool;
     /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
+    /// `true` if the times until the answers may be known.
+    const HAS_ANSWERS: bool = false;
     /// `true` if requests may have streams.
     const HAS_STREAMS: bool = false;
 
@@ -88,6 +90,10 @@ pub(crate) trait Decoder: Send {
     }
     /// Returns `true` if requests may have streams.
     fn has_streams(&self) -> bool {
+        false
+    }
+    /// Returns `true` if the times until the answers may be known.
+    fn has_answers(&self) -> bool {
         false
     }
 }
@@ -248,6 +254,10 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
     fn has_streams(&self) -> bool {
         F::HAS_STREAMS
+    }
+
+    fn has_answers(&self) -> bool {
+        F::HAS_ANSWERS
     }
 }
 

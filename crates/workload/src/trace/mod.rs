@@ -69,6 +69,8 @@ pub struct Request {
     pub op: Op,
     /// The stream that the host names, or [`NO_STREAM`]. A flush has none.
     pub stream: StreamId,
+    /// The nanoseconds until its answer, or [`UNANSWERED`](Self::UNANSWERED).
+    pub took_ns: u64,
 }
 
 impl Request {
@@ -76,9 +78,13 @@ impl Request {
     /// or misread line, and would otherwise fill the memory with pages.
     pub const MAX_TRANSFER: u64 = 1 << 32;
 
+    /// The time until the answer of a request of which no answer is known.
+    pub const UNANSWERED: u64 = u64::MAX;
+
     /// Makes a flush of everything that the host has written before. It has no bytes.
     pub fn flush(time_ns: u64, device: u32) -> Self {
-        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush, stream: NO_STREAM }
+        let took_ns = Self::UNANSWERED;
+        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush, stream: NO_STREAM, took_ns }
     }
 
     /// Returns the first byte after the request. Readers make sure that it fits.

@@ -46,8 +46,8 @@ fn options() -> ReadOptions {
     }
 }
 
-fn writer(to: &Path, space: Option<u64>, streams: bool) -> Result<TraceWriter, TraceError> {
-    let declared = Declared { address_space: space, streams };
+fn writer(to: &Path, space: Option<u64>, answers: bool) -> Result<TraceWriter, TraceError> {
+    let declared = Declared { address_space: space, streams: true, answers };
     TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
 }
 
@@ -63,7 +63,7 @@ pub fn tag(
     (pages, page_bytes): (u64, u64),
 ) -> Result<Vec<Owned>, TraceError> {
     let mut reader = TraceReader::open(from, &options())?;
-    let mut writer = writer(to, reader.address_space(), true)?;
+    let mut writer = writer(to, reader.address_space(), reader.has_answers())?;
     let mut owners = Owners::new(pages, changes);
     let (mut block, mut named) = (Vec::new(), Vec::new());
     while reader.next_block(&mut block)? {
@@ -185,7 +185,8 @@ mod tests {
 
     fn request(time_ns: u64, op: Op, page: u64, count: u64) -> Request {
         let (offset, size) = ((page * PAGE) as i64, count * PAGE);
-        Request { time_ns, offset, size, device: 0, op, stream: NO_STREAM }
+        let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
+        Request { time_ns, offset, size, device: 0, op, stream, took_ns }
     }
 
     fn recorded(path: &Path, requests: &[Request]) {

@@ -325,6 +325,11 @@ impl TraceReader {
         self.decoder.has_streams()
     }
 
+    /// Returns `true` if the times until the answers may be known, because the file has a place for them.
+    pub fn has_answers(&self) -> bool {
+        self.decoder.has_answers()
+    }
+
     /// Returns the numbering of the trace's pages. `paging` decides if it names one. Otherwise pages of
     /// a trace that was recorded from a drive keep their given numbers, and others are numbered by
     /// address.

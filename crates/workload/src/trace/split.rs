@@ -13,7 +13,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::convert::declared;
 use super::error::{Fault, TraceError};
 use super::format::ReadOptions;
-use super::format::native::layout::{BLOCK_REQUESTS, Previous, encode_next, u32_at, u64_at};
+use super::format::native::layout::{
+    BLOCK_REQUESTS, Previous, encode_next, put_answer, u32_at, u64_at,
+};
 use super::reader::{Progress, TraceReader, cancelled};
 use super::{Declared, NativeWriter, Request};
 use crate::Op;
@@ -74,6 +76,7 @@ pub struct Volume {
 #[derive(Debug)]
 struct Piece {
     coded: Vec<u8>,
+    answers: Vec<u8>,
     streams: Vec<u8>,
     previous: Previous,
     first_time: u64,
@@ -82,17 +85,20 @@ struct Piece {
 
 impl Piece {
     fn new() -> Self {
-        let (coded, streams) = (Vec::new(), Vec::new());
-        Self { coded, streams, previous: Previous::new(0), first_time: 0, requests: 0 }
+        let (coded, answers, streams) = (Vec::new(), Vec::new(), Vec::new());
+        Self { coded, answers, streams, previous: Previous::new(0), first_time: 0, requests: 0 }
     }
 
-    fn push(&mut self, request: &Request, streams: bool) {
+    fn push(&mut self, request: &Request, declared: Declared) {
         if self.requests == 0 {
             self.first_time = request.time_ns;
             self.previous = Previous::new(request.time_ns);
         }
         encode_next(&mut self.previous, request, &mut self.coded);
-        if streams {
+        if declared.answers {
+            put_answer(&mut self.answers, request.took_ns);
+        }
+        if declared.streams {
             self.streams.push(request.stream);
         }
         self.requests += 1;
@@ -100,7 +106,7 @@ impl Piece {
 
     /// Returns the bytes of memory that the piece takes.
     fn memory(&self) -> usize {
-        self.coded.capacity() + self.streams.capacity()
+        self.coded.capacity() + self.answers.capacity() + self.streams.capacity()
     }
 }
 
@@ -241,7 +247,7 @@ impl Splitter {
         let volume = &mut self.volumes[slot];
         volume.count(request);
         let before = volume.open.memory();
-        volume.open.push(request, volume.declared.streams);
+        volume.open.push(request, volume.declared);
         self.memory += volume.open.memory() - before;
         if volume.open.requests == BLOCK_REQUESTS {
             self.spool(slot)?;
@@ -264,12 +270,13 @@ impl Splitter {
         }
         let piece = std::mem::replace(&mut volume.open, Piece::new());
         self.memory -= piece.memory();
-        let length = piece.coded.len() + piece.streams.len();
+        let length = piece.coded.len() + piece.answers.len() + piece.streams.len();
         self.spool.write_all(&volume.last.to_le_bytes())?;
         self.spool.write_all(&(length as u32).to_le_bytes())?;
         self.spool.write_all(&piece.requests.to_le_bytes())?;
         self.spool.write_all(&piece.first_time.to_le_bytes())?;
         self.spool.write_all(&piece.coded)?;
+        self.spool.write_all(&piece.answers)?;
         self.spool.write_all(&piece.streams)?;
         volume.last = self.bytes;
         self.bytes += (PIECE + length) as u64;

@@ -243,7 +243,7 @@ fn is_gone(process: u32) -> bool {
 }
 
 enum Lines {
-    Csv { sink: Sink, text: Vec<u8>, streams: bool },
+    Csv { sink: Sink, text: Vec<u8>, declared: Declared },
     Native(NativeWriter<Sink>),
     Pages(Box<Pages>),
 }
@@ -373,8 +373,8 @@ impl TraceWriter {
             };
             Ok(match format {
                 OutputFormat::Csv => {
-                    writeln!(sink, "{}", csv_header(declared.streams))?;
-                    Lines::Csv { sink, text: Vec::new(), streams: declared.streams }
+                    writeln!(sink, "{}", csv_header(declared))?;
+                    Lines::Csv { sink, text: Vec::new(), declared }
                 }
                 OutputFormat::Native => Lines::Native(NativeWriter::new(sink, declared)?),
                 OutputFormat::Pages => Lines::Pages(Box::new(Pages {
@@ -404,10 +404,10 @@ impl TraceWriter {
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         self.requests += requests.len() as u64;
         let result = match &mut self.lines {
-            Some(Lines::Csv { sink, text, streams }) => {
+            Some(Lines::Csv { sink, text, declared }) => {
                 text.clear();
                 for request in requests {
-                    csv_line(request, *streams, text);
+                    csv_line(request, *declared, text);
                 }
                 sink.write_all(text)
             }
@@ -464,11 +464,9 @@ impl Drop for TraceWriter {
     }
 }
 
-/// Appends a line of the normalised CSV, with its stream or without.
-fn csv_line(request: &Request, streams: bool, text: &mut Vec<u8>) {
-    digits(request.time_ns / 1000, 1, text);
-    text.push(b'.');
-    digits(request.time_ns % 1000, 3, text);
+/// Appends a line of the normalised CSV, with the columns that the file declares.
+fn csv_line(request: &Request, declared: Declared, text: &mut Vec<u8>) {
+    microseconds(request.time_ns, text);
     text.extend_from_slice(match request.op {
         Op::Write => b",W,",
         Op::Read => b",R,",
@@ -485,13 +483,26 @@ fn csv_line(request: &Request, streams: bool, text: &mut Vec<u8>) {
     digits(request.size, 1, text);
     text.push(b',');
     digits(request.device.into(), 1, text);
-    if streams {
+    if declared.answers {
+        text.push(b',');
+        if request.took_ns != Request::UNANSWERED {
+            microseconds(request.took_ns, text);
+        }
+    }
+    if declared.streams {
         text.push(b',');
         if let Some(stream) = named(request.stream) {
             digits(stream.into(), 1, text);
         }
     }
     text.push(b'\n');
+}
+
+/// Appends a time in microseconds, exact to the nanosecond.
+fn microseconds(ns: u64, text: &mut Vec<u8>) {
+    digits(ns / 1000, 1, text);
+    text.push(b'.');
+    digits(ns % 1000, 3, text);
 }
 
 /// Appends a number with at least `width` digits (at most 20).

@@ -89,6 +89,13 @@ loop devices.""",
     help="Copy the files of DIR into the working directory before anything is measured.",
 )
 @click.option(
+    "--postgres-log",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Begin a phase with every checkpoint and behind every automatic vacuum that this log of a "
+    "PostgreSQL server names. Its path is from the working directory.",
+)
+@click.option(
     "--wait",
     is_flag=True,
     help="Wait for the processes that COMMAND leaves behind. [default: end them, SIGTERM first]",
@@ -142,6 +149,7 @@ def execute(
     user: str | None,
     server_user: str | None,
     copy_in: Path | None,
+    postgres_log: Path | None,
     wait: bool,
     keep: Path | None,
     experiment: Path | None,
@@ -183,7 +191,9 @@ def execute(
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:
         done = execution.execute(
-            execution.Command(command, user=user, copy_in=copy_in, waits=wait),
+            execution.Command(
+                command, user=user, copy_in=copy_in, waits=wait, server_log=postgres_log
+            ),
             made,
             filesystem=fs,
             options=tuple(mount_words(mount_options)),

@@ -70,11 +70,15 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     if done.by_file is not None:
         show_files(done.by_file)
     if record is not None:
-        from flashgc.device.options_of import command_of
+        from flashgc.device.options_of import command_of, question_of
 
         out.print(f"\nrecorded in {record}; to replay it:", markup=False)
         written = done.stat["counters"]["host_pages_written"]
         out.print(f"  {command_of(record, drive, written)}", markup=False, soft_wrap=True)
+        if "past" not in drive:  # Its requests were executed at no time.
+            question, how = question_of(record, drive)
+            out.print(f"would suspension cut its latencies? {how}", markup=False)
+            out.print(f"  {question}", markup=False, soft_wrap=True)
     if compared is not None:
         show_compared(compared)
 

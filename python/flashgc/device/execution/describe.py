@@ -9,6 +9,8 @@ from flashgc.results.findings import DOUBT, NOTE, declare
 from flashgc.units import format_count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flashgc.device.execution.outcome import Executed
     from flashgc.results import Finding
 
@@ -33,15 +35,24 @@ RULES = declare(
         "Not every phase that the command named was noted.",
         "The drive refused a mark.",
     ),
+    (
+        "no-server-log",
+        DOUBT,
+        "The log of the server that was to name phases was never there.",
+        "No file had its name while the command ran.",
+    ),
 )
 
 
-def findings(done: Executed, refused: str | None) -> list[Finding]:
-    """The findings of a run. ``refused`` is what a drive said that refused a mark."""
-    return list(_all(done, refused))
+def findings(done: Executed, refused: str | None, log: Path | None) -> list[Finding]:
+    """The findings of a run.
+
+    ``refused`` is what a drive said that refused a mark, and ``log`` a log that was not found.
+    """
+    return list(_all(done, refused, log))
 
 
-def _all(done: Executed, refused: str | None) -> Iterator[Finding]:
+def _all(done: Executed, refused: str | None, log: Path | None) -> Iterator[Finding]:
     if done.written.unknown is not None:
         yield RULES["written-unknown"].found(
             f"the bytes handed to {done.filesystem} are unknown: {done.written.unknown}",
@@ -58,3 +69,9 @@ def _all(done: Executed, refused: str | None) -> Iterator[Finding]:
         )
     if refused is not None:
         yield RULES["marks-refused"].found(f"not every phase was noted: {refused}")
+    if log is not None:
+        yield RULES["no-server-log"].found(
+            f"no phase was named: {log} was never there in the working directory",
+            "--postgres-log with the path of the server's log, such as data/log/postgresql.log",
+            log=str(log),
+        )

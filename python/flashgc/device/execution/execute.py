@@ -22,6 +22,7 @@ from flashgc.device.execution.marks import FIRST, Marks
 from flashgc.device.execution.outcome import Executed, phases_of
 from flashgc.device.execution.running import Command, Signals, run, sync
 from flashgc.device.execution.samples import Sample, Watch, parts_of, tail_of
+from flashgc.device.execution.server_log import ServerLog
 from flashgc.device.execution.source import PAST, RUN, Source
 from flashgc.device.execution.tree import PAUSE, Left, Tree
 from flashgc.device.execution.written import Writes, Written
@@ -147,6 +148,8 @@ class _Seen:
     until: list[int | None] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     refused: str | None = None
+    #: False if the log that was to be followed was never there.
+    has_log: bool = True
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
 
@@ -202,7 +205,7 @@ class _Run:
             watch = Watch(client, seen.before, tree.look)
             began = time.monotonic()
             with watch:
-                with marks:
+                with marks, self._server_log(mount, marks) as log:
                     seen.code = self._run(pipe, mount, signals, tree)
                     seen.left = self._rest(tree)
                 # What is still in the page cache belongs to the command.
@@ -213,7 +216,17 @@ class _Run:
             seen.after = client.stat()
         seen.until.append(writes.so_far())
         seen.samples, seen.refused = watch.samples, marks.refused
+        seen.has_log = log is None or log.was_found
         return seen
+
+    def _server_log(
+        self, mount: Path, marks: Marks
+    ) -> contextlib.AbstractContextManager[ServerLog | None]:
+        """The log of the command's server, if it has one."""
+        path = self.command.server_log
+        if path is None:
+            return contextlib.nullcontext()
+        return ServerLog(mount / FOLDER / path, marks.take)
 
     def _run(self, pipe: Path, mount: Path, signals: Signals, tree: Tree) -> int:
         began = functools.partial(note, self.scratch)
@@ -283,5 +296,6 @@ class _Run:
             findings=[],
             realtime=after.get("realtime"),
         )
-        said = [*findings.read(judged), *describe.findings(done, seen.refused)]
+        log = None if seen.has_log else self.command.server_log
+        said = [*findings.read(judged), *describe.findings(done, seen.refused, log)]
         return replace(done, findings=said)

@@ -42,6 +42,7 @@ class Marks:
         # Open for writing too: the pipe never ends, and nobody who writes has to wait for a reader.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._mark = mark
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
         #: The words of a drive that refused a mark.
@@ -69,14 +70,16 @@ class Marks:
             *lines, rest = (rest + os.read(self._pipe, 1 << 16)).split(b"\n")
             rest = rest[-4 * LONGEST :]
             for line in lines:
-                self._take(named(line))
+                self.take(named(line))
 
-    def _take(self, name: str) -> None:
-        if name:
-            try:
-                self._mark(name)
-            except (DriveError, OSError) as error:
-                self.refused = str(error)
+    def take(self, name: str) -> None:
+        """Marks the begin of a phase, in the order in which threads ask for it."""
+        with self._lock:
+            if name:
+                try:
+                    self._mark(name)
+                except (DriveError, OSError) as error:
+                    self.refused = str(error)
 
 
 def mark(path: str, name: str) -> None:

@@ -30,6 +30,8 @@ class Command:
     copy_in: Path | None = None
     #: True if processes that it leaves behind are waited for, and not ended.
     waits: bool = False
+    #: The log of its PostgreSQL server, whose checkpoints and vacuums begin phases.
+    server_log: Path | None = None
     #: The file that its standard output goes to, and the one beside it (``.err``) for its errors;
     #: those of this process by default.
     output: Path | None = None

@@ -4,27 +4,33 @@
 use flashgc_base::spec::count;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
+use super::native::Declared;
 use super::{Format, Sample, check};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 
-/// The first line of a file, and its suffix if requests have streams.
+/// The first line of a file, and what follows if the times until the answers are known, and if requests have
+/// streams.
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev";
+const ANSWER: &str = ",answer_us";
 const STREAM: &str = ",stream";
 
 /// Returns the first line of a file.
-pub(crate) fn header(streams: bool) -> String {
-    format!("{HEADER}{}", if streams { STREAM } else { "" })
+pub(crate) fn header(declared: Declared) -> String {
+    let answer = if declared.answers { ANSWER } else { "" };
+    let stream = if declared.streams { STREAM } else { "" };
+    format!("{HEADER}{answer}{stream}")
 }
 
-/// Returns `true` if this header has a stream column, and `None` if the line is no header.
-fn has_streams(line: &[u8]) -> Option<bool> {
-    match line.strip_prefix(HEADER.as_bytes())? {
-        b"" => Some(false),
-        rest => (rest == STREAM.as_bytes()).then_some(true),
-    }
+/// Returns the columns that this header declares, and `None` if the line is no header.
+fn declared(line: &[u8]) -> Option<Declared> {
+    let rest = line.strip_prefix(HEADER.as_bytes())?;
+    let after = rest.strip_prefix(ANSWER.as_bytes());
+    let (answers, rest) = (after.is_some(), after.unwrap_or(rest));
+    let streams = rest == STREAM.as_bytes();
+    (streams || rest.is_empty()).then_some(Declared { address_space: None, streams, answers })
 }
 
 /// Linux's write life time hints with the streams that the NVMe driver made of them: the number of the
@@ -45,31 +51,34 @@ pub(super) static FORMAT: Format = Format {
               (modified in the host's cache, to be written) or C (clean again, M is taken back) or F \
               (flush, of 0 bytes at 0), offset (bytes), size (bytes), device; perhaps stream (0 to 254; \
               nothing, none or not-set: no stream; short, medium, long, extreme: 1 to 4, as Linux's \
-              write life time hints)",
+              write life time hints); before it perhaps the time until the answer (us; nothing: not known)",
     example: "12816640000000.125,W,8192000,24576,0",
-    detection: "the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with ,stream",
+    detection: "the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with \
+                ,answer_us and ,stream",
     traps: "programs that rewrite the file through floating point lose the last digits of large \
             times",
     single_device: false,
     references: false,
     sniff: |sample| {
-        let header = sample.lines.first().is_some_and(|line| has_streams(line).is_some());
+        let header = sample.lines.first().is_some_and(|line| declared(line).is_some());
         if header { super::MARKED } else { 0 }
     },
     open: |input, options| {
         let sample = Sample::new(input.sample(), input.sample_is_all());
-        if sample.lines.first().and_then(|line| has_streams(line)) == Some(true) {
-            super::open_text(Csv::<true>::default(), input, options)
-        } else {
-            super::open_text(Csv::<false>::default(), input, options)
+        let found = sample.lines.first().and_then(|line| declared(line)).unwrap_or_default();
+        match (found.answers, found.streams) {
+            (false, false) => super::open_text(Csv::<false, false>::default(), input, options),
+            (false, true) => super::open_text(Csv::<false, true>::default(), input, options),
+            (true, false) => super::open_text(Csv::<true, false>::default(), input, options),
+            (true, true) => super::open_text(Csv::<true, true>::default(), input, options),
         }
     },
 };
 
-/// A reader of lines with or without a stream at the end. It counts requests that other programs rarely
+/// A reader of lines with or without the time until the answer, and a stream. It counts requests that other programs rarely
 /// mean.
 #[derive(Default)]
-struct Csv<const STREAMS: bool> {
+struct Csv<const ANSWERS: bool, const STREAMS: bool> {
     /// The number of requests without bytes.
     empty: u64,
     /// The number of requests before byte 0.
@@ -77,12 +86,16 @@ struct Csv<const STREAMS: bool> {
     flush: Option<Request>,
 }
 
-impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
-    const COLUMNS: &'static [&'static str] = if STREAMS {
-        &["time_us", "op", "offset_bytes", "size_bytes", "dev", "stream"]
-    } else {
-        &["time_us", "op", "offset_bytes", "size_bytes", "dev"]
+impl<const ANSWERS: bool, const STREAMS: bool> TextFormat for Csv<ANSWERS, STREAMS> {
+    const COLUMNS: &'static [&'static str] = match (ANSWERS, STREAMS) {
+        (false, false) => &["time_us", "op", "offset_bytes", "size_bytes", "dev"],
+        (false, true) => &["time_us", "op", "offset_bytes", "size_bytes", "dev", "stream"],
+        (true, false) => &["time_us", "op", "offset_bytes", "size_bytes", "dev", "answer_us"],
+        (true, true) => {
+            &["time_us", "op", "offset_bytes", "size_bytes", "dev", "answer_us", "stream"]
+        }
     };
+    const HAS_ANSWERS: bool = ANSWERS;
     const HAS_STREAMS: bool = STREAMS;
     const COMMA: bool = true;
 
@@ -109,10 +122,18 @@ impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
         let size = at.integer("a size, a whole number of bytes")?;
         at.comma("a comma after the size")?;
         let device = at.small("a device number below 2^32")?;
+        let mut took_ns = Request::UNANSWERED;
+        if ANSWERS {
+            at.comma("a comma after the device")?;
+            if !matches!(at.peek(), None | Some(b',')) {
+                took_ns =
+                    at.time(MICROSECONDS, "a time in microseconds until the answer, or nothing")?;
+            }
+        }
         let mut stream = NO_STREAM;
         let mut stream_at = at.at;
         if STREAMS {
-            at.comma("a comma after the device")?;
+            at.comma("a comma before the stream")?;
             stream_at = at.at;
             stream = stream_of(&mut at)?;
         }
@@ -127,13 +148,13 @@ impl<const STREAMS: bool> TextFormat for Csv<STREAMS> {
             if stream != NO_STREAM {
                 return at.bad(stream_at, "no stream, because a flush concerns the whole drive");
             }
-            self.flush = Some(Request::flush(time_ns, device));
+            self.flush = Some(Request { took_ns, ..Request::flush(time_ns, device) });
             return Ok(None);
         }
         let request = check(time_ns, op, device, offset, size, size_at)?;
         self.empty += u64::from(size == 0);
         self.negative += u64::from(offset < 0);
-        Ok(request.map(|request| Request { stream, ..request }))
+        Ok(request.map(|request| Request { stream, took_ns, ..request }))
     }
 
     fn flush(&mut self) -> Option<Request> {

@@ -263,7 +263,8 @@ pub(crate) fn check(
     if size > Request::MAX_TRANSFER && op != Op::Trim {
         return Err(BadField::range(size_at, TRANSFER_FITS));
     }
-    Ok(Some(Request { time_ns, offset, size, device, op, stream: NO_STREAM }))
+    let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
+    Ok(Some(Request { time_ns, offset, size, device, op, stream, took_ns }))
 }
 
 /// Returns the operation that a word or letter names.

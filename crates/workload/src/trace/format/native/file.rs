@@ -65,7 +65,7 @@ impl NativeFile {
 
     /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
     pub fn address_space(&self) -> Option<u64> {
-        self.header.address_space
+        self.header.declared.address_space
     }
 
     /// Returns the number of requests in the file.
@@ -122,7 +122,7 @@ impl NativeFile {
         {
             return Err(wrong("the block's checksum does not fit: the file is damaged"));
         }
-        if layout::decode(self.header.version, &header, payload, out).is_none() {
+        if layout::decode(&self.header, &header, payload, out).is_none() {
             out.clear();
             return Err(wrong("the block's requests make no sense: the file was written wrongly"));
         }

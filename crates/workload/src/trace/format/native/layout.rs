@@ -9,10 +9,13 @@ use crate::trace::format::check;
 
 /// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// The newest version. Version 4 has no streams. Version 3 has no clean events and no address space
-/// either, version 2 no flushes, and version 1 no dirty events. All are read. A file without streams is
-/// written as version 4.
-pub(crate) const VERSION: u16 = 5;
+/// The newest version. Version 5 has no answers, and version 4 no streams either. Version 3 has no clean
+/// events and no address space, version 2 no flushes, and version 1 no dirty events. All are read. A file
+/// without answers is written as version 5, and without streams as version 4.
+pub(crate) const VERSION: u16 = 6;
+/// The bits of a header's flags from version 6 on: requests have streams, and answers.
+const STREAMS: u16 = 1;
+const ANSWERS: u16 = 2;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -27,9 +30,9 @@ pub(crate) const BLOCK_REQUESTS: u32 = 4096;
 /// The largest number of requests in a block that is read, so that a damaged count cannot ask for much
 /// memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most four integers of at
+/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most five integers of at
 /// most ten bytes, and perhaps a stream.
-const MAX_REQUEST: usize = 43;
+const MAX_REQUEST: usize = 53;
 
 /// The contents of a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,30 +76,32 @@ pub struct Declared {
     pub address_space: Option<u64>,
     /// `true` if requests may have streams. Else their streams are left out.
     pub streams: bool,
+    /// `true` if the times until the answers may be known. Else they are left out.
+    pub answers: bool,
 }
 
 /// The contents of a file's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub version: u16,
-    /// The bytes of the drive that the trace was recorded from, if they are known.
-    pub address_space: Option<u64>,
-}
-
-impl Header {
-    /// Returns `true` if requests may have streams.
-    pub fn has_streams(&self) -> bool {
-        self.version >= 5
-    }
+    /// The properties of all requests.
+    pub declared: Declared,
 }
 
 pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
-    let version = if declared.streams { VERSION } else { 4 };
+    let Declared { address_space, streams, answers } = declared;
+    let (version, flags) = match (answers, streams) {
+        (true, true) => (VERSION, STREAMS | ANSWERS),
+        (true, false) => (VERSION, ANSWERS),
+        (false, true) => (5, 0),
+        (false, false) => (4, 0),
+    };
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..10].copy_from_slice(&version.to_le_bytes());
+    bytes[10..12].copy_from_slice(&flags.to_le_bytes());
     bytes[12..16].copy_from_slice(&BLOCK_REQUESTS.to_le_bytes());
-    bytes[16..24].copy_from_slice(&declared.address_space.unwrap_or(0).to_le_bytes());
+    bytes[16..24].copy_from_slice(&address_space.unwrap_or(0).to_le_bytes());
     let crc = crc32fast::hash(&bytes[..28]);
     bytes[28..].copy_from_slice(&crc.to_le_bytes());
     bytes
@@ -122,7 +127,13 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     }
     // Before version 4 the field is 0, as for an unknown size.
     let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
-    Ok(Header { version, address_space })
+    let flags = u16::from_le_bytes([bytes[10], bytes[11]]);
+    if version >= 6 && flags & !(STREAMS | ANSWERS) != 0 {
+        return Err(format!("found flags {flags} of the format, expected 0 to 3"));
+    }
+    let streams = version == 5 || version >= 6 && flags & STREAMS != 0;
+    let answers = version >= 6 && flags & ANSWERS != 0;
+    Ok(Header { version, declared: Declared { address_space, streams, answers } })
 }
 
 impl BlockHeader {
@@ -304,7 +315,12 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     }
 }
 
-/// Appends the coded form of a block's requests, without their streams.
+/// Appends the time until the answer of a request: one more than its nanoseconds, or 0 if it is not known.
+pub(crate) fn put_answer(out: &mut Vec<u8>, took_ns: u64) {
+    put(out, took_ns.wrapping_add(1));
+}
+
+/// Appends the coded form of a block's requests, without their answers and streams.
 pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
     for request in requests {
@@ -312,7 +328,7 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the coded form of the request that follows `previous` in a block, without its stream.
+/// Appends the coded form of the request that follows `previous` in a block, without its answer and stream.
 pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
     // Differences wrap here and in the decoder, so every pair of offsets is exact.
     let flush = request.op == Op::Flush;
@@ -361,20 +377,21 @@ pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut 
     previous.update(request);
 }
 
-/// Appends the requests of a block from a file of this version. Returns the number of flushes among
+/// Appends the requests of a block from a file with the header `of`. Returns the number of flushes among
 /// them, or `None` if the bytes are not such requests.
 pub(crate) fn decode(
-    version: u16,
+    of: &Header,
     header: &BlockHeader,
     payload: &[u8],
     out: &mut Vec<Request>,
 ) -> Option<u64> {
+    let Header { version, declared: Declared { streams, answers, .. } } = *of;
     out.reserve(header.requests as usize);
     let mut flushes = 0;
     let mut previous = Previous::new(header.first_time);
     let mut at = 0;
-    // From version 5 on, the requests are followed by a byte each for their streams.
-    let streams = if version < 5 { 0 } else { header.requests as usize };
+    // The requests are followed by their answers, and by a byte each for their streams.
+    let streams = if streams { header.requests as usize } else { 0 };
     let (payload, streams) = payload.split_at_checked(payload.len().checked_sub(streams)?)?;
     let first = out.len();
     for _ in 0..header.requests {
@@ -433,6 +450,11 @@ pub(crate) fn decode(
         previous.update(&request);
         out.push(request);
     }
+    if answers {
+        for request in &mut out[first..] {
+            request.took_ns = take(payload, &mut at)?.wrapping_sub(1);
+        }
+    }
     for (request, &stream) in out[first..].iter_mut().zip(streams) {
         if request.op == Op::Flush && stream != NO_STREAM {
             return None;
@@ -456,6 +478,7 @@ mod tests {
             device,
             op: Op::Write,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         };
         let mut bytes = Vec::new();
         encode(
@@ -480,6 +503,7 @@ mod tests {
             device: 0,
             op,
             stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
         };
         let flush = Request::flush(5000, 7);
         let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
@@ -497,23 +521,61 @@ mod tests {
             BlockHeader { payload, requests, first_index: 0, first_time: 3000 }
         };
         let mut out = Vec::new();
-        assert_eq!(decode(4, &header(&bytes, 3), &bytes, &mut out), Some(1));
+        let of = |version| Header { version, declared: Declared::default() };
+        assert_eq!(decode(&of(4), &header(&bytes, 3), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
         // A dirty event has no kind in a file of version 2.
         let old = [first[0], 0, 2, 1];
         out.clear();
-        assert_eq!(decode(2, &header(&old, 1), &old, &mut out), Some(0));
+        assert_eq!(decode(&of(2), &header(&old, 1), &old, &mut out), Some(0));
         assert_eq!(out, requests[..1]);
         // A clean event is coded like a dirty one, from version 4 on.
         let clean = [first[0], 2, 0, 2, 1];
         out.clear();
-        assert_eq!(decode(4, &header(&clean, 1), &clean, &mut out), Some(0));
+        assert_eq!(decode(&of(4), &header(&clean, 1), &clean, &mut out), Some(0));
         assert_eq!(out, [request(Op::Clean)]);
-        assert_eq!(decode(3, &header(&clean, 1), &clean, &mut out), None);
+        assert_eq!(decode(&of(3), &header(&clean, 1), &clean, &mut out), None);
         // No kind 3, and no flush with a size.
         for wrong in [[first[0], 3, 0, 2, 1], [3 | SECTORS | SEQUENTIAL, 1, 0, 2, 1]] {
-            assert_eq!(decode(4, &header(&wrong, 1), &wrong, &mut out), None);
+            assert_eq!(decode(&of(4), &header(&wrong, 1), &wrong, &mut out), None);
         }
+    }
+
+    #[test]
+    fn answers_follow_the_requests_and_streams_come_last() {
+        let one = |offset, took_ns, stream| Request {
+            time_ns: 0,
+            offset,
+            size: 512,
+            device: 0,
+            op: Op::Write,
+            stream,
+            took_ns,
+        };
+        let requests = [one(0, 299, 7), one(512, Request::UNANSWERED, NO_STREAM)];
+        let mut bytes = Vec::new();
+        encode(&requests, &mut bytes);
+        requests.iter().for_each(|request| put_answer(&mut bytes, request.took_ns));
+        bytes.extend(requests.map(|request| request.stream));
+        // By hand: two requests as above, 300 = 0xac 0x02 and 0, streams 7 and 255.
+        let first = [SECTORS | SEQUENTIAL | MICROSECONDS, 0, 1];
+        let second = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 0];
+        let rest = [0xac, 0x02, 0, 7, 255];
+        assert_eq!(bytes, [first.as_slice(), &second, &rest].concat());
+        let payload = bytes.len() as u32;
+        let header = BlockHeader { payload, requests: 2, first_index: 0, first_time: 0 };
+        let declared = Declared { address_space: None, streams: true, answers: true };
+        let mut out = Vec::new();
+        assert_eq!(decode(&Header { version: 6, declared }, &header, &bytes, &mut out), Some(0));
+        assert_eq!(out, requests);
+        let made = check_header(&super::header(declared)).unwrap();
+        assert_eq!(made, Header { version: 6, declared });
+        let without = Declared { streams: false, ..declared };
+        assert_eq!(check_header(&super::header(without)).unwrap().declared, without);
+        assert_eq!(
+            decode(&Header { version: 6, declared: without }, &header, &bytes, &mut out),
+            None
+        );
     }
 
     proptest! {
@@ -524,11 +586,15 @@ mod tests {
             requests in 1..50u32,
             first_time in any::<u64>(),
             version in 1..=VERSION,
+            streams in any::<bool>(),
+            answers in any::<bool>(),
         ) {
+            let declared = Declared { address_space: None, streams, answers };
+            let of = Header { version, declared };
             let header =
                 BlockHeader { payload: payload.len() as u32, requests, first_index: 0, first_time };
             let mut out = Vec::new();
-            if decode(version, &header, &payload, &mut out).is_some() {
+            if decode(&of, &header, &payload, &mut out).is_some() {
                 prop_assert_eq!(out.len(), requests as usize);
             }
         }

@@ -75,7 +75,7 @@ impl Stream {
             return Err(self.damaged(byte, message));
         }
         let before = out.len();
-        let Some(flushes) = layout::decode(self.header.version, &block, &self.payload, out) else {
+        let Some(flushes) = layout::decode(&self.header, &block, &self.payload, out) else {
             out.truncate(before);
             let message = "the block's requests make no sense: the file was written wrongly";
             return Err(self.damaged(byte, message));
@@ -151,10 +151,14 @@ impl Decoder for Stream {
     }
 
     fn address_space(&self) -> Option<u64> {
-        self.header.address_space
+        self.header.declared.address_space
     }
 
     fn has_streams(&self) -> bool {
-        self.header.has_streams()
+        self.header.declared.streams
+    }
+
+    fn has_answers(&self) -> bool {
+        self.header.declared.answers
     }
 }

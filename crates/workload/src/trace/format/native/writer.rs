@@ -12,7 +12,7 @@ pub struct NativeWriter<W> {
     pending: Vec<Request>,
     payload: Vec<u8>,
     index: Vec<IndexEntry>,
-    streams: bool,
+    declared: Declared,
     byte: u64,
     requests: u64,
 }
@@ -27,7 +27,7 @@ impl<W: Write> NativeWriter<W> {
             pending: Vec::new(),
             payload: Vec::new(),
             index: Vec::new(),
-            streams: declared.streams,
+            declared,
             byte: HEADER as u64,
             requests: 0,
         })
@@ -51,7 +51,12 @@ impl<W: Write> NativeWriter<W> {
         let Some(first) = self.pending.first() else { return Ok(()) };
         self.payload.clear();
         layout::encode(&self.pending, &mut self.payload);
-        if self.streams {
+        if self.declared.answers {
+            for request in &self.pending {
+                layout::put_answer(&mut self.payload, request.took_ns);
+            }
+        }
+        if self.declared.streams {
             self.payload.extend(self.pending.iter().map(|request| request.stream));
         }
         let (first_time, payload) = (first.time_ns, std::mem::take(&mut self.payload));

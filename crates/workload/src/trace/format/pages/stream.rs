@@ -92,7 +92,8 @@ impl Decoder for Stream {
         let decoded = layout::decode(references, &self.payload, size, |reference| {
             let op = if reference.write { Op::Write } else { Op::Read };
             let offset = (reference.page * size) as i64;
-            out.push(Request { time_ns: 0, offset, size, device: 0, op, stream: NO_STREAM });
+            let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
+            out.push(Request { time_ns: 0, offset, size, device: 0, op, stream, took_ns });
         });
         if decoded.is_none() {
             out.truncate(before);

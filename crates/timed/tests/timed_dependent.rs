@@ -1,0 +1,221 @@
+//! The host of a recording: replayed on the drive that it was recorded from, all its requests come and are
+//! answered at the same times. On another drive they come when a program sends them that waits in the same way.
+
+use std::collections::VecDeque;
+
+use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
+use flashgc_ftl::{Fill, Geometry};
+use flashgc_timed::{Hardware, Live, Loop, Preemption, Settings, Stop, TimedDrive, Until};
+use flashgc_workload::Op;
+use flashgc_workload::requests::{TimedRequest, Waits};
+use flashgc_workload::trace::Request;
+
+use crate::timed_common::*;
+
+/// A thread of a program: it thinks, sends some requests at once, and waits for all their answers.
+struct Thread {
+    steps: VecDeque<(u64, Vec<TimedRequest>)>,
+    left: usize,
+    /// The time at which it sends the next requests.
+    wakes: u64,
+}
+
+/// A request of a program, its arrival, and the time of its answer.
+type Seen = (TimedRequest, u64, u64);
+
+/// Runs the threads of a program on a live drive.
+fn seen(mut live: Live, mut threads: Vec<Thread>) -> Vec<Seen> {
+    let (mut all, mut senders, mut done): (Vec<Seen>, Vec<usize>, _) = (vec![], vec![], vec![]);
+    loop {
+        let rests = |one: &&Thread| one.left == 0 && !one.steps.is_empty();
+        let wake = threads.iter().filter(rests).map(|one| one.wakes).min().unwrap_or(u64::MAX);
+        let event = live.next_ns().unwrap();
+        if wake == u64::MAX && event == u64::MAX {
+            return all;
+        }
+        if event < wake {
+            live.run(event, &mut done).unwrap();
+            for one in done.drain(..) {
+                all[one.ticket as usize].2 = one.at_ns;
+                let thread = &mut threads[senders[one.ticket as usize]];
+                thread.left -= 1;
+                if thread.left == 0 {
+                    let think = thread.steps.front().map_or(0, |(think, _)| *think);
+                    thread.wakes = one.at_ns + think;
+                }
+            }
+            continue;
+        }
+        for (of, thread) in threads.iter_mut().enumerate() {
+            if thread.left > 0 || thread.wakes != wake {
+                continue;
+            }
+            let Some((_, burst)) = thread.steps.pop_front() else { continue };
+            thread.left = burst.len();
+            for request in burst {
+                live.arrive(request.op, request.offset, request.bytes.into(), wake).unwrap();
+                all.push((request, wake, u64::MAX));
+                senders.push(of);
+            }
+        }
+    }
+}
+
+/// Makes threads. With `bursts`, each sends bursts of writes, with a flush behind each.
+fn threads(seed: u64, pages: u32, count: usize, bursts: bool) -> Vec<Thread> {
+    let mut stream = Stream::new(seed, "threads");
+    let mut thread = || {
+        let mut steps = VecDeque::new();
+        for _ in 0..1200 / count {
+            let think = |stream: &mut Stream| 1 + u64::from(stream.below(400)) * 997;
+            let length = if bursts { 1 + stream.below(6) } else { 1 };
+            let burst = (0..length).map(|_| {
+                let op = if stream.below(3) == 0 { Op::Read } else { Op::Write };
+                let first = request(0, op, stream.below(pages - 8));
+                TimedRequest { bytes: (1 + stream.below(4)) * PAGE, ..first }
+            });
+            let burst = burst.collect();
+            steps.push_back((think(&mut stream), burst));
+            if bursts || stream.below(8) == 0 {
+                let flush = TimedRequest { bytes: 0, ..request(0, Op::Flush, 0) };
+                steps.push_back((think(&mut stream), vec![flush]));
+            }
+        }
+        Thread { steps, left: 0, wakes: 1 }
+    };
+    (0..count).map(|_| thread()).collect()
+}
+
+/// Returns the recording of what a program saw.
+fn recording(seen: &[Seen]) -> (Vec<TimedRequest>, Waits) {
+    let traced = seen.iter().map(|&(request, arrival, answer)| Request {
+        time_ns: arrival,
+        offset: request.offset as i64,
+        size: request.bytes.into(),
+        device: 0,
+        op: request.op,
+        stream: NO_STREAM,
+        took_ns: answer - arrival,
+    });
+    let traced: Vec<Request> = traced.collect();
+    let listed =
+        seen.iter().map(|&(request, arrival_ns, _)| TimedRequest { arrival_ns, ..request });
+    (listed.collect(), Waits::of(&traced, 0).unwrap())
+}
+
+fn geometry() -> Geometry {
+    Geometry::new(160, 16, 1920).unwrap()
+}
+
+fn live(settings: &Settings) -> Live {
+    let layer = layer(settings, geometry(), "greedy", Fill::Sequential, 2);
+    Live::new(settings.clone(), layer, None).unwrap()
+}
+
+/// Replays what a program saw on a drive. Returns the arrivals and answers of its reads and writes, in the order
+/// of their arrival.
+fn replayed(settings: &Settings, seen: &[Seen], rate_scale: f64) -> Vec<(u64, u64, u64)> {
+    let (requests, waits) = recording(seen);
+    let settings = Settings { host: Loop::Dependent, ..settings.clone() };
+    let layer = layer(&settings, geometry(), "greedy", Fill::Sequential, 2);
+    let drive =
+        TimedDrive::new(settings, layer, Box::new(Listed::new(requests)), Recorder::default());
+    let mut drive = drive.unwrap().waiting(waits, rate_scale);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    assert!(!drive.has_open_loop());
+    let done = drive.observer().requests.iter().filter(|one| one.op != Op::Flush);
+    let mut done: Vec<_> = done.map(|one| (one.arrived_ns, one.offset, one.completed_ns)).collect();
+    done.sort_unstable();
+    done
+}
+
+fn answers(seen: &[Seen]) -> Vec<(u64, u64, u64)> {
+    let asked = seen.iter().filter(|(request, ..)| request.op != Op::Flush);
+    let mut asked: Vec<_> =
+        asked.map(|&(one, arrival, answer)| (arrival, one.offset, answer)).collect();
+    asked.sort_unstable();
+    asked
+}
+
+/// Asserts that both have the same requests, and names the first that differs.
+fn assert_same(found: &[(u64, u64, u64)], expected: &[(u64, u64, u64)], of: &str) {
+    let differs = found.iter().zip(expected).position(|(one, other)| one != other);
+    let at = differs.map(|at| (at, found[at], expected[at]));
+    assert_eq!((at, found.len()), (None, expected.len()), "{of}");
+}
+
+fn drives() -> Vec<(&'static str, Settings)> {
+    let hardware =
+        Hardware { channels: 2, dies: 2, planes: 2, transfer_ns: 20 * US, ..paper_hardware() };
+    let plain = Settings { host: Loop::Open, ..settings(hardware) };
+    let mut preempted = plain.clone();
+    preempted.collecting.preemption = Preemption::Semi { merge: true, pipeline: true };
+    let cached = Settings { write_cache: 16, ..plain.clone() };
+    let slow = Hardware { program_ns: 700 * US, read_ns: 60 * US, ..hardware };
+    vec![
+        ("plain", plain.clone()),
+        ("preempted", preempted),
+        ("cached", cached),
+        ("slow", Settings { hardware: slow, ..plain }),
+    ]
+}
+
+#[test]
+fn on_the_drive_of_the_recording_every_request_comes_and_is_answered_at_its_time() {
+    for (name, settings) in drives() {
+        for (seed, count, bursts) in [(1, 1, true), (2, 4, true), (3, 7, false)] {
+            let pages = geometry().logical_pages();
+            let seen = seen(live(&settings), threads(seed, pages, count, bursts));
+            assert!(seen.len() > 1000);
+            assert_same(
+                &replayed(&settings, &seen, 1.0),
+                &answers(&seen),
+                &format!("{name} {count}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn on_another_drive_requests_come_when_a_program_sends_them_that_waits_alike() {
+    let pages = geometry().logical_pages();
+    for (name, settings) in drives() {
+        for (other, changed) in drives() {
+            let program = || threads(5, pages, 1, true);
+            let (here, there) = (seen(live(&settings), program()), seen(live(&changed), program()));
+            assert_same(
+                &replayed(&changed, &here, 1.0),
+                &answers(&there),
+                &format!("{name} to {other}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn think_times_are_divided_and_answers_are_not() {
+    let pages = geometry().logical_pages();
+    let (_, settings) = drives().remove(0);
+    let quick = |mut program: Vec<Thread>| {
+        let steps = program.iter_mut().flat_map(|thread| &mut thread.steps);
+        steps.for_each(|(think, _)| *think /= 2);
+        program
+    };
+    // Even think times, so that halves are whole.
+    let program = || {
+        let mut program = threads(6, pages, 1, false);
+        let steps = program.iter_mut().flat_map(|thread| &mut thread.steps);
+        steps.for_each(|(think, _)| *think *= 2);
+        program
+    };
+    let (slow, fast) = (seen(live(&settings), program()), seen(live(&settings), quick(program())));
+    let first = fast[0].1 as i64;
+    let shift = |all: Vec<(u64, u64, u64)>, to: i64| -> Vec<(i64, u64, i64)> {
+        let begun = all[0].0 as i64;
+        all.iter()
+            .map(|&(at, of, end)| (at as i64 - begun + to, of, end as i64 - begun + to))
+            .collect()
+    };
+    assert_eq!(shift(replayed(&settings, &slow, 2.0), first), shift(answers(&fast), first));
+}

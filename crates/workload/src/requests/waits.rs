@@ -1,0 +1,122 @@
+//! The waits of a host: which of its requests waited for which answers, from a recording that has the times of
+//! both.
+//!
+//! A request waited for the request whose answer was the last before it came. The time between the two is its
+//! think time. A flush waited for every other request that had been answered when it came, too: a host flushes
+//! what it knows to be written. Requests under way at that moment did not hold it up. An answer of the same
+//! nanosecond is no reason to come: no host is that fast.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::Op;
+use crate::trace::Request;
+
+/// The answer that a request waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The number of the request with this answer, or `None` if no request was answered before.
+    pub on: Option<u32>,
+    /// The nanoseconds from that answer to the request; without one, from the beginning.
+    pub think_ns: u64,
+    /// `true` if the request was answered itself: nobody waits for others.
+    pub is_answered: bool,
+}
+
+/// The waits of all requests of a recording. Reads, writes, discards and flushes have numbers, from 0 in the
+/// order in which they came; hints have none.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    waits: Arc<[Wait]>,
+    /// The requests that were under way when a flush came, by the number of the flush.
+    under_way: Arc<FxHashMap<u32, Box<[u32]>>>,
+}
+
+impl Waits {
+    /// Finds the waits of `requests`, which are in the order of their times from `origin` on and no hints.
+    /// Returns `None` if no request was answered, or if there are more than 2^32.
+    pub fn of(requests: &[Request], origin: u64) -> Option<Self> {
+        u32::try_from(requests.len()).ok()?;
+        if requests.iter().all(|request| request.took_ns == Request::UNANSWERED) {
+            return None;
+        }
+        let mut under_way = FxHashMap::default();
+        let mut open: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
+        let mut last: Option<(u64, u32)> = None;
+        let waits = requests.iter().zip(0..).map(|(request, number)| {
+            while let Some(&Reverse((at, of))) = open.peek()
+                && at < request.time_ns
+            {
+                last = Some((at, of));
+                open.pop();
+            }
+            if request.op == Op::Flush {
+                under_way.insert(number, open.iter().map(|&Reverse((_, of))| of).collect());
+            }
+            let is_answered = request.took_ns != Request::UNANSWERED;
+            if is_answered {
+                open.push(Reverse((request.time_ns.saturating_add(request.took_ns), number)));
+            }
+            let begun = last.map_or(origin, |(at, _)| at);
+            let think_ns = request.time_ns - begun;
+            Wait { on: last.map(|(_, of)| of), think_ns, is_answered }
+        });
+        let waits: Arc<[Wait]> = waits.collect();
+        Some(Self { waits, under_way: Arc::new(under_way) })
+    }
+
+    /// Returns the number of requests with waits.
+    pub fn len(&self) -> u32 {
+        self.waits.len() as u32
+    }
+
+    /// Returns `true` if there are no requests.
+    pub fn is_empty(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// Returns the wait of request `number`.
+    pub fn wait(&self, number: u32) -> Wait {
+        self.waits[number as usize]
+    }
+
+    /// Returns the requests that flush `number` found under way.
+    pub fn under_way(&self, number: u32) -> &[u32] {
+        self.under_way.get(&number).map_or(&[], |numbers| numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashgc_base::stream::NO_STREAM;
+
+    use super::*;
+
+    fn request(op: Op, time_ns: u64, took_ns: u64) -> Request {
+        Request { time_ns, offset: 0, size: 4096, device: 0, op, stream: NO_STREAM, took_ns }
+    }
+
+    #[test]
+    fn a_request_waits_for_the_last_answer_before_it_and_a_flush_not_for_what_is_under_way() {
+        let requests = [
+            request(Op::Write, 1000, 500),
+            request(Op::Write, 1100, 100),
+            request(Op::Write, 1210, 900),
+            request(Op::Flush, 1600, 200),
+            request(Op::Read, 1800, Request::UNANSWERED),
+            request(Op::Read, 2500, 10),
+        ];
+        let waits = Waits::of(&requests, 1000).unwrap();
+        let of: Vec<_> =
+            (0..waits.len()).map(|one| (waits.wait(one).on, waits.wait(one).think_ns)).collect();
+        // By hand: answers at 1500, 1200, 2110, 1800, never, 2510.
+        let expected =
+            [(None, 0), (None, 100), (Some(1), 10), (Some(0), 100), (Some(0), 300), (Some(2), 390)];
+        assert_eq!(of, expected);
+        assert_eq!(waits.under_way(3), [2]);
+        assert!(Waits::of(&requests[4..5], 0).is_none());
+    }
+}
