@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ class Clock:
     slower: float = 8.0
     #: The way in which hints come to it.
     hints: str = "piggyback"
+    #: Tries of a session. One in which the host did not keep pace says nothing of the drive, and is
+    #: run again.
+    tries: int = 3
 
     def options(self, *, is_hinted: bool, past: Path) -> dict[str, Any]:
         """The arguments of :func:`flashgc.device.realtime.clock`; ``past`` is a recording."""
@@ -46,6 +50,19 @@ class Clock:
             "aged": past,
             "hints": self.hints if is_hinted else None,
         }
+
+
+#: The share of answers that may be late in a session: what ``device serve --realtime`` allows.
+LATE = 0.001
+
+
+def is_valid(session: Mapping[str, Any]) -> bool:
+    """True if the drive of a session had no clock, or kept its times: what a session found counts.
+
+    At most :data:`LATE` of its answers were late, and the drive did not fail.
+    """
+    clock = session["clock"]
+    return clock is None or (clock["failed"] is None and clock["late_share"] <= LATE)
 
 
 @dataclass(frozen=True)
