@@ -35,7 +35,8 @@ const fn gc(kind: Kind) -> OptionInfo {
 }
 
 const fn workload(kind: Kind) -> OptionInfo {
-    OptionInfo::new(Section::Workload, kind).timed("a counting drive has no clock, so its requests have no times")
+    OptionInfo::new(Section::Workload, kind)
+        .timed("a counting drive has no clock, so its requests have no times")
 }
 
 const fn run(kind: Kind) -> OptionInfo {
