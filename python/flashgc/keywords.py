@@ -92,8 +92,8 @@ class Keywords(TypedDict, total=False):
     sets the size of the drive. [default: given of a recorded drive, else address]
     """
     arrivals: str | None
-    """Times at which requests arrive: poisson, periodic, gaps, bursts, closed. For example
-    poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
+    """Times at which requests arrive: poisson, periodic, gaps, bursts, closed, dependent. For
+    example poisson:rate=20000. [default: the times of a trace, or closed:threads=1]
     """
     tenant: Sequence[str | Mapping[str, str | float]] | None
     """A host that shares the drive with others, instead of source. Write keys and values with ;

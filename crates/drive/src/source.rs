@@ -256,8 +256,8 @@ impl TraceReplay {
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();
         let mut notes = stat.notes.clone();
-        if stat.skipped_lines > 0 {
-            let lines = count(stat.skipped_lines, "bad line");
+        if stat.others.skipped_lines > 0 {
+            let lines = count(stat.others.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));
         }
         notes.extend(self.left_out.clone());

@@ -60,7 +60,7 @@ pub(crate) fn trace_stat(
 ) -> PyResult<String> {
     let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
     let trace = trace_config(reading)?;
-    let options = read_options(&trace, &mut watch)?;
+    let options = ReadOptions { keep_flushes: true, ..read_options(&trace, &mut watch)? };
     let usual = PagingOptions::default().page_size;
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {

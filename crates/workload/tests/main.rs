@@ -12,6 +12,7 @@ mod requests;
 mod requests_trace;
 mod snapshots;
 mod streams;
+mod trace_answers;
 mod trace_common;
 mod trace_conversions;
 mod trace_dirty;

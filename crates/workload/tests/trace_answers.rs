@@ -5,8 +5,8 @@ use std::path::Path;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, NativeFile, PagesOptions, ReadOptions, Request, TraceReader,
-    TraceWriter, convert, join,
+    ConvertOptions, Declared, NativeFile, PagesOptions, PagingOptions, ReadOptions, Request,
+    TraceReader, TraceStat, TraceWriter, convert, join,
 };
 use proptest::prelude::*;
 
@@ -83,8 +83,11 @@ proptest! {
 fn a_copy_has_answers_if_its_source_has_some() {
     let folder = tempfile::tempdir().unwrap();
     let (with, without) = (folder.path().join("a.csv"), folder.path().join("b.csv"));
-    std::fs::write(&with, "time_us,op,offset_bytes,size_bytes,dev,answer_us\n1,W,0,4096,0,2.5\n2,F,0,0,0,\n")
-        .unwrap();
+    std::fs::write(
+        &with,
+        "time_us,op,offset_bytes,size_bytes,dev,answer_us\n1,W,0,4096,0,2.5\n2,F,0,0,0,\n",
+    )
+    .unwrap();
     std::fs::write(&without, "time_us,op,offset_bytes,size_bytes,dev\n1,W,0,4096,0\n").unwrap();
     let (requests, has_answers) = read(&with);
     let took: Vec<u64> = requests.iter().map(|request| request.took_ns).collect();
@@ -93,9 +96,34 @@ fn a_copy_has_answers_if_its_source_has_some() {
     assert_eq!((requests[0].took_ns, has_answers), (Request::UNANSWERED, false));
     let error = join(&[&with, &without], &folder.path().join("c.csv")).unwrap_err();
     assert!(error.to_string().contains("found times of answers in this trace"), "{error}");
-    std::fs::write(&with, "time_us,op,offset_bytes,size_bytes,dev,answer_us\n1,W,0,4096,0,soon\n").unwrap();
+    std::fs::write(&with, "time_us,op,offset_bytes,size_bytes,dev,answer_us\n1,W,0,4096,0,soon\n")
+        .unwrap();
     let error = TraceReader::open(&with, &ReadOptions::default())
         .and_then(|mut reader| reader.next_block(&mut Vec::new()))
         .unwrap_err();
-    assert!(error.to_string().contains("expected a time in microseconds until the answer"), "{error}");
+    assert!(
+        error.to_string().contains("expected a time in microseconds until the answer"),
+        "{error}"
+    );
+}
+
+#[test]
+fn times_until_answers_are_counted_by_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let lines =
+        "1,W,0,4096,0,2\n2,W,0,4096,0,4\n3,R,0,4096,0,\n4,F,0,0,0,7\n5,R,0,4096,0,900000000\n";
+    std::fs::write(&path, format!("time_us,op,offset_bytes,size_bytes,dev,answer_us\n{lines}"))
+        .unwrap();
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let reader = TraceReader::open(&path, &options).unwrap();
+    let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
+    let found: Vec<_> =
+        stat.answers.iter().map(|one| (one.kind, one.requests, one.p50_us.round())).collect();
+    // Fifteen minutes are kept, to three digits.
+    let minutes = (found[0].2 - 9e8).abs() / 9e8;
+    assert!(minutes < 1e-3, "{found:?}");
+    assert_eq!(found[1..], [("write", 2, 2.0), ("flush", 1, 7.0)]);
+    assert_eq!((found[0].0, found[0].1), ("read", 1));
+    assert!((stat.answers[1].mean_us - 3.0).abs() < 0.01);
 }

@@ -7,8 +7,9 @@ use crate::trace_common::{corpus, fuzz_folder};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, DeviceNumbers, Fault, PagesOptions, PagingOptions, Property,
-    ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter, convert, format, join,
+    ConvertOptions, Declared, DeviceNumbers, Fault, OtherLines, PagesOptions, PagingOptions,
+    Property, ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter, convert,
+    format, join,
 };
 
 /// The endings of files of block traces: each format that is written, in each packing.
@@ -39,8 +40,7 @@ fn stat(path: &Path, page_size: u64) -> TraceStat {
         format: String::new(),
         compression: String::new(),
         notes: Vec::new(),
-        skipped_lines: 0,
-        ignored_lines: 0,
+        others: OtherLines::default(),
         ..TraceStat::of(reader, paging).unwrap()
     }
 }

@@ -72,7 +72,10 @@ fn flushes_of_blkparse_by_hand() {
     };
     let stats = stat(&ReadOptions::default());
     // 5 lines with requests of 11; the others, with a flush or without, are no requests.
-    assert_eq!((stats.requests, stats.writes, stats.flushes, stats.ignored_lines), (5, 4, 7, 6));
+    assert_eq!(
+        (stats.requests, stats.writes, stats.flushes, stats.others.ignored_lines),
+        (5, 4, 7, 6)
+    );
     assert_eq!(stat(&keeping()), stats);
     // A device that is not read has none.
     let options = ReadOptions { devices: vec![3], ..keeping() };

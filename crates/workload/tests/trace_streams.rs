@@ -6,9 +6,9 @@ use crate::trace_common::{read, reader};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, NativeWriter, OnBadLine, PagesOptions, PagingOptions, ReadOptions,
-    Replay, Request, SourceOptions, StreamStat, TraceReader, TraceSource, TraceStat, TraceWriter,
-    convert, format, join,
+    ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions, PagingOptions,
+    ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader, TraceSource, TraceStat,
+    TraceWriter, convert, format, join,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -238,10 +238,10 @@ fn conversions_keep_streams() {
         TraceStat {
             format: "csv".into(),
             compression: "none".into(),
-            ignored_lines: 0,
+            others: OtherLines::default(),
             ..stat(&at("a.flashgc.zst"))
         },
-        TraceStat { ignored_lines: 0, ..stat(&path) }
+        TraceStat { others: OtherLines::default(), ..stat(&path) }
     );
     // The version tells whether there are streams. A file without streams has version 4, as before.
     assert_eq!(std::fs::read(at("b.flashgc")).unwrap()[8], 5);

@@ -155,9 +155,27 @@ def show_stat(stat: TraceStat) -> None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
         rows[1:2] = reference_rows(stat, stat.working_set)
     show(out, facts(out, rows))
+    if stat.answers:
+        out.print()
+        show_answers(stat)
     if stat.streams:
         out.print()
         show_streams(stat)
+
+
+def show_answers(stat: TraceStat) -> None:
+    """Prints how long the host waited for answers."""
+    from flashgc.terminal.render import LEFT, RIGHT, console, show, table
+    from flashgc.units import format_count as n
+    from flashgc.units import format_time
+
+    out = console()
+    names = ("answers", "mean", "p50", "p99", "max")
+    made = table(out, [("until the answer", LEFT), *((name, RIGHT) for name in names)])
+    for one in stat.answers:
+        times = (one.mean_us, one.p50_us, one.p99_us, one.max_us)
+        made.add_row(one.kind, n(one.requests), *map(format_time, times))
+    show(out, made)
 
 
 def show_streams(stat: TraceStat) -> None:

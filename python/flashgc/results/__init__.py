@@ -33,12 +33,20 @@ if TYPE_CHECKING:
     from flashgc.results.swap import Swap, SwapConfig
     from flashgc.results.tenants import Tenant
     from flashgc.results.timing import Timing
-    from flashgc.results.trace import Recorded, Replayed, StreamStat, TraceStat, WorkingSets
+    from flashgc.results.trace import (
+        AnswerStat,
+        Recorded,
+        Replayed,
+        StreamStat,
+        TraceStat,
+        WorkingSets,
+    )
     from flashgc.results.wear import Erases, Wear, WearPoint
     from flashgc.results.worst import Worst, WorstCollection, WorstOperation
     from flashgc.results.written import Bytes
 
 __all__ = [
+    "AnswerStat",
     "Busy",
     "Bytes",
     "Collecting",
@@ -116,7 +124,9 @@ _HOMES = {
     **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
     "Tenant": "tenants",
     "Timing": "timing",
-    **dict.fromkeys(("Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"),
+    **dict.fromkeys(
+        ("AnswerStat", "Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"
+    ),
     **dict.fromkeys(("Erases", "Wear", "WearPoint"), "wear"),
     **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),
     "Bytes": "written",

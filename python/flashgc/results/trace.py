@@ -68,6 +68,21 @@ class StreamStat:
     written_bytes: int
 
 
+@dataclass(frozen=True)
+class AnswerStat:
+    """The times until the answers of requests of one kind, in a trace that has them."""
+
+    #: ``read``, ``write``, ``trim`` or ``flush``.
+    kind: str
+    #: Requests with a known answer.
+    requests: int
+    #: Microseconds; percentiles have three digits.
+    mean_us: float
+    p50_us: float
+    p99_us: float
+    max_us: float
+
+
 @dataclass(frozen=True, repr=False)
 class TraceStat(Document):
     """Statistics of a trace. Pages are counted after splitting requests at page boundaries."""
@@ -117,6 +132,8 @@ class TraceStat(Document):
     locality_percent: tuple[float, float, float, float]
     #: The streams that requests name, in order, and the rest last; empty if none names one.
     streams: tuple[StreamStat, ...]
+    #: The times until answers, by kind of request; empty if none is known.
+    answers: tuple[AnswerStat, ...]
     #: Bytes in a page.
     page_size: int
     #: Bytes that the drive offers which the trace was recorded from; ``None`` where the file does

@@ -171,8 +171,8 @@ impl TimedTrace {
     /// Returns notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.stat.notes.clone();
-        if self.stat.skipped_lines > 0 {
-            let lines = count(self.stat.skipped_lines, "bad line");
+        if self.stat.others.skipped_lines > 0 {
+            let lines = count(self.stat.others.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));
         }
         if self.sorted > 0 {

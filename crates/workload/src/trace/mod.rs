@@ -41,7 +41,7 @@ pub use relations::Relations;
 pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
-pub use stat::{StatBuilder, StreamStat, TraceStat, map_full};
+pub use stat::{AnswerStat, OtherLines, StatBuilder, StreamStat, TraceStat, map_full};
 pub use working_set::WorkingSets;
 pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 

@@ -3,6 +3,7 @@
 use flashgc_base::naming::option;
 use flashgc_base::spec::count;
 use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
+use hdrhistogram::Histogram;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
@@ -79,6 +80,8 @@ pub struct TraceStat {
     /// The requests by stream, if any request names one: the named streams in their order, then the
     /// requests without a stream if there are any.
     pub streams: Vec<StreamStat>,
+    /// The times until answers by kind of request, of the kinds of which some are known.
+    pub answers: Vec<AnswerStat>,
     /// The size of a page in bytes.
     pub page_size: u64,
     /// The bytes of the drive that the trace was recorded from, if the file names them.
@@ -87,16 +90,24 @@ pub struct TraceStat {
     pub recorded: Option<Recorded>,
     /// The working set over time, for references to memory.
     pub working_set: Option<WorkingSets>,
-    /// The number of bad lines or records that were left out.
-    pub skipped_lines: u64,
-    /// The number of good lines or records that are no requests.
-    pub ignored_lines: u64,
+    /// The lines or records that are no requests.
+    #[serde(flatten)]
+    pub others: OtherLines,
     /// The name of the format.
     pub format: String,
     /// The wrappers of the file, outermost first, joined by `+`; `none` if there are none.
     pub compression: String,
     /// Notes for the user on how the file was read.
     pub notes: Vec<String>,
+}
+
+/// The lines or records of a trace that are no requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OtherLines {
+    /// The number of bad ones that were left out.
+    pub skipped_lines: u64,
+    /// The number of good ones.
+    pub ignored_lines: u64,
 }
 
 /// The requests of a stream.
@@ -110,6 +121,23 @@ pub struct StreamStat {
     pub writes: u64,
     /// The number of bytes written.
     pub written_bytes: u64,
+}
+
+/// The times until the answers of requests of one kind, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AnswerStat {
+    /// The kind: `read`, `write`, `trim` or `flush`.
+    pub kind: &'static str,
+    /// The number of requests with a known answer.
+    pub requests: u64,
+    /// The mean.
+    pub mean_us: f64,
+    /// The median, to three digits.
+    pub p50_us: f64,
+    /// The 99th percentile, to three digits.
+    pub p99_us: f64,
+    /// The longest.
+    pub max_us: f64,
 }
 
 impl StreamStat {
@@ -170,6 +198,8 @@ pub struct StatBuilder {
     pages: [u64; Op::COUNT],
     /// The requests by the stream that they name; empty until one names a stream.
     streams: Vec<StreamStat>,
+    /// The nanoseconds until the answers by operation; empty until one is known.
+    answers: Vec<Histogram<u64>>,
     /// The number of page writes that do not cover their page.
     short: u64,
     end: i64,
@@ -201,6 +231,7 @@ impl StatBuilder {
             bytes: [0; Op::COUNT],
             pages: [0; Op::COUNT],
             streams: Vec::new(),
+            answers: Vec::new(),
             short: 0,
             end: 0,
             first_time: None,
@@ -246,6 +277,9 @@ impl StatBuilder {
         mut each: impl FnMut(Op, u32),
     ) -> Result<(), Unmapped> {
         for request in requests {
+            if request.took_ns != Request::UNANSWERED {
+                self.answered(request);
+            }
             if request.op == Op::Flush {
                 continue; // the reader counts them
             }
@@ -319,6 +353,36 @@ impl StatBuilder {
         self.early_trim
     }
 
+    #[inline(never)]
+    fn answered(&mut self, request: &Request) {
+        if self.answers.is_empty() {
+            let histogram = || Histogram::new(3).expect("three digits are few");
+            self.answers = (0..Op::COUNT).map(|_| histogram()).collect();
+        }
+        // It grows up to this, some 73 years.
+        let took_ns = request.took_ns.min(1 << 61);
+        self.answers[request.op as usize].record(took_ns).expect("the histogram grows");
+    }
+
+    /// Returns the times until the answers by kind of request.
+    fn answers(&self) -> Vec<AnswerStat> {
+        let kinds =
+            [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
+        let of = |(op, kind): (Op, &'static str)| {
+            let histogram = self.answers.get(op as usize).filter(|one| !one.is_empty())?;
+            let us = |ns: u64| ns as f64 / 1e3;
+            Some(AnswerStat {
+                kind,
+                requests: histogram.len(),
+                mean_us: histogram.mean() / 1e3,
+                p50_us: us(histogram.value_at_quantile(0.5)),
+                p99_us: us(histogram.value_at_quantile(0.99)),
+                max_us: us(histogram.max()),
+            })
+        };
+        kinds.into_iter().filter_map(of).collect()
+    }
+
     /// Returns the streams that requests name, then the rest of all `requests`.
     fn streams(&self, requests: u64) -> Vec<StreamStat> {
         let each = (0..).zip(&self.streams).filter(|(_, counts)| counts.requests > 0);
@@ -383,12 +447,12 @@ impl StatBuilder {
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
             streams: self.streams(requests),
+            answers: self.answers(),
             page_size: self.paging.page_size,
             address_space_bytes: reader.address_space(),
             recorded: reader.recorded(),
             working_set: self.working_sets.as_ref().map(|sets| sets.finish(requests)),
-            skipped_lines: reader.skipped(),
-            ignored_lines: reader.ignored(),
+            others: OtherLines { skipped_lines: reader.skipped(), ignored_lines: reader.ignored() },
             format: reader.format().name.to_owned(),
             compression: if layers.is_empty() { "none".to_owned() } else { layers.join("+") },
             notes: reader.notes(),
