@@ -226,7 +226,10 @@ impl TimedTrace {
         let Some(waits) = &self.waits else {
             return Err(SpecError::new(
                 format!("{} needs the times of answers, and the trace has none", dependent()),
-                "a recording of `flashgc device exec --record` or `serve --record`, or closed:threads=1",
+                format!(
+                    "{}, or a recording of a stored drive",
+                    choice("arrivals", "closed:threads=1")
+                ),
             ));
         };
         let space = u64::from(logical_pages) * self.page_size;
