@@ -28,6 +28,15 @@ from flashgc_papers.reproduce.readings import Reading
 from flashgc_papers.reproduce.runner import Size
 from flashgc_papers.zombie.experiment import CHOSEN, PAIRS, known, micro
 
+
+def _times(read_us: float, program_us: float, transfer_us: float) -> str:
+    return f"read={read_us}us,program={program_us}us,erase=1.5ms,transfer={transfer_us}us"
+
+
+#: Host requests pass between the operations of a collection.
+_PGC = {"preemption": "pgc"}
+_64 = {"arrivals": "closed:threads=64"}
+
 #: Each try: its name, the answers that are others, and the options that are others.
 TRIES: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("the chosen reading", {}, {}),
@@ -39,10 +48,25 @@ TRIES: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("copy-back", {}, {"copy_back": "yes"}),
     ("collections from 8 erased blocks a bank", {}, {"gc_low": "8"}),
     ("collections from 1 erased block a bank", {}, {"gc_low": "1"}),
-    ("semi-preemptive collections", {}, {"preemption": "pgc"}),
+    ("semi-preemptive collections", {}, _PGC),
     ("pages go to the bank that is free", {}, {"striping": "dynamic"}),
-    ("64 threads", {}, {"arrivals": "closed:threads=64"}),
+    ("64 threads", {}, _64),
     ("4 threads", {}, {"arrivals": "closed:threads=4"}),
+    ("transfers of half the time", {}, {"times": _times(60, 800, 102.4)}),
+    ("reads and transfers of a quarter of the time", {}, {"times": _times(15, 800, 51.2)}),
+    ("programs of half the time", {}, {"times": _times(60, 400, 204.8)}),
+    ("programs of twice the time", {}, {"times": _times(60, 1600, 204.8)}),
+    ("64 threads, DAC promotes", {"placement": "dac:regions=3,threshold=0"}, _64),
+    ("64 threads, semi-preemptive collections", {}, {**_64, **_PGC}),
+    ("semi-preemptive, all of the memory", {"memory": 1}, _PGC),
+    ("semi-preemptive, half of the earlier run", {"before": 70_000}, _PGC),
+    ("semi-preemptive, twice the earlier run", {"before": 280_000}, _PGC),
+    ("semi-preemptive, from 8 erased blocks a bank", {}, {**_PGC, "gc_low": "8"}),
+    ("semi-preemptive, not below a quarter of them", {}, {**_PGC, "gc_low": "8", "gc_hard": "2"}),
+    ("semi-preemptive, no idle phase", {"host": ""}, _PGC),
+    ("semi-preemptive, DAC promotes", {"placement": "dac:regions=3,threshold=0"}, _PGC),
+    ("semi-preemptive, queue depth 32", {}, {**_PGC, "queue_depth": 32}),
+    ("semi-preemptive, first come, first served", {}, {**_PGC, "scheduling": "fifo"}),
     ("all of the memory for the cache", {"memory": 1}, {}),
     ("70% of the memory for the cache", {"memory": 0.7}, {}),
     ("no idle phase", {"host": ""}, {}),
@@ -131,12 +155,15 @@ HEAD = (
 def main() -> None:
     """Print the table, a line as soon as it is there."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--only", metavar="WORD", default="", help="tries whose names have WORD")
     parser.add_argument("--runs", type=int, default=1, help="runs of each simulation")
-    runs = parser.parse_args().runs
+    asked = parser.parse_args()
     print(f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}", sep="\n", flush=True)
     for name, answers, options in TRIES:
+        if asked.only not in name:
+            continue
         try:
-            cells = row(name, Tried(answers, options, runs))
+            cells = row(name, Tried(answers, options, asked.runs))
         except flashgc.FlashgcError as error:
             cells = [name, str(error)]
         print(f"| {' | '.join(cells)} |", flush=True)
