@@ -327,7 +327,7 @@ def arrivals() -> tuple[Entry, ...]:
     """Every arrival process of drives with a clock.
 
     >>> [process.name for process in arrivals()]
-    ['poisson', 'periodic', 'gaps', 'bursts', 'closed']
+    ['poisson', 'periodic', 'gaps', 'bursts', 'closed', 'dependent']
     """
     return _entries("arrivals")
 

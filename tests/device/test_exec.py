@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -380,7 +381,12 @@ def test_a_second_signal_kills_a_command_that_does_not_end(tmp_path: Path) -> No
     process.send_signal(signal.SIGTERM)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.5)
-    process.send_signal(signal.SIGTERM)
+    # Two signals that a busy machine has not handled yet are one: say it again until it is heard.
+    for _ in range(60):
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+            break
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGKILL
     assert "ended by signal 9" in out

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +105,9 @@ def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
     file, trace = made(tmp_path / "drive.flash"), tmp_path / "asked.flashgc"
     times = "read=100us,program=600us,erase=3ms,transfer=0us"
 
-    def ask(drive: Device, number: int) -> None:
-        draw = random.Random(number)
-        for step in range(700):
+    def ask(drive: Device) -> None:
+        draw = random.Random(1)
+        for step in range(1800):
             page = draw.randrange(1600) * 4096
             if draw.random() < 0.3:
                 drive.read(page, 4096)
@@ -119,8 +118,8 @@ def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
 
     with Device.open(file, clock=clock(file, times=times, pages_per_block=32)) as drive:
         drive.record(trace)
-        with ThreadPoolExecutor(3) as threads:
-            list(threads.map(ask, [drive] * 3, range(3)))
+        # Of several threads a busy host may execute requests in another order than they came.
+        ask(drive)
         found = drive.stat()["realtime"]
         drive.record(None)
 
@@ -135,7 +134,7 @@ def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
         served, expected = found["simulated_us"][kind], again["latency_us"][kind]
         assert served["count"] == expected["requests"]
         for key in ("mean", "p50", "p99", "max"):
-            assert served[key] == pytest.approx(expected[key], rel=0.05)
+            assert served[key] == pytest.approx(expected[key], rel=0.01)
     # On a drive of a third of the speed the host waits, and does not flood it.
     slow = "read=300us,program=1800us,erase=9ms,transfer=0us"
     flooded, waited = replayed(slow), replayed(slow, arrivals="dependent")
