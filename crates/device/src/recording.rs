@@ -141,8 +141,7 @@ impl Recording {
     pub(crate) fn noted(&mut self) -> Option<Noted> {
         let end = self.first + self.waiting.len() as u64;
         let begin = std::mem::replace(&mut self.unclaimed, end).max(self.first);
-        let answers = || Arc::clone(&self.answers);
-        (begin < end).then(|| Noted { requests: begin..end, answers: answers() })
+        (begin < end).then(|| Noted { requests: begin..end, answers: Arc::clone(&self.answers) })
     }
 
     /// Writes the requests before the first one that is not answered, and those before the last `most`.

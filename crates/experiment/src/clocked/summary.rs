@@ -74,7 +74,9 @@ pub(crate) fn summarise(
     let is_known = few.is_none() && erases.is_none() && filling.is_none();
     result.steady = is_steady(&result) && is_known;
     let pages = resolved.geometry.logical_pages();
-    let may_wait = resolved.source.requests().is_some_and(|requests| requests.waits(pages).is_ok());
+    // Only an overload asks for it, and it looks at every request of the trace.
+    let may_wait = measured.overload.is_some()
+        && resolved.source.requests().is_some_and(|requests| requests.waits(pages).is_ok());
     result.findings = told(&result, &measured, may_wait);
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {

@@ -73,9 +73,7 @@ impl FrontEnd {
         }
         let hinted = std::mem::take(&mut commands.arriving);
         commands.waiting.push_back((kind, hinted));
-        let arrived = shared.now();
-        let (number, party) = (u64::MAX, Party::Hints);
-        let waiting = Waiting { number, ..Waiting::new(request, arrived, party) };
+        let waiting = Waiting::new(request, shared.now(), Party::Hints);
         self.let_in(shared, dies, waiting)
     }
 
