@@ -5,8 +5,10 @@
 
 use std::time::Instant;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
+
 use crate::failure::Failure;
-use crate::{Hinted, Noted, PAGE, Served, Usage};
+use crate::{Hinted, Named, Noted, PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -116,17 +118,18 @@ impl<S: Served> Bytes<S> {
         Ok((extents, data))
     }
 
-    /// Writes `data` from byte `at` on. A failure may leave part of it written, page by page.
-    pub fn write(&mut self, at: u64, data: &[u8]) -> Result<(), Failure> {
+    /// Writes `data` from byte `at` on, the pages of which it has a byte in these streams. A failure may leave part of it written, page by page.
+    pub fn write(&mut self, at: u64, data: &[u8], streams: Named<'_>) -> Result<(), Failure> {
         self.check(at, data.len() as u64)?;
         let split = Split::new(at, data.len() as u64);
         let (head, rest) = data.split_at(split.head.1);
         let (whole, tail) = rest.split_at(rest.len() - split.tail.1);
-        self.write_part(split.head.0, head)?;
+        let (before, pages) = (usize::from(!head.is_empty()), whole.len() / PAGE);
+        self.write_part(split.head.0, head, streams.of(0))?;
         if !whole.is_empty() {
-            self.drive.write(split.whole.0, whole, false)?;
+            self.drive.write_named(split.whole.0, whole, streams.part(before, pages), false)?;
         }
-        self.write_part(split.tail.0, tail)
+        self.write_part(split.tail.0, tail, streams.of(before + pages))
     }
 
     /// Discards the pages that lie whole in the range. Parts of pages keep their data.
@@ -147,7 +150,7 @@ impl<S: Served> Bytes<S> {
         for (at, bytes) in split.parts() {
             // A page without data is zeros already.
             if keep || self.drive.extent(at / PAGE_BYTES, 1)?.1 {
-                self.write_part(at, &[0; PAGE][..bytes])?;
+                self.write_part(at, &[0; PAGE][..bytes], NO_STREAM)?;
             }
         }
         let (page, count) = split.whole;
@@ -222,7 +225,7 @@ impl<S: Served> Bytes<S> {
     }
 
     /// Writes a part of one page.
-    fn write_part(&mut self, at: u64, part: &[u8]) -> Result<(), Failure> {
+    fn write_part(&mut self, at: u64, part: &[u8], stream: StreamId) -> Result<(), Failure> {
         if part.is_empty() {
             return Ok(());
         }
@@ -231,7 +234,7 @@ impl<S: Served> Bytes<S> {
         let mut whole = [0; PAGE];
         self.drive.read(page, &mut whole)?;
         whole[skip..skip + part.len()].copy_from_slice(part);
-        Ok(self.drive.write(page, &whole, false)?)
+        Ok(self.drive.write_named(page, &whole, Named(&[stream]), false)?)
     }
 
     /// Returns the first page of which the range has a byte, and the number of such pages.

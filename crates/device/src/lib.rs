@@ -45,6 +45,6 @@ pub use error::DeviceError;
 pub use layout::PAGE;
 pub use recording::{Noted, Recording};
 pub use repeat::repeat;
-pub use served::{Hinted, Served};
+pub use served::{Hinted, Named, Served};
 pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Outside, Settings, configuration};
 pub use usage::Usage;

@@ -112,6 +112,10 @@ mutants! {
     GenerationNotWritten,
     /// A copy's record has the moment of the copy, and not that of the host's write.
     CopyForgetsMoment,
+    /// A copy's record has no stream.
+    CopyForgetsStream,
+    /// After a crash the data of pages have no streams, though the host had named some.
+    StreamsNotRecovered,
     /// The end of the drive's life is not written to its superblock.
     EndNotRecorded,
     /// The superblock that says that the drive's life is over is not synced.

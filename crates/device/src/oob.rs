@@ -1,12 +1,18 @@
 //! The out-of-band record of a physical page: the logical page in it, the data's age, and their
 //! check sum.
 
+use flashgc_base::stream::StreamId;
+
 use crate::codec::{Get, Put, crc};
 use crate::layout::OOB_BYTES;
 use crate::mutants::{self, Mutant};
 
 /// The bytes of a record.
 pub(crate) const BYTES: usize = OOB_BYTES as usize;
+
+/// The bits of a moment in a record. The stream has those above, inverted, so that data without a stream have
+/// zeros there.
+const MOMENT: u64 = u64::MAX >> StreamId::BITS;
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub(crate) struct Oob {
     pub(crate) stamp: u64,
     /// The number of pages that the host had written when it had written this one; a copy keeps it.
     pub(crate) written_at: u64,
+    /// The stream of the data.
+    pub(crate) stream: StreamId,
     /// The check sum of the data.
     pub(crate) data: u32,
 }
@@ -48,7 +56,7 @@ impl Oob {
             .u8(1 + u8::from(self.is_copy))
             .u16(self.generation)
             .u64(self.stamp)
-            .u64(self.written_at)
+            .u64(self.written_at & MOMENT | u64::from(!self.stream) << MOMENT.count_ones())
             .u32(self.data);
         let sum = signed(tag, ppn, &bytes);
         Put::new(&mut bytes[BYTES - 4..]).u32(sum);
@@ -64,14 +72,15 @@ impl Slot {
         }
         let mut get = Get::new(bytes);
         let (page, class, kind, generation) = (get.u32(), get.u8(), get.u8(), get.u16());
-        let (stamp, written_at, data) = (get.u64(), get.u64(), get.u32());
+        let (stamp, moment, data) = (get.u64(), get.u64(), get.u32());
+        let (written_at, stream) = (moment & MOMENT, !((moment >> MOMENT.count_ones()) as u8));
         let is_signed =
             get.u32() == signed(tag, ppn, bytes) || mutants::on(Mutant::OobSumNotChecked);
         if !is_signed || !(1..=2).contains(&kind) {
             return Self::Torn;
         }
         let is_copy = kind == 2;
-        Self::Of(Oob { page, class, is_copy, generation, stamp, written_at, data })
+        Self::Of(Oob { page, class, is_copy, generation, stamp, written_at, stream, data })
     }
 }
 
@@ -95,6 +104,7 @@ mod tests {
             generation: 3,
             stamp: 1 << 41,
             written_at: 99,
+            stream: 3,
             data: 0x1234_5678,
         };
         let bytes = record.encode(5, 64);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use flashgc_base::stream::NO_STREAM;
+use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
     Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
@@ -61,13 +61,13 @@ pub struct Recording {
 
 impl Recording {
     /// Begins a recording at `path` of a drive of `pages` logical pages, in the native format, compressed
-    /// if its name says so. The file appears under its name when the recording ends, and is for its owner
+    /// if its name says so. `streams` is true if its host names the streams of its writes. The file appears under its name when the recording ends, and is for its owner
     /// alone.
     ///
     /// # Errors
     /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
     /// cannot be made.
-    pub fn begin(path: &Path, pages: u64) -> Result<Self, TraceError> {
+    pub fn begin(path: &Path, pages: u64, streams: bool) -> Result<Self, TraceError> {
         if OutputFormat::of(path)? != OutputFormat::Native {
             let message = "found a name of another format, expected one that ends in .flashgc, \
                            optionally followed by .zst or .gz";
@@ -80,11 +80,7 @@ impl Recording {
                 path,
                 Some(OutputFormat::Native),
                 PagesOptions::default(),
-                Declared {
-                    address_space: Some(pages * PAGE as u64),
-                    streams: false,
-                    answers: true,
-                },
+                Declared { address_space: Some(pages * PAGE as u64), streams, answers: true },
             )
             .map_err(|error| explained(path, error))?,
             waiting: VecDeque::new(),
@@ -108,9 +104,9 @@ impl Recording {
         self.arrived = at;
     }
 
-    /// Notes a request for `count` pages from `page` on; a flush is for none. After an error nothing
+    /// Notes a request of `stream` for `count` pages from `page` on; a flush is for none. After an error nothing
     /// more is noted, and [`Recording::end`] says what it was.
-    pub(crate) fn note(&mut self, op: Op, page: u64, count: u64) {
+    pub(crate) fn note(&mut self, op: Op, page: u64, count: u64, stream: StreamId) {
         if self.failed.is_some() {
             return;
         }
@@ -127,7 +123,7 @@ impl Recording {
                 size: count * bytes,
                 device: 0,
                 op,
-                stream: NO_STREAM,
+                stream,
                 took_ns: Request::UNANSWERED,
             },
         };

@@ -2,6 +2,7 @@
 //! the host's memory alone. Once that is durable, it may write places without a live page. A crash
 //! leaves the old superblock, and the same map.
 
+use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
@@ -176,10 +177,11 @@ fn move_page(
     let expected = Expected { page, ppn: from, block: source, record: None };
     let read = Pages { media, zones, tag }.read(&expected, &mut data);
     let sum = crc32c::crc32c(&data);
-    let (sum, written_at) = match read {
-        Ok(record) => (sum, record.written_at),
-        Err(_) if mutants::on(Mutant::MovedDamageHidden) => (sum, found.counters.host_pages),
-        Err(_) => (!sum, found.counters.host_pages),
+    let moment = found.counters.host_pages;
+    let (sum, written_at, stream) = match read {
+        Ok(record) => (sum, record.written_at, record.stream),
+        Err(_) if mutants::on(Mutant::MovedDamageHidden) => (sum, moment, NO_STREAM),
+        Err(_) => (!sum, moment, NO_STREAM),
     };
     let erases_of_source = source.erases;
     let info = &mut found.blocks[block as usize];
@@ -194,6 +196,7 @@ fn move_page(
         },
         stamp,
         written_at,
+        stream,
         data: sum,
     };
     let to = zones.geometry.ppn(block, offset.into());

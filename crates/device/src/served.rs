@@ -3,8 +3,11 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
+
 use crate::engine::Drive;
 use crate::error::DeviceError;
+use crate::layout::PAGE;
 use crate::recording::Noted;
 use crate::usage::Usage;
 
@@ -15,6 +18,49 @@ pub struct Hinted {
     pub late: u64,
     /// The pages on which the hint holds, in order.
     pub pages: Vec<Range<u64>>,
+}
+
+/// The streams of the pages of a write: none, one for all of them, or one for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Named<'a>(pub &'a [StreamId]);
+
+impl<'a> Named<'a> {
+    /// Returns the stream of the write's page with this number: 0, 1, 2 and so on.
+    pub fn of(self, number: usize) -> StreamId {
+        match *self.0 {
+            [] => NO_STREAM,
+            [all] => all,
+            ref each => each.get(number).copied().unwrap_or(NO_STREAM),
+        }
+    }
+
+    /// Returns the streams of the `bytes` bytes from byte `offset` on that the write has: how many bytes
+    /// belong to each stream, in their order.
+    pub fn of_bytes(self, offset: u64, bytes: u64) -> Vec<(u64, StreamId)> {
+        let [_, _, ..] = self.0 else { return vec![(bytes, self.of(0))] };
+        let (page, end) = (PAGE as u64, offset + bytes);
+        let mut streams: Vec<(u64, StreamId)> = Vec::new();
+        for number in 0..end.div_ceil(page) - offset / page {
+            let begin = (offset / page + number) * page;
+            let bytes = end.min(begin + page) - offset.max(begin);
+            match streams.last_mut() {
+                Some((last, stream)) if *stream == self.of(number as usize) => *last += bytes,
+                _ => streams.push((bytes, self.of(number as usize))),
+            }
+        }
+        streams
+    }
+
+    /// Returns the streams of `count` of its pages from the one with this number on.
+    pub fn part(self, number: usize, count: usize) -> Self {
+        match *self.0 {
+            [] | [_] => self,
+            ref each => {
+                let end = each.len().min(number + count);
+                Self(&each[number.min(end)..end])
+            }
+        }
+    }
 }
 
 /// A drive as front ends see it. Pages are 4096 bytes.
@@ -32,7 +78,26 @@ pub trait Served: Send {
     ///
     /// # Errors
     /// Pages beyond the drive, a drive that is read-only or becomes so.
-    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError>;
+    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+        self.write_named(page, data, Named::default(), fua)
+    }
+
+    /// Returns `true` if the host may name the streams of its writes.
+    fn takes_streams(&mut self) -> bool {
+        false
+    }
+
+    /// Writes as [`Served::write`] does. The pages belong to these streams, on a drive that takes streams.
+    ///
+    /// # Errors
+    /// Those of [`Served::write`].
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        streams: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError>;
 
     /// Discards `count` pages: they read as zeros.
     ///

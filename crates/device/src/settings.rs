@@ -6,7 +6,7 @@ pub use text::{Outside, configuration};
 
 use std::sync::Arc;
 
-use flashgc_ftl::{Fill, Frontier, Layout, PlaneLayout, Stepwise, Victim};
+use flashgc_ftl::{Fill, Frontier, Layout, PlacementSpec, PlaneLayout, Stepwise, Victim};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::slot_bytes;
@@ -41,7 +41,8 @@ pub struct Settings {
     pub journal_blocks: u64,
     /// The failure that the drive survives.
     pub durability: Durability,
-    /// The streams of writes by address; `None` for no streams.
+    /// The streams of writes by address. Without them writes have no streams, or those that the host names if
+    /// the placement needs some.
     pub streams: Option<Arc<StreamRanges>>,
 }
 
@@ -80,7 +81,7 @@ impl Settings {
         if self.text().len() as u64 > CONFIG_BYTES {
             return fault(format!("the configuration has more than {CONFIG_BYTES} bytes"));
         }
-        if self.layout.streams != self.streams.is_some() {
+        if self.layout.streams != has_streams(self.streams.is_some(), &self.layout.placement) {
             return fault("the streams of the layout are not those of the drive".to_string());
         }
         let bytes = u64::from(self.layout.geometry.logical_pages()) * PAGE as u64;
@@ -123,6 +124,12 @@ impl Settings {
     pub fn file_bytes(&self) -> Result<u64, DeviceError> {
         Ok(self.zones()?.len)
     }
+}
+
+/// Returns `true` if the writes of a drive have streams: by their addresses, or named by the host because the
+/// placement needs them.
+fn has_streams(by_address: bool, placement: &PlacementSpec) -> bool {
+    by_address || placement.needs_streams()
 }
 
 pub(crate) fn invalid(text: String) -> DeviceError {

@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use crate::layout::PAGE;
     use crate::media::MemMedia;
+    use flashgc_base::stream::NO_STREAM;
     use flashgc_ftl::Geometry;
 
     /// Damage mostly shows in several marks at once. Each of them alone must do.
@@ -122,6 +123,7 @@ mod tests {
             generation: 2,
             stamp: 50,
             written_at: 1,
+            stream: NO_STREAM,
             data,
         };
         let held = BlockInfo { opened: 50, erases: 2, ..BlockInfo::default() };

@@ -18,3 +18,4 @@ mod opening;
 mod past;
 mod recordings;
 mod room;
+mod streams;

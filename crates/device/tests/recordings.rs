@@ -84,10 +84,12 @@ fn a_recording_holds_what_was_asked_in_order() {
     let path = folder.path().join("drive.flashgc.zst");
     let settings = plain();
     let mut drive = open(new_medium(&settings), &settings);
-    assert!(Recording::begin(&folder.path().join("drive.csv"), 500).is_err());
+    assert!(Recording::begin(&folder.path().join("drive.csv"), 500, false).is_err());
     drive.write(9, &page_of(9), false).unwrap(); // before it begins
     assert!(
-        drive.replace_recording(Some(Recording::begin(&path, drive.pages()).unwrap())).is_none()
+        drive
+            .replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()))
+            .is_none()
     );
     drive.write(3, &[page_of(1), page_of(2)].concat(), true).unwrap();
     drive.read(4, &mut vec![0; 4096]).unwrap();
@@ -122,10 +124,15 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
     let path = folder.path().join("drive.flashgc");
     let settings = plain();
     let mut drive = open(new_medium(&settings), &settings);
-    drive.replace_recording(Some(Recording::begin(&path, drive.pages()).unwrap()));
+    drive.replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()));
     let engine = Engine::start(drive).unwrap();
     let queue = engine.queue();
-    let write = |page: u64| Command::Write { at: page * 4096, data: page_of(page), fua: false };
+    let write = |page: u64| Command::Write {
+        at: page * 4096,
+        data: page_of(page),
+        fua: false,
+        streams: vec![],
+    };
     // Somebody has the drive while the next ones come.
     let (held, is_held) = sync_channel(1);
     let (let_go, go) = channel();
@@ -178,9 +185,13 @@ fn usage_is_kept_and_blocks_add_up() {
         let queue = engine.queue();
         for (page, _) in commands(2000, 500, round) {
             let data = page_of(page);
-            queue.call(Command::Write { at: page * 4096, data, fua: false }).unwrap();
+            queue
+                .call(Command::Write { at: page * 4096, data, fua: false, streams: vec![] })
+                .unwrap();
         }
-        queue.call(Command::Write { at: 100, data: vec![1; 8], fua: true }).unwrap();
+        queue
+            .call(Command::Write { at: 100, data: vec![1; 8], fua: true, streams: vec![] })
+            .unwrap();
         assert_eq!(queue.call(Command::Read { at: 100, bytes: 8 }), Ok(Answer::Data(vec![1; 8])));
         queue.call(Command::Trim { at: 0, bytes: 1 << 14, fua: false }).unwrap();
         queue.call(Command::Flush).unwrap();

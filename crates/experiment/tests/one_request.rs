@@ -22,7 +22,7 @@ use std::sync::Arc;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::media::MemMedia;
-use flashgc_device::{Drive, Durability, Served, Settings};
+use flashgc_device::{Drive, Durability, Named, Served, Settings};
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
 use flashgc_experiment::config::Resolved;
@@ -339,7 +339,9 @@ fn stored(resolved: &Resolved, requests: &[Request]) -> flashgc_device::Report {
     for request in requests {
         let (at, bytes) = (request.offset as u64, request.size);
         match request.op {
-            Op::Write => drive.write(at, &vec![7; bytes as usize]).unwrap(),
+            Op::Write => {
+                drive.write(at, &vec![7; bytes as usize], Named(&[request.stream])).unwrap();
+            }
             Op::Read => drop(drive.read(at, bytes as usize).unwrap()),
             Op::Trim => drive.trim(at, bytes).unwrap(),
             Op::Flush => drive.drive().flush().unwrap(),
@@ -380,7 +382,8 @@ proptest! {
         let (found, expected) = (facts(&timed), facts(&counting));
         prop_assert_eq!(found, expected);
         if options.numbering == Numbering::Given && options.units == 1 && !options.on_flash
-            && options.streams != Streams::Trace && options.length.is_none() && !options.is_cached
+            && options.length.is_none() && !options.is_cached
+            && (options.streams != Streams::Trace || config.host_names_streams())
         {
             let stat = stored(&kept, &[requests.clone(), requests].concat());
             prop_assert_eq!(stat.counters, *counting.counters);

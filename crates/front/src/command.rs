@@ -1,5 +1,6 @@
 //! The commands of front ends for a drive, and its answers.
 
+use flashgc_base::stream::StreamId;
 use flashgc_device::Hinted;
 use flashgc_device::bytes::Extent;
 
@@ -26,6 +27,9 @@ pub enum Command {
         at: u64,
         /// The bytes to write.
         data: Vec<u8>,
+        /// The streams of the pages of which it has a byte: none, one for all of them, or one for each. A
+        /// drive takes them if [`Queue::takes_streams`](crate::queue::Queue::takes_streams) says so.
+        streams: Vec<StreamId>,
         /// `true` if the write must be durable when it is answered.
         fua: bool,
     },

@@ -17,7 +17,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use flashgc_device::PAGE;
+use flashgc_base::stream::StreamId;
+use flashgc_device::{Named, PAGE};
 use flashgc_workload::Op;
 use std::collections::HashMap;
 
@@ -48,11 +49,19 @@ const MANY: usize = 256;
 /// A simulated drive. The caller tells it each arrival and the time.
 pub trait Simulated: Send {
     /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run) has
-    /// reached. Requests have the tickets 0, 1, 2 and so on.
+    /// reached. Its pages of [`PAGE`] bytes belong to these streams. Requests have the tickets 0, 1, 2 and
+    /// so on.
     ///
     /// # Errors
     /// The drive cannot go on, in words.
-    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
+    fn arrive(
+        &mut self,
+        op: Op,
+        offset: u64,
+        bytes: u64,
+        streams: Named<'_>,
+        now_ns: u64,
+    ) -> Result<(), String>;
 
     /// Takes a hint at `now_ns` that the host will write the pages of these bytes ([`Op::Dirty`]), or takes
     /// hints on them back ([`Op::Clean`]).
@@ -128,6 +137,7 @@ struct Arrival {
     op: Op,
     offset: u64,
     bytes: u64,
+    streams: Vec<StreamId>,
     /// The time of the arrival by the simulated drive's clock.
     at_ns: u64,
 }
@@ -214,10 +224,10 @@ impl Shared {
         };
         let next = {
             let mut drive = lock(&self.drive);
-            for Arrival { op, offset, bytes, at_ns } in arrivals {
+            for Arrival { op, offset, bytes, streams, at_ns } in arrivals {
                 match op.is_hint() {
                     true => drive.hint(op, offset, bytes, at_ns)?,
-                    false => drive.arrive(op, offset, bytes, at_ns)?,
+                    false => drive.arrive(op, offset, bytes, Named(&streams), at_ns)?,
                 }
             }
             drive.run(until, done)?;
@@ -365,6 +375,10 @@ impl Pace {
             return None; // it is refused, or nothing is done
         }
         let kind = Kind::of(command)?;
+        let streams = match command {
+            Command::Write { streams, .. } => streams.clone(),
+            _ => Vec::new(),
+        };
         let (number, arrived_ns) = {
             let mut state = lock(&self.shared.state);
             if state.ended.is_some() {
@@ -374,7 +388,7 @@ impl Pace {
             let at_ns = self.shared.simulated(arrived_ns).max(state.reached + 1);
             let number = state.tickets;
             state.tickets += 1;
-            state.arrivals.push(Arrival { op, offset, bytes, at_ns });
+            state.arrivals.push(Arrival { op, offset, bytes, streams, at_ns });
             state.slots.insert(number, Slot { kind, arrived_ns, at_ns, due: None, reply: None });
             self.shared.is_called.store(true, Ordering::SeqCst);
             (number, arrived_ns)
@@ -398,7 +412,8 @@ impl Pace {
             let at_ns = now.max(state.reached + 1);
             for pages in pages {
                 let (offset, end) = (pages.start * PAGE as u64, pages.end * PAGE as u64);
-                state.arrivals.push(Arrival { op, offset, bytes: end - offset, at_ns });
+                let (bytes, streams) = (end - offset, Vec::new());
+                state.arrivals.push(Arrival { op, offset, bytes, streams, at_ns });
             }
             self.shared.is_called.store(true, Ordering::SeqCst);
         }

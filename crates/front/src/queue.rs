@@ -26,7 +26,7 @@ use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Noted, PAGE, Served};
+use flashgc_device::{Drive, Named, Noted, PAGE, Served};
 use flashgc_workload::Op;
 
 /// The most commands that wait. Whoever submits more waits too.
@@ -148,6 +148,7 @@ impl<S: Served> Idle for Shared<S> {
 pub struct Queue {
     entries: SyncSender<Entry>,
     size: u64,
+    takes_streams: bool,
     idle: Arc<dyn Idle>,
     pace: Option<Arc<Pace>>,
 }
@@ -156,6 +157,11 @@ impl Queue {
     /// Returns the size of the drive in bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Returns `true` if the host may name the streams of its writes.
+    pub fn takes_streams(&self) -> bool {
+        self.takes_streams
     }
 
     /// Returns the figures of the pace so far, or `None` without a pace.
@@ -251,13 +257,13 @@ impl<S: Served + 'static> Engine<S> {
 
     /// Starts the thread of `drive`. With a `pace`, answers leave at the times that it gives.
     pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
-        let drive = Bytes::new(drive);
+        let mut drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
-        let size = drive.size();
+        let (size, takes_streams) = (drive.size(), drive.drive().takes_streams());
         let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
         let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
         let idle = Arc::clone(&shared) as _;
-        let queue = Queue { entries, size, idle, pace: pace.map(Arc::new) };
+        let queue = Queue { entries, size, takes_streams, idle, pace: pace.map(Arc::new) };
         let thread = std::thread::Builder::new()
             .name("drive".into())
             .spawn(move || run(&shared, &queued))?;
@@ -394,7 +400,7 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
         Command::Extents { at, bytes, most } => {
             return drive.extents(at, bytes, most).map(Answer::Extents);
         }
-        Command::Write { at, data, .. } => drive.write(at, &data)?,
+        Command::Write { at, data, streams, .. } => drive.write(at, &data, Named(&streams))?,
         Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
         Command::Moment => return Ok(Answer::Pages(drive.moment())),

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashgc_device::{DeviceError, Hinted, PAGE, Served};
+use flashgc_device::{DeviceError, Hinted, Named, PAGE, Served};
 
 /// Counts of a [`Ram`], readable while the drive is served.
 #[derive(Debug, Default)]
@@ -75,7 +75,13 @@ impl Served for Ram {
         Ok(())
     }
 
-    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        _: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
         assert!(data.len().is_multiple_of(PAGE), "writes are of whole pages");
         let count = (data.len() / PAGE) as u64;
         let range = self.range(page, count)?;

@@ -80,7 +80,7 @@ impl Setup {
 
     fn write(&self, page: u64, count: usize) {
         let data = vec![1; count * 4096];
-        let write = Command::Write { at: page * 4096, data, fua: false };
+        let write = Command::Write { at: page * 4096, data, fua: false, streams: vec![] };
         assert_eq!(self.engine.queue().call(write), Ok(Answer::Done));
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use crate::machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
-use flashgc_device::{DeviceError, Served};
+use flashgc_device::{DeviceError, Named, Served};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::fuse::Mount;
 use flashgc_front::queue::Engine;
@@ -82,7 +82,7 @@ fn the_file_is_the_drive() {
     file.write_all_at(b"across pages", 4090).unwrap();
     assert_eq!(read(&file, 4089, 14), b"\0across pages\0");
     // Another host's writes are read at once, since the kernel keeps nothing.
-    let write = Command::Write { at: 4090, data: b"by others".into(), fua: false };
+    let write = Command::Write { at: 4090, data: b"by others".into(), fua: false, streams: vec![] };
     assert_eq!(setup.engine.queue().call(write), Ok(Answer::Done));
     assert_eq!(read(&file, 4090, 12), b"by othersges");
     // So are whole reads, by requests larger than the kernel's.
@@ -214,7 +214,13 @@ impl Served for Faulty {
     fn read(&mut self, _: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         Err(DeviceError::Media("damaged".into()))
     }
-    fn write(&mut self, page: u64, _: &[u8], _: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        page: u64,
+        _: &[u8],
+        _: Named<'_>,
+        _: bool,
+    ) -> Result<(), DeviceError> {
         Err(match page {
             0 => DeviceError::ReadOnly("worn".into()),
             _ => DeviceError::NoSpace("full".into()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::client::*;
-use flashgc_device::{DeviceError, Hinted, Served};
+use flashgc_device::{DeviceError, Hinted, Named, Served};
 use flashgc_front::command::Command;
 use flashgc_front::nbd::{Address, Export, Server};
 use flashgc_front::queue::Engine;
@@ -199,7 +199,13 @@ impl Served for Faulty {
     fn read(&mut self, page: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         self.write(page, &[], false)
     }
-    fn write(&mut self, page: u64, _: &[u8], _: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        page: u64,
+        _: &[u8],
+        _: Named<'_>,
+        _: bool,
+    ) -> Result<(), DeviceError> {
         Err(match page {
             0 => DeviceError::Media("a page \u{fc}".repeat(2000)),
             1 => DeviceError::ReadOnly("worn".into()),

@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use flashgc_device::Named;
 use flashgc_device::failure::Failure;
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::meter::Kind;
@@ -30,7 +31,14 @@ type Asked = Arc<Mutex<Vec<(Op, u64, u64)>>>;
 const BROKEN: u64 = 40 * 4096;
 
 impl Simulated for Steady {
-    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
+    fn arrive(
+        &mut self,
+        op: Op,
+        offset: u64,
+        bytes: u64,
+        _: Named<'_>,
+        now_ns: u64,
+    ) -> Result<(), String> {
         assert!(now_ns > self.reached, "time goes back");
         if offset == BROKEN {
             return Err("no block can be erased".into());
@@ -73,7 +81,7 @@ fn served(slower: f64) -> (Engine<Ram>, Asked) {
 }
 
 fn write(page: u64) -> Command {
-    Command::Write { at: page * 4096, data: vec![7; 4096], fua: false }
+    Command::Write { at: page * 4096, data: vec![7; 4096], fua: false, streams: vec![] }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
 
 use flashgc_device::failure::Failure;
-use flashgc_device::{DeviceError, Hinted, Served};
+use flashgc_device::{DeviceError, Hinted, Named, Served};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
@@ -47,7 +47,13 @@ impl Served for Told {
         self.calls.send(Call::Read(page)).unwrap();
         Ok(())
     }
-    fn write(&mut self, page: u64, _: &[u8], fua: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        page: u64,
+        _: &[u8],
+        _: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
         assert!(!fua, "durability is the batch's business");
         assert_ne!(page, 66, "a page at which the drive's thread dies");
         self.calls.send(Call::Write(page)).unwrap();
@@ -75,7 +81,7 @@ impl Served for Told {
 }
 
 fn write(page: u64, fua: bool) -> Command {
-    Command::Write { at: page * 4096, data: vec![1; 4096], fua }
+    Command::Write { at: page * 4096, data: vec![1; 4096], fua, streams: vec![] }
 }
 
 fn read(page: u64) -> Command {

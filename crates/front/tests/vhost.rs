@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::driver;
 use crate::driver::{Driver, ERROR, Machine, OK, Out, UNSUPPORTED};
-use flashgc_device::{DeviceError, Hinted, Served};
+use flashgc_device::{DeviceError, Hinted, Named, Served};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
@@ -256,7 +256,7 @@ impl Served for Faulty {
         into.fill(0xbb);
         Err(DeviceError::Media("damaged".into()))
     }
-    fn write(&mut self, _: u64, _: &[u8], _: bool) -> Result<(), DeviceError> {
+    fn write_named(&mut self, _: u64, _: &[u8], _: Named<'_>, _: bool) -> Result<(), DeviceError> {
         Err(DeviceError::ReadOnly("worn".into()))
     }
     fn trim(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {

@@ -106,6 +106,10 @@ pub trait TakesStreams {
     /// A page that the drive does not have.
     fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
 
+    /// Returns the stream of the data that `page` has; [`NO_STREAM`](flashgc_base::stream::NO_STREAM) for
+    /// none, and for a page that the drive does not have.
+    fn of(&self, page: u32) -> StreamId;
+
     /// Gives a stream to the data that each page has now, on a drive that has lost what it knew.
     fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::SpecError;
-use flashgc_base::stream::NO_STREAM;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, Geometry, Stepwise};
@@ -88,7 +88,7 @@ pub struct Live {
     writes: BTreeSet<u64>,
     /// The hints that have not come to the drive, and the way in which they come; `None` is at once.
     hints: Option<Hints>,
-    /// The streams of writes by address; `None` for no streams.
+    /// The streams of writes by address. Without them writes have the streams that come with them.
     streams: Option<Arc<StreamRanges>>,
 }
 
@@ -270,23 +270,45 @@ impl Live {
         bytes: u64,
         now_ns: u64,
     ) -> Result<u64, DriveError> {
+        self.arrive_named((op, offset, bytes), &[(bytes, NO_STREAM)], now_ns)
+    }
+
+    /// Takes a request as [`arrive`](Self::arrive) does. `streams` has the streams of its bytes in their
+    /// order: how many bytes belong to each.
+    ///
+    /// # Errors
+    /// Those of the drive.
+    pub fn arrive_named(
+        &mut self,
+        (op, offset, bytes): (Op, u64, u64),
+        streams: &[(u64, StreamId)],
+        now_ns: u64,
+    ) -> Result<u64, DriveError> {
         debug_assert!(self.reached.is_none_or(|reached| now_ns > reached), "the time is over");
         let ticket = self.tickets;
         self.tickets += 1;
         if op == Op::Flush {
             self.flushes.push_back((self.numbers.saturating_sub(1), ticket));
-            self.push(op, 0, 0, now_ns);
+            self.push(op, 0, 0, NO_STREAM, now_ns);
         } else {
             self.bring_hints(op, offset, bytes, now_ns);
-            let parts = bytes.div_ceil(LARGEST).max(1);
-            if parts > 1 {
-                self.left.insert(ticket, parts as u32);
+            let (mut begin, mut parts) = (offset, 0);
+            for &(bytes, stream) in streams {
+                let end = begin + bytes;
+                loop {
+                    let part = (end - begin).min(LARGEST);
+                    self.parts.insert(self.numbers, ticket);
+                    self.numbers += 1;
+                    self.push(op, begin, part as u32, stream, now_ns);
+                    (begin, parts) = (begin + part, parts + 1);
+                    if begin == end {
+                        break;
+                    }
+                }
             }
-            for part in 0..parts {
-                let begin = part * LARGEST;
-                self.parts.insert(self.numbers, ticket);
-                self.numbers += 1;
-                self.push(op, offset + begin, (bytes - begin).min(LARGEST) as u32, now_ns);
+            debug_assert_eq!(begin, offset + bytes, "every byte has its stream, or none");
+            if parts > 1 {
+                self.left.insert(ticket, parts);
             }
             if op == Op::Write {
                 self.writes.insert(ticket);
@@ -357,8 +379,8 @@ impl Live {
         }
     }
 
-    fn push(&mut self, op: Op, offset: u64, bytes: u32, arrival_ns: u64) {
-        self.requests.push(plain(op, offset, bytes, arrival_ns));
+    fn push(&mut self, op: Op, offset: u64, bytes: u32, stream: StreamId, arrival_ns: u64) {
+        self.requests.push(TimedRequest { stream, ..plain(op, offset, bytes, arrival_ns) });
     }
 
     /// Returns the counts of hints, if their way was named.

@@ -10,13 +10,18 @@ use crate::settings::{Durability, Settings};
 
 /// Policies that a schedule draws from.
 pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
-pub(super) const PLACEMENTS: [&str; 2] = ["none", "dac:regions=2,threshold=900"];
+pub(super) const PLACEMENTS: [&str; 3] =
+    ["none", "dac:regions=2,threshold=900", "fdp:handles=3,persistent=1"];
 pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 
 /// The shape of a small drive, 20 blocks of 8 pages of which the host has 84; or of one whose blocks have more pages
-/// than a journal block can tell of between two syncs.
-pub(super) fn shape(is_small: bool) -> Geometry {
-    let shape = if is_small { Geometry::new(20, 8, 84) } else { Geometry::new(12, 64, 420) };
+/// than a journal block can tell of between two syncs. Handles keep more blocks than the other placements.
+pub(super) fn shape(is_small: bool, placement: &str) -> Geometry {
+    let shape = match (is_small, placement.starts_with("fdp")) {
+        (true, _) => Geometry::new(20, 8, 84),
+        (false, false) => Geometry::new(12, 64, 420),
+        (false, true) => Geometry::new(12, 64, 220),
+    };
     shape.expect("a small drive")
 }
 
@@ -28,10 +33,12 @@ pub(super) fn settings(
     durability: Durability,
     lifespan: Option<Lifespan>,
 ) -> Settings {
+    let placement = PlacementSpec::parse(placement).expect("registered");
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
         allocation: Allocation::parse(allocation).expect("registered"),
-        placement: PlacementSpec::parse(placement).expect("registered"),
+        streams: placement.needs_streams(),
+        placement,
         fill: Fill::Empty,
         seed: 5,
         lifespan,

@@ -3,11 +3,37 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
+
+use crate::engine::Drive;
 use crate::layout::PAGE;
+use crate::served::Served;
 use crate::settings::Durability;
 
 /// A version of a page; 0 is a page without data.
 pub(super) type Version = u32;
+
+/// Returns the stream in which the host writes a version; some versions have none.
+pub(super) fn stream_of(version: Version) -> StreamId {
+    let stream = (version % 4) as StreamId;
+    if stream == 3 { NO_STREAM } else { stream }
+}
+
+/// Checks that a page belongs to the stream of the version that it holds, on a drive that takes streams.
+///
+/// # Errors
+/// It belongs to another one.
+pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Result<(), String> {
+    if version == 0 || !drive.takes_streams() {
+        return Ok(());
+    }
+    match (drive.stream_of(page), stream_of(version)) {
+        (found, wanted) if found == wanted => Ok(()),
+        (found, wanted) => Err(format!(
+            "page {page} of version {version} belongs to stream {found}, expected {wanted}"
+        )),
+    }
+}
 
 /// The bytes of a version of a page that was written whole: no two have a sector in common.
 pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {

@@ -6,14 +6,14 @@ use flashgc_base::rng::Stream;
 use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
 
 use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
-use super::oracle::{Contents, Effect, Oracle, Version};
+use super::oracle::{Contents, Effect, Oracle, Version, check_stream, stream_of};
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
-use crate::served::Served;
+use crate::served::{Named, Served};
 use crate::settings::{Durability, Settings};
 
 /// See the module's text.
@@ -86,7 +86,7 @@ impl<'a> Schedule<'a> {
             _ => Durability::Power,
         };
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
-        let settings = settings(shape(is_small), policies, journal_blocks, durability, lifespan);
+        let settings = settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
         Self { pace, settings, durability, often, version: 0, contents: Contents::default() }
     }
 
@@ -267,14 +267,22 @@ impl<'a> Schedule<'a> {
             (Effect::Changes, done.map_err(|error| error.to_string()))
         } else if part {
             let (at, data) = self.parts(range.clone(), version, &work.oracle, rng);
-            (Effect::Changes, drive.write(at, &data).map_err(|error| error.to_string()))
+            (
+                Effect::Changes,
+                drive
+                    .write(at, &data, Named(&[stream_of(version)]))
+                    .map_err(|error| error.to_string()),
+            )
         } else {
             let data: Vec<u8> =
                 range.clone().flat_map(|page| self.contents.bytes(page, version)).collect();
             let effect = if fua { Effect::Fua } else { Effect::Changes };
             (
                 effect,
-                drive.drive().write(first.into(), &data, fua).map_err(|error| error.to_string()),
+                drive
+                    .drive()
+                    .write_named(first.into(), &data, Named(&[stream_of(version)]), fua)
+                    .map_err(|error| error.to_string()),
             )
         };
         let is_write = !flush && !rest;
@@ -386,6 +394,9 @@ impl<'a> Schedule<'a> {
                     "pages {first} and on are a media error at once, not one by one"
                 ));
             }
+        }
+        for (page, version) in (0..).zip(&found) {
+            version.map_or(Ok(()), |version| check_stream(drive, page, version))?;
         }
         match drive.stat().media_errors - before == errors {
             true => Ok(found),

@@ -1,5 +1,6 @@
 //! Making a drive, and opening one: after a clean shutdown as it was, after a crash by recovery.
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::Counters;
 
 use super::program::stream_of;
@@ -14,6 +15,7 @@ use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
+use crate::oob::Slot;
 use crate::recover;
 use crate::repair;
 use crate::settings::{Durability, Settings, invalid};
@@ -88,6 +90,24 @@ impl Drive {
     /// medium.
     pub fn open(media: Box<dyn Media>, settings: &Settings) -> Result<Self, DeviceError> {
         Self::open_as(media, settings, settings.durability)
+    }
+
+    /// Gives each page the stream of its data: that of its address, or the one that the host had named. A page
+    /// store that was restored has the latter.
+    fn hold_streams(&mut self, is_restored: bool) {
+        let Some(streams) = self.map.streams() else { return };
+        if let Some(ranges) = &self.ranges {
+            streams.hold(&|page| stream_of(ranges, page));
+        } else if !is_restored && !mutants::on(Mutant::StreamsNotRecovered) {
+            let named: Vec<StreamId> = (0..self.zones.geometry.logical_pages())
+                .map(|page| match self.map.locate(page).map(|ppn| self.slot(ppn)) {
+                    Some(Ok(Slot::Of(record))) => record.stream,
+                    _ => NO_STREAM, // no data, or damaged ones
+                })
+                .collect();
+            let streams = self.map.streams();
+            streams.into_iter().for_each(|streams| streams.hold(&|page| named[page as usize]));
+        }
     }
 
     /// Opens the drive so that it survives `durability`, whatever its file says.
@@ -205,10 +225,7 @@ impl Drive {
             zones,
             copies,
         };
-        if let (Some(ranges), Some(streams)) = (&drive.ranges, drive.map.streams()) {
-            // What a page holds was written at the same address.
-            streams.hold(&|page| stream_of(ranges, page));
-        }
+        drive.hold_streams(found.is_restored);
         // A drive that did not sync may have a checkpoint that is not on the disk.
         let is_uncertain = durability == Durability::Power
             && !before.is_synced

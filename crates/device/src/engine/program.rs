@@ -20,18 +20,23 @@ use crate::superblock::Superblock;
 /// some 254 MiB.
 const UNSYNCED: u64 = 256;
 
-/// Returns the stream of a write of `page`.
+/// Returns the stream of a write of `page` by its address.
 pub(super) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
     ranges.of(u64::from(page) * PAGE as u64).unwrap_or(NO_STREAM)
 }
 
 impl Drive {
-    /// Writes a page of the host.
-    pub(super) fn write_page(&mut self, page: u32, data: &[u8]) -> Result<(), DeviceError> {
+    /// Writes a page of the host, who names its stream. The drive's own ranges come first.
+    pub(super) fn write_page(
+        &mut self,
+        page: u32,
+        data: &[u8],
+        named: StreamId,
+    ) -> Result<(), DeviceError> {
         self.advance_checkpoint()?;
-        if let (Some(ranges), Some(streams)) = (&self.ranges, self.map.streams()) {
-            let named = streams.name(&[page], &[stream_of(ranges, page)]);
-            named.map_err(|error| self.stuck(&error))?;
+        if let Some(streams) = self.map.streams() {
+            let stream = self.ranges.as_ref().map_or(named, |ranges| stream_of(ranges, page));
+            streams.name(&[page], &[stream]).map_err(|error| self.stuck(&error))?;
         }
         self.make_room(page)?;
         let is_new = self.map.locate(page).is_none();
@@ -70,6 +75,11 @@ impl Drive {
             waited = Ok(());
         }
         let stamp = self.journal.stamp();
+        let stream = match self.map.streams() {
+            Some(_) if copied.is_some() && mutants::on(Mutant::CopyForgetsStream) => NO_STREAM,
+            Some(streams) => streams.of(page),
+            None => NO_STREAM,
+        };
         let class_of =
             |class: &u8| self.map.open_block(PLANE, *class).is_some_and(|open| open.block == block);
         let info = &mut self.blocks[block as usize];
@@ -97,6 +107,7 @@ impl Drive {
             written_at: copied
                 .filter(|_| !mutants::on(Mutant::CopyForgetsMoment))
                 .unwrap_or_else(|| self.map.counters().host_pages),
+            stream,
             data: sum,
         };
         self.is_dirty = true;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use flashgc_base::counts::Counts;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::Op;
 
 use super::Drive;
@@ -13,7 +14,7 @@ use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recording::{Noted, Recording};
-use crate::served::{Hinted, Served};
+use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
 /// The number of pages whose hints are passed on at once.
@@ -54,7 +55,21 @@ impl Drive {
 
     fn record(&mut self, op: Op, page: u64, count: u64) {
         if let Some(recording) = &mut self.recording {
-            recording.note(op, page, count);
+            recording.note(op, page, count, NO_STREAM);
+        }
+    }
+
+    /// Records writes of `count` pages: one request for the pages of one stream that follow each other.
+    fn record_writes(&mut self, page: u64, count: usize, streams: Named<'_>) {
+        let takes_streams = self.takes_streams();
+        let Some(recording) = &mut self.recording else { return };
+        let mut begin = 0;
+        while begin < count {
+            let stream = if takes_streams { streams.of(begin) } else { NO_STREAM };
+            let goes_on = |&next: &usize| !takes_streams || streams.of(next) == stream;
+            let end = begin + 1 + (begin + 1..count).take_while(goes_on).count();
+            recording.note(Op::Write, page + begin as u64, (end - begin) as u64, stream);
+            begin = end;
         }
     }
 
@@ -131,6 +146,11 @@ impl Drive {
         Ok((held, hinted))
     }
 
+    /// Returns the stream of the data that `page` has; [`NO_STREAM`] for none.
+    pub fn stream_of(&mut self, page: u32) -> StreamId {
+        self.map.streams().map_or(NO_STREAM, |streams| streams.of(page))
+    }
+
     /// Keeps those of `pages` whose data the host had written at `moment`. Returns the number of pages
     /// that it wrote later. The moments are read from the out-of-band records, so that writes pay
     /// nothing for them.
@@ -170,19 +190,28 @@ impl Served for Drive {
         })
     }
 
-    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+    fn takes_streams(&mut self) -> bool {
+        self.ranges.is_none() && self.map.streams().is_some()
+    }
+
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        streams: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
         let range = self.range_of(page, data.len())?;
         self.check_writable()?;
-        let mut done = 0;
-        let written: Result<(), DeviceError> =
-            range.zip(data.chunks(PAGE)).try_for_each(|(page, data)| {
-                self.write_page(page, data)?;
-                done += 1;
-                Ok(())
-            });
-        if done > 0 {
-            self.record(Op::Write, page, done);
+        let (mut done, mut written) = (0, Ok(()));
+        for (page, data) in range.zip(data.chunks(PAGE)) {
+            written = self.write_page(page, data, streams.of(done));
+            if written.is_err() {
+                break;
+            }
+            done += 1;
         }
+        self.record_writes(page, done, streams);
         written?;
         if fua && !mutants::on(Mutant::FuaNotFlushed) { self.flush() } else { Ok(()) }
     }

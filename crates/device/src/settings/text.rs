@@ -11,7 +11,7 @@ use flashgc_ftl::{
 use flashgc_workload::StreamRanges;
 use toml_edit::{DocumentMut, Item, value};
 
-use super::{Durability, Settings, invalid};
+use super::{Durability, Settings, has_streams, invalid};
 use crate::codec::crc;
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, Zones};
@@ -153,7 +153,7 @@ impl Settings {
             }),
         };
         let seed = keys.word("seed")?.parse();
-        // Drives without streams have no such key.
+        // Drives without streams by address have no such key.
         let streams = match keys.0.contains_key("streams") {
             true => {
                 let ranges =
@@ -166,11 +166,11 @@ impl Settings {
             frontier: keys.spec("frontier", Frontier::parse)?,
             allocation: keys.spec("allocation", Allocation::parse)?,
             levelling: keys.spec("wear-levelling", Levelling::parse)?,
+            streams: has_streams(streams.is_some(), &placement),
             placement,
             lifespan,
             fill: Fill::Empty,
             seed: seed.map_err(|_| keys.fault("seed", "a whole number as a text"))?,
-            streams: streams.is_some(),
             ..Layout::new(geometry)
         };
         Ok(Self {

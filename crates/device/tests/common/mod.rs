@@ -18,6 +18,7 @@ pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
     let spare = if placement.blocks_kept().unwrap_or(0) > 10 { 0.3 } else { 0.2 };
     let layout = Layout {
         frontier: Frontier::Pool { low: LOW },
+        streams: placement.needs_streams(),
         placement,
         allocation: Allocation::parse(allocation).unwrap(),
         fill: Fill::Empty,

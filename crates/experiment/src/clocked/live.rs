@@ -52,7 +52,8 @@ pub fn live(
     };
     let spare = 1.0 - bytes as f64 / physical_bytes as f64;
     let config = RunConfig { blocks: None, capacity: None, spare, ..config.clone() };
-    let requests = LiveRequests::new(pages).with_streams(streams.is_some());
+    let requests =
+        LiveRequests::new(pages).with_streams(streams.is_some() || config.host_names_streams());
     let requests = Requests::Live(requests);
     let source = TimedSource::new("live".to_string(), requests);
     let resolved = Resolved::new(&config, Arc::new(source), None)?;

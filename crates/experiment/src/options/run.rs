@@ -222,6 +222,15 @@ fn is_fifo(allocation: &str) -> bool {
     allocation == Allocation::default().to_string()
 }
 
+impl RunConfig {
+    /// Returns `true` if the placement needs writes with streams and no table of addresses gives them: the host
+    /// of a drive in use names them.
+    pub fn host_names_streams(&self) -> bool {
+        let placement = PlacementSpec::parse(&self.placement);
+        self.streams.is_none() && placement.is_ok_and(|placement| placement.needs_streams())
+    }
+}
+
 fn is_none(placement: &str) -> bool {
     placement == PlacementSpec::default().to_string()
 }

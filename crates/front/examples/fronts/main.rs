@@ -66,7 +66,8 @@ fn fronts(folder: &Path, time: Duration) {
     let engine = Engine::start(Ram::new(PAGES)).expect("a thread");
     let queue = engine.queue();
     for page in 0..PAGES {
-        let write = Command::Write { at: page * 4096, data: vec![1; 4096], fua: false };
+        let write =
+            Command::Write { at: page * 4096, data: vec![1; 4096], fua: false, streams: vec![] };
         queue.call(write).expect("a page in memory");
     }
     let path = folder.join("plain");
@@ -154,7 +155,7 @@ fn in_process(queue: Queue) -> Request {
     Box::new(move |page, write| {
         let at = page * 4096;
         let command = if write {
-            Command::Write { at, data: vec![1; 4096], fua: false }
+            Command::Write { at, data: vec![1; 4096], fua: false, streams: vec![] }
         } else {
             Command::Read { at, bytes: 4096 }
         };

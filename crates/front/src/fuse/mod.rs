@@ -355,7 +355,7 @@ impl Filesystem for Files {
         let written = data.len() as u32;
         // O_SYNC has the bit of O_DSYNC.
         let fua = flags.0 & rustix::fs::OFlags::DSYNC.bits() as i32 != 0;
-        let write = Command::Write { at, data: data.to_vec(), fua };
+        let write = Command::Write { at, data: data.to_vec(), fua, streams: vec![] };
         self.queue.submit(write, move |outcome| match outcome {
             Ok(_) => reply.written(written),
             Err(failure) => reply.error(errno(&failure)),

@@ -159,7 +159,7 @@ impl Request {
                 Command::ReadSparse { at, bytes: self.bytes as usize }
             }
             command::READ => Command::Read { at, bytes: self.bytes as usize },
-            command::WRITE => Command::Write { at, data: payload, fua },
+            command::WRITE => Command::Write { at, data: payload, fua, streams: vec![] },
             command::TRIM => Command::Trim { at, bytes, fua },
             command::WRITE_ZEROES => {
                 Command::Zero { at, bytes, keep: self.flags & flag::NO_HOLE != 0, fua }

@@ -126,7 +126,7 @@ impl Request {
             kind::IN => Command::Read { at, bytes: into },
             kind::OUT => {
                 let data = self.read(HEADER, out).ok_or(Status::Error)?;
-                Command::Write { at, data, fua: durable }
+                Command::Write { at, data, fua: durable, streams: vec![] }
             }
             kind::FLUSH => Command::Flush,
             kind::GET_ID => return Ok(Asked::Serial),

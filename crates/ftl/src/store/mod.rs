@@ -42,7 +42,7 @@ use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
-use flashgc_base::stream::StreamId;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts, digest};
@@ -447,6 +447,10 @@ impl<P: VictimPolicy> TakesStreams for PageStore<P> {
         self.check_range(pages)?;
         let kept = self.sorting.streams.as_mut();
         Ok(kept.map_or(pages.len(), |kept| kept.name(pages, streams)))
+    }
+
+    fn of(&self, page: u32) -> StreamId {
+        self.sorting.streams.as_ref().map_or(NO_STREAM, |kept| kept.of(page))
     }
 
     fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {

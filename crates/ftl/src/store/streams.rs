@@ -94,6 +94,11 @@ impl Streams {
         pages.len()
     }
 
+    /// The stream of the data of `page`.
+    pub(super) fn of(&self, page: u32) -> StreamId {
+        self.of.get(page as usize).copied().unwrap_or(NO_STREAM)
+    }
+
     /// The data that each page has now belong to these streams.
     pub(super) fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
         (0..).zip(&mut self.of).for_each(|(page, stream)| *stream = stream_of(page));

@@ -71,7 +71,7 @@ fn settings(
     names: &dyn Names,
 ) -> PyResult<Settings> {
     let config: RunConfig = serde_json::from_str(config).map_err(errors::config)?;
-    let uniform = GeneratorSpec::parse(&config.workload).map_err(errors::config)?;
+    let uniform = workload(&config)?;
     // No drive is made of it here: what the policy knows begins when the file is opened.
     let outside = written.map(|written| loaded(written, &Raised::default())).transpose()?;
     let resolved = Resolved::new(&config, Arc::new(uniform), outside);
@@ -93,6 +93,14 @@ fn settings(
     let settings = Settings { layout, victim, journal_blocks, durability, streams };
     settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
     Ok(settings)
+}
+
+/// Returns a workload that the drive of `config` takes, whatever its host will write: its writes have streams if
+/// the placement needs some that no address gives.
+fn workload(config: &RunConfig) -> PyResult<GeneratorSpec> {
+    let named = config.host_names_streams();
+    let text = if named { "uniform:stream=0" } else { &config.workload };
+    GeneratorSpec::parse(text).map_err(errors::config)
 }
 
 fn described(settings: &Settings) -> PyResult<Value> {
@@ -183,7 +191,8 @@ pub(crate) fn device_age(
         let file = FileMedia::open(&path)?;
         let settings = Settings::parse(&configuration(&file)?, Outside::default())?;
         let mut drive = past::open(file, &settings)?;
-        let recording = record.map(|into| Recording::begin(&into, drive.pages())).transpose();
+        let (pages, streams) = (drive.pages(), drive.takes_streams());
+        let recording = record.map(|into| Recording::begin(&into, pages, streams)).transpose();
         drive.replace_recording(recording.map_err(unwritten)?);
         let aged = past::age(&mut drive, share, (&writes, seed), until, &is_over)?;
         drive.replace_recording(None).map(Recording::end).transpose().map_err(unwritten)?;

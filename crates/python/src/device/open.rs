@@ -168,7 +168,7 @@ impl StoredDrive {
 
     /// Writes `data` from byte `at` on; with `fua` it is durable when this returns.
     fn write(&self, py: Python<'_>, at: u64, data: &[u8], fua: bool) -> PyResult<()> {
-        self.call(py, Command::Write { at, data: data.to_vec(), fua }).map(drop)
+        self.call(py, Command::Write { at, data: data.to_vec(), fua, streams: vec![] }).map(drop)
     }
 
     /// Discards the whole pages of a range: they read as zeros.

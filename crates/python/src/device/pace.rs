@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
+use flashgc_device::{DeviceError, Drive, Named, PAGE, Served, Settings};
 use flashgc_experiment::asked::Places;
 use flashgc_experiment::clocked::live;
 use flashgc_experiment::options::RunConfig;
@@ -148,8 +148,16 @@ impl Timed {
 }
 
 impl Simulated for Timed {
-    fn arrive(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String> {
-        let ticket = self.live.arrive(op, offset, bytes, now_ns);
+    fn arrive(
+        &mut self,
+        op: Op,
+        offset: u64,
+        bytes: u64,
+        streams: Named<'_>,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let streams = streams.of_bytes(offset, bytes);
+        let ticket = self.live.arrive_named((op, offset, bytes), &streams, now_ns);
         ticket.map(drop).map_err(|error| error.to_string())
     }
 

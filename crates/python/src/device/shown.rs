@@ -144,8 +144,8 @@ impl Shown {
 
     /// Begins a recording, or ends the one that goes on: how many requests that one has.
     pub(super) fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
-        let pages = self.queue.size() / PAGE as u64;
-        let begun = path.map(|path| Recording::begin(path, pages)).transpose();
+        let (pages, streams) = (self.queue.size() / PAGE as u64, self.queue.takes_streams());
+        let begun = path.map(|path| Recording::begin(path, pages, streams)).transpose();
         let begun = begun.map_err(|error| error.to_string())?;
         *lock(&self.recorded_since) = begun.as_ref().map(Recording::began);
         let ended = self.visit(|drive, _| drive.replace_recording(begun));

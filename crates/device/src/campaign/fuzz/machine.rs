@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 
 use super::super::drives::bit_of;
 use super::super::images::Images;
-use super::super::oracle::{Contents, Promise, Version};
+use super::super::oracle::{Contents, Promise, Version, check_stream, stream_of};
 use super::Tally;
 use super::life::{How, Life};
 use super::pages::Pages;
@@ -16,7 +16,7 @@ use crate::engine::{Drive, zones_of};
 use crate::error::DeviceError;
 use crate::layout::{PAGE, Zones};
 use crate::media::{CrashMedia, Media, MemMedia, State};
-use crate::served::Served;
+use crate::served::{Named, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
 
@@ -121,7 +121,8 @@ impl<'a> Machine<'a> {
                 let pages = first..first + count;
                 let data: Vec<u8> =
                     pages.clone().flat_map(|page| self.contents.bytes(page, version)).collect();
-                let done = self.drive()?.write(first.into(), &data, fua);
+                let named = Named(&[stream_of(version)]);
+                let done = self.drive()?.write_named(first.into(), &data, named, fua);
                 self.note(done.map_err(|error| text(&error)), pages, &Change::Wrote(version, fua))
             }
             Step::Part { at, bytes, version } => self.write_part(at, bytes, version),
@@ -179,7 +180,7 @@ impl<'a> Machine<'a> {
         let Some(versions) = versions.collect::<Option<Vec<_>>>() else { return Ok(()) };
         let old = |page: u32| versions[(page - pages.start) as usize];
         let data = self.contents.write(at..at + bytes, version, old);
-        let done = self.life()?.drive.write(at.into(), &data);
+        let done = self.life()?.drive.write(at.into(), &data, Named(&[stream_of(version)]));
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {
             // The rest of a page could not be read: pages before it are written, and none behind.
@@ -236,7 +237,11 @@ impl<'a> Machine<'a> {
     fn read(&mut self, page: u32) -> Result<Option<Version>, String> {
         let mut bytes = vec![0; PAGE];
         match self.read_into(page, &mut bytes)? {
-            true => self.contents.version_of(page, &bytes).map(Some),
+            true => {
+                let version = self.contents.version_of(page, &bytes)?;
+                check_stream(self.drive()?, page, version)?;
+                Ok(Some(version))
+            }
             false => Ok(None),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::served::{Hinted, Served};
+use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
 const WRITE: u64 = 1;
@@ -66,8 +66,18 @@ impl<S: Served> Served for Recorder<S> {
         self.drive.read(page, into)
     }
 
-    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
-        self.drive.write(page, data, fua)?;
+    fn takes_streams(&mut self) -> bool {
+        self.drive.takes_streams()
+    }
+
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        streams: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
+        self.drive.write_named(page, data, streams, fua)?;
         self.note(WRITE, page, (data.len() / PAGE) as u64, data)?;
         if fua {
             self.note(FLUSH, 0, 0, &[])?;
