@@ -28,7 +28,7 @@ use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
 use flashgc_front::control::request::{Pages, Request};
-use flashgc_front::control::{Client, Keeper, Server};
+use flashgc_front::control::{Client, FileStream, Keeper, Server};
 use flashgc_front::fuse::Mount;
 use flashgc_front::fuse::ioctl::{HINT, Hint, MAGIC};
 use flashgc_front::queue::{Engine, Queue};
@@ -174,6 +174,10 @@ impl Keeper for Silent {
     }
 
     fn mark(&self, _: &str) -> Result<String, String> {
+        Err(String::new())
+    }
+
+    fn files(&self, _: u64, _: &[FileStream]) -> Result<(), String> {
         Err(String::new())
     }
 

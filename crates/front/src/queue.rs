@@ -17,13 +17,14 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::command::{Answer, Command};
 use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket};
+use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
 use flashgc_device::{Drive, Named, Noted, PAGE, Served};
@@ -143,12 +144,20 @@ impl<S: Served> Idle for Shared<S> {
     }
 }
 
+/// Knows the streams of writes that come without.
+pub trait Namer: Send + Sync {
+    /// Returns the streams of `count` pages of [`PAGE`] bytes from `page` on, which are about to be written: none, one
+    /// for all of them, or one for each. It may wait, but not for the drive.
+    fn streams(&self, page: u64, count: u64) -> Vec<StreamId>;
+}
+
 /// The queue's end for front ends.
 #[derive(Clone)]
 pub struct Queue {
     entries: SyncSender<Entry>,
     size: u64,
     takes_streams: bool,
+    namer: Arc<OnceLock<Arc<dyn Namer>>>,
     idle: Arc<dyn Idle>,
     pace: Option<Arc<Pace>>,
 }
@@ -162,6 +171,25 @@ impl Queue {
     /// Returns `true` if the host may name the streams of its writes.
     pub fn takes_streams(&self) -> bool {
         self.takes_streams
+    }
+
+    /// Lets `namer` name the streams of writes that come without, from now on and for ever.
+    pub fn named_by(&self, namer: Arc<dyn Namer>) {
+        // The first one stays.
+        let _ = self.namer.set(namer);
+    }
+
+    /// Names the streams of a write that comes without.
+    fn name(&self, command: &mut Command) {
+        let (Some(namer), Command::Write { at, data, streams, .. }) = (self.namer.get(), command)
+        else {
+            return;
+        };
+        if streams.is_empty() && !data.is_empty() {
+            let page = *at / PAGE as u64;
+            let end = at.saturating_add(data.len() as u64).div_ceil(PAGE as u64);
+            *streams = namer.streams(page, end - page);
+        }
     }
 
     /// Returns the figures of the pace so far, or `None` without a pace.
@@ -181,7 +209,8 @@ impl Queue {
 
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's
     /// or on that of a pace. So it must not wait for anything, least of all for a lock that this thread holds.
-    pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
+    pub fn submit(&self, mut command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
+        self.name(&mut command);
         let (kind, since) = (Kind::of(&command), Instant::now());
         let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
         let tell: Box<dyn FnOnce(Outcome) + Send> = match &self.pace {
@@ -263,7 +292,14 @@ impl<S: Served + 'static> Engine<S> {
         let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
         let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
         let idle = Arc::clone(&shared) as _;
-        let queue = Queue { entries, size, takes_streams, idle, pace: pace.map(Arc::new) };
+        let queue = Queue {
+            entries,
+            size,
+            takes_streams,
+            namer: Arc::default(),
+            idle,
+            pace: pace.map(Arc::new),
+        };
         let thread = std::thread::Builder::new()
             .name("drive".into())
             .spawn(move || run(&shared, &queued))?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::request::Pages;
-use flashgc_front::control::{Client, ClientError, Keeper, Server, Status};
+use flashgc_front::control::{Client, ClientError, FileStream, Keeper, Server, Status};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use proptest::collection::vec;
@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct Told {
     recorded: Mutex<Vec<Option<PathBuf>>>,
+    files: Mutex<Vec<(u64, Vec<FileStream>)>>,
     stopped: AtomicBool,
 }
 
@@ -48,6 +49,10 @@ impl Keeper for Told {
             "late" => Err("too many phases".into()),
             name => Ok(format!("phase 1: {name}")),
         }
+    }
+    fn files(&self, device: u64, files: &[FileStream]) -> Result<(), String> {
+        self.files.lock().unwrap().push((device, files.to_vec()));
+        if device == 0 { Err("the server does not follow files".into()) } else { Ok(()) }
     }
     fn stop(&self) {
         self.stopped.store(true, SeqCst);
@@ -424,4 +429,21 @@ fn a_phase_has_a_name_of_one_line() {
         assert_eq!(status(client.mark(name)).0, Status::Malformed, "{name:?}");
     }
     assert_eq!(client.mark(&"x".repeat(200)).unwrap().len(), 209);
+}
+
+#[test]
+fn files_have_streams() {
+    let setup = Setup::new();
+    let mut client = setup.client();
+    let file = |inode| FileStream { inode, life: 3, stream: 1 };
+    // More than one request can have.
+    let many: Vec<FileStream> = (0..5000).map(file).collect();
+    client.files(7 << 20, &many).unwrap();
+    client.files(7 << 20, &[]).unwrap();
+    let told = std::mem::take(&mut *setup.keeper.files.lock().unwrap());
+    assert_eq!(told.iter().map(|(_, files)| files.len()).collect::<Vec<_>>(), [2048, 2048, 904, 0]);
+    assert!(told.iter().all(|&(device, _)| device == 7 << 20));
+    assert_eq!(told.into_iter().flat_map(|(_, files)| files).collect::<Vec<_>>(), many);
+    let refused = (Status::Refused, "the server does not follow files".into());
+    assert_eq!(status(client.files(0, &[])), refused);
 }

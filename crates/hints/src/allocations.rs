@@ -88,6 +88,19 @@ impl Decode for Events {
     }
 }
 
+/// Returns the filter for the events of the device with this number.
+fn of_device(number: u64) -> String {
+    format!("dev == {number}")
+}
+
+/// Returns the number that the kernel has in events for the block device at `path`.
+///
+/// # Errors
+/// No such file, or no block device.
+pub fn number_of(path: &Path) -> Result<u64, FollowError> {
+    Ok(Device::of(path)?.number())
+}
+
 /// Follower of the allocations on one device.
 pub struct Follower {
     events: Events,
@@ -104,9 +117,34 @@ impl Follower {
     pub fn open(device: &Path, ring_bytes: usize) -> Result<Self, FollowError> {
         let number = Device::of(device)?.number();
         let events = Events(Points::of(&WANTED)?);
-        let wanted = events.0.subscriptions(|_| format!("dev == {number}"));
+        let wanted = events.0.subscriptions(|_| of_device(number));
         let rings = Rings::open(&wanted, ring_bytes)?;
         Ok(Self { events, rings, bytes: 0 })
+    }
+
+    /// Returns a follower to which nothing comes until it [follows](Self::follow) a device.
+    ///
+    /// # Errors
+    /// Those of [`Follower::open`].
+    pub fn prepare(ring_bytes: usize) -> Result<Self, FollowError> {
+        let events = Events(Points::of(&WANTED)?);
+        let rings = Rings::prepare(&events.0.subscriptions(|_| String::new()), ring_bytes)?;
+        Ok(Self { events, rings, bytes: 0 })
+    }
+
+    /// Follows the ext4 on the block device with this number, which the kernel has for it in events. A
+    /// process that has given its rights away may do this.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn follow(&mut self, number: u64) -> Result<(), FollowError> {
+        self.rings.narrow(&[(); WANTED.len()].map(|()| of_device(number)))
+    }
+
+    /// Returns all events so far with their times, the youngest among them. An event of another CPU with an
+    /// earlier time may still be missing, but none that has ended before this call.
+    pub fn now(&mut self) -> Vec<(u64, Event)> {
+        self.rings.drain_now(&self.events, &mut self.bytes)
     }
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events so far with

@@ -9,6 +9,7 @@
 pub mod allocations;
 #[cfg(target_os = "linux")]
 pub mod extents;
+pub mod files;
 #[cfg(target_os = "linux")]
 pub mod page_cache;
 pub mod pages;

@@ -48,7 +48,7 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, DeviceListener, DeviceMount, DriveFile, StoredDrive, device_age,
+        DeviceClient, DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive, device_age,
         device_check, device_configuration, device_counts, device_create, device_repeat,
     };
     #[cfg(target_os = "linux")]

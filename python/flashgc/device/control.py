@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,13 @@ class Client(Closing):
     def hinted(self, ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
         """Return the number of pages of these ranges with data, and of those that are hinted."""
         return self._client.hinted(_pages(ranges))
+
+    def files(self, device: Path, files: Sequence[tuple[int, int, int]]) -> None:
+        """Tells which streams files on the block device ``device`` have.
+
+        Each is its inode, how many files had the inode before, and the stream; 255 is none.
+        """
+        self._client.files(device, list(files))
 
     def trim(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Discards whole pages."""

@@ -81,6 +81,7 @@ class Device(Closing):
         clock: tuple[str, float, float | Path, str | None] | None = None,
         allow_python: bool = False,
         held: _core.DriveFile | None = None,
+        files: _core.FileRings | None = None,
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
@@ -88,14 +89,15 @@ class Device(Closing):
         :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
         ``allow_python`` lets the policies in Python run that the file names, with the rights of
         this process: without it such a drive is refused.
-        ``held`` is the file, where it is open already.
+        ``held`` is the file, where it is open already. With ``files``, whoever serves the drive may
+        tell it which streams files have.
         Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
         elsewhere.
         """
         path = Path(path)
         read = making.configuration(path, held)
         written = code.loaded(path, read, allowed=allow_python)
-        opened = _core.StoredDrive(path, written, durability, clock, held)
+        opened = _core.StoredDrive(path, written, durability, clock, held, files)
         return cls(opened, path, read)
 
     @classmethod
@@ -128,13 +130,17 @@ class Device(Closing):
         """
         return self._drive.read(offset, size)
 
-    def write(self, offset: int, data: bytes, *, fua: bool = False) -> None:
+    def write(
+        self, offset: int, data: bytes, *, fua: bool = False, stream: int | None = None
+    ) -> None:
         """Writes ``data``; with ``fua`` it is durable when this returns.
 
-        Raises :class:`flashgc.DriveError` where the drive is read-only or becomes so, and
-        :class:`ValueError` beyond the end.
+        The data belong to ``stream``, from 0 to 254, on a drive with placement handles.
+        Raises :class:`flashgc.DriveError` where the drive is read-only or becomes so,
+        :class:`ValueError` beyond the end, and :class:`flashgc.ConfigError` for a stream that the
+        drive does not take.
         """
-        self._drive.write(offset, data, fua)
+        self._drive.write(offset, data, fua, stream)
 
     def trim(self, offset: int, size: int) -> None:
         """Discards the pages that lie whole in the range: they read as zeros."""

@@ -44,6 +44,8 @@ class Fronts:
     clock: tuple[str, float, float | Path, str | None] | None = None
     #: True if the code that the drive's file names may run.
     allow_python: bool = False
+    #: True if somebody will tell which streams the files on the drive have.
+    follow_files: bool = False
 
     def words(self) -> list[str]:
         """The options of :mod:`flashgc.device.server` for all but FUSE, whatever its folder is."""
@@ -59,7 +61,11 @@ class Fronts:
             "--vhost-user": None if self.vhost_user is None else self.vhost_user.absolute(),
             **dict(clock),
         }
-        flags = {"--listen-anywhere": self.listen_anywhere, "--allow-python": self.allow_python}
+        flags = {
+            "--listen-anywhere": self.listen_anywhere,
+            "--allow-python": self.allow_python,
+            "--follow-files": self.follow_files,
+        }
         words = [str(word) for one in given.items() if one[1] is not None for word in one]
         return [*words, *(flag for flag, is_given in flags.items() if is_given)]
 
@@ -73,6 +79,8 @@ class Ready:
     nbd: _core.DeviceListener | None = None
     control: _core.DeviceListener | None = None
     control_path: Path | None = None
+    #: The kernel's rings for the events of the file system on the drive.
+    files: _core.FileRings | None = None
     #: The threads that should come before all others. The server may not do that itself.
     late: list[int] = field(default_factory=list)
 
@@ -103,6 +111,7 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
                 clock=fronts.clock,
                 allow_python=fronts.allow_python,
                 held=ready.file,
+                files=ready.files,
             )
             drive = stack.enter_context(opening)
             if fronts.record is not None:

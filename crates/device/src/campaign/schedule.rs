@@ -86,7 +86,8 @@ impl<'a> Schedule<'a> {
             _ => Durability::Power,
         };
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
-        let settings = settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
+        let settings =
+            settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
         Self { pace, settings, durability, often, version: 0, contents: Contents::default() }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::request::{Pages, Request, Status, number};
+use super::request::{FileStream, Pages, Request, Status, number};
 use super::{VERSION, frame};
 use crate::socket::{Socket, connect};
 use flashgc_device::PAGE;
@@ -172,6 +172,16 @@ impl Client {
     pub fn mark(&mut self, name: &str) -> Result<String, ClientError> {
         let answer = self.ask(&Request::Mark(name.into()))?;
         text(answer)
+    }
+
+    /// Says which streams the files on the block device with this number have.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn files(&mut self, device: u64, files: &[FileStream]) -> Result<(), ClientError> {
+        let parts = files.chunks(2048).map(<[_]>::to_vec);
+        let parts = parts.chain(files.is_empty().then(Vec::new));
+        parts.into_iter().try_for_each(|files| self.tell(&Request::Files { device, files }))
     }
 
     /// Stops the drive soon after the answer.

@@ -29,6 +29,11 @@
 //! | 10 | STOP | | |
 //! | 11 | HINTED | ranges | pages among them that have data (8), hinted ones (8) |
 //! | 12 | MARK | a name, text of 1 to 200 bytes | a line on it, text |
+//! | 13 | FILES | number of the block device (8), files | |
+//!
+//! A *file* is the number of its inode (8), of files that had the inode before (4), its stream (1; 255 is none), and
+//! zeros (3). FILES says which streams writes to the file system on that block device have. The kernel's number has
+//! 20 bits for the minor number, and the major number above them.
 //!
 //! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
 //! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.
@@ -64,7 +69,7 @@ use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Listener;
 pub use client::{Client, ClientError};
-pub use request::Status;
+pub use request::{FileStream, Status};
 
 /// The longest time that a frame takes from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,6 +103,12 @@ pub trait Keeper: Send + Sync {
     /// # Errors
     /// A line that says why not.
     fn mark(&self, name: &str) -> Result<String, String>;
+
+    /// Notes the streams of files on the drive's block device with this number.
+    ///
+    /// # Errors
+    /// A line that says why not.
+    fn files(&self, device: u64, files: &[FileStream]) -> Result<(), String>;
 
     /// Begins to stop the drive. The server must be dropped in another thread.
     fn stop(&self);

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use flashgc_base::stream::StreamId;
 use thiserror::Error;
 
 /// The largest body of a request, in bytes.
@@ -24,6 +25,17 @@ pub struct Pages {
     pub first: u64,
     /// The number of pages.
     pub count: u64,
+}
+
+/// The stream of a file, whose writes come without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStream {
+    /// The number of the file's inode.
+    pub inode: u64,
+    /// The number of files that had the inode before.
+    pub life: u32,
+    /// The stream; 255 is none.
+    pub stream: StreamId,
 }
 
 /// A request of a client.
@@ -59,6 +71,13 @@ pub enum Request {
     Record(Option<PathBuf>),
     /// Ends the phase that goes on and begins one with this name.
     Mark(String),
+    /// Says which streams the files on the drive's block device have.
+    Files {
+        /// The number that the kernel has in events for the block device.
+        device: u64,
+        /// The files.
+        files: Vec<FileStream>,
+    },
     /// Stops the drive.
     Stop,
 }
@@ -67,7 +86,7 @@ pub enum Request {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
     /// No request has this kind.
-    #[error("no request has kind {0}; hint: kinds are 1 to 12")]
+    #[error("no request has kind {0}; hint: kinds are 1 to 13")]
     Kind(u16),
     /// The body has a length that this kind does not have.
     #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
@@ -129,6 +148,14 @@ impl Request {
                 Ok(name) if !name.contains(char::is_control) => Ok(Self::Mark(name.into())),
                 _ => Err(Fault::Name),
             },
+            13 => {
+                let expected = "8, and 16 a file, of which the last 3 are 0";
+                let (device, body) = number(body).ok_or_else(|| length(expected))?;
+                let (files, rest) = body.as_chunks::<16>();
+                let files = files.iter().map(file).collect::<Option<_>>();
+                let files = files.filter(|_| rest.is_empty()).ok_or_else(|| length(expected))?;
+                Ok(Self::Files { device, files })
+            }
             _ => Err(Fault::Kind(kind)),
         }
     }
@@ -153,6 +180,14 @@ impl Request {
             Self::Stop => (10, vec![]),
             Self::Hinted(pages) => (11, bytes(pages)),
             Self::Mark(name) => (12, name.as_bytes().into()),
+            Self::Files { device, files } => {
+                let files = files.iter().flat_map(|file| {
+                    let head = [file.inode.to_le_bytes()];
+                    let tail = [file.life.to_le_bytes(), [file.stream, 0, 0, 0]];
+                    [head.as_flattened(), tail.as_flattened()].concat()
+                });
+                (13, device.to_le_bytes().into_iter().chain(files).collect())
+            }
         }
     }
 }
@@ -161,6 +196,15 @@ impl Request {
 pub(super) fn number(body: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = body.split_first_chunk()?;
     Some((u64::from_le_bytes(*number), rest))
+}
+
+fn file(bytes: &[u8; 16]) -> Option<FileStream> {
+    let (inode, rest) = number(bytes)?;
+    let (life, rest) = rest.split_first_chunk()?;
+    match *rest {
+        [stream, 0, 0, 0] => Some(FileStream { inode, life: u32::from_le_bytes(*life), stream }),
+        _ => None,
+    }
 }
 
 fn ranges(body: &[u8]) -> Option<Vec<Pages>> {
@@ -223,7 +267,7 @@ mod tests {
 
         /// Bytes are one request or none, and a request has one form.
         #[test]
-        fn requests_have_one_form(kind in 0..14_u16, body in vec(any::<u8>(), 0..80)) {
+        fn requests_have_one_form(kind in 0..15_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();
             for body in [body, path] {
                 if let Ok(request) = Request::decode(kind, &body) {
@@ -250,6 +294,11 @@ mod tests {
             Request::Record(None),
             Request::Record(Some("/a b".into())),
             Request::Mark("load done".into()),
+            Request::Files { device: 7 << 20, files: vec![] },
+            Request::Files {
+                device: 1,
+                files: vec![FileStream { inode: 12, life: 3, stream: 255 }],
+            },
             Request::Stop,
         ] {
             let (kind, body) = request.encode();

@@ -124,6 +124,9 @@ impl Desk {
                 line.map(String::into_bytes).map_err(refused)
             }
             Request::Mark(name) => self.keeper.mark(&name).map(String::into_bytes).map_err(refused),
+            Request::Files { device, files } => {
+                self.keeper.files(device, &files).map(|()| vec![]).map_err(refused)
+            }
             Request::Stop => Ok(vec![]),
         }
     }

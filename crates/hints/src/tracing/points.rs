@@ -19,6 +19,7 @@ pub(crate) struct Wanted<M> {
 pub(crate) struct Subscription {
     pub(crate) name: &'static str,
     pub(crate) id: u16,
+    /// The filter; empty if it is named later.
     pub(crate) filter: String,
 }
 

@@ -6,7 +6,7 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use perf_event::events::Tracepoint;
@@ -49,6 +49,14 @@ struct Ring {
 
 impl<E> Rings<E> {
     pub(crate) fn open(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
+        let mut rings = Self::prepare(wanted, bytes)?;
+        rings.enable()?;
+        Ok(rings)
+    }
+
+    /// Opens rings that receive nothing before they are enabled; without filters, before they are
+    /// [narrowed](Self::narrow).
+    pub(crate) fn prepare(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
         let online = fs::read_to_string("/sys/devices/system/cpu/online");
         let cpus = online.map(|online| numbers(&online)).map_err(|source| FollowError::Io {
             what: "the CPUs".into(),
@@ -56,11 +64,41 @@ impl<E> Rings<E> {
             hint: "mount /sys",
         })?;
         let rings = cpus.iter().map(|&cpu| Ring::open(wanted, cpu, bytes));
-        let mut rings = Self { rings: rings.collect::<Result<_, _>>()?, young: Vec::new() };
-        for ring in &mut rings.rings {
-            ring.enable().map_err(|source| refused("the tracepoints".into(), source))?;
+        Ok(Self { rings: rings.collect::<Result<_, _>>()?, young: Vec::new() })
+    }
+
+    fn enable(&mut self) -> Result<(), FollowError> {
+        let mut rings = self.rings.iter_mut();
+        rings.try_for_each(Ring::enable).map_err(|source| refused("the tracepoints".into(), source))
+    }
+
+    /// Lets events come that pass these filters, one for each tracepoint that was wanted. A process that has
+    /// given its rights away may do this.
+    pub(crate) fn narrow(&mut self, filters: &[String]) -> Result<(), FollowError> {
+        for ring in &self.rings {
+            let counters = std::iter::once(ring.sampler.as_raw_fd());
+            let counters = counters.chain(ring.others.iter().map(AsRawFd::as_raw_fd));
+            for (counter, filter) in counters.zip(filters) {
+                let narrowed = narrow(counter, filter);
+                narrowed.map_err(|source| refused("the tracepoints".into(), source))?;
+            }
         }
-        Ok(rings)
+        self.enable()
+    }
+
+    /// Takes all events of all CPUs, those that just came among them, with their times. One of another CPU
+    /// with an earlier time may still be missing.
+    pub(crate) fn drain_now(
+        &mut self,
+        events: &impl Decode<Event = E>,
+        bytes: &mut u64,
+    ) -> Vec<(u64, E)> {
+        let mut read = std::mem::take(&mut self.young);
+        for ring in &mut self.rings {
+            ring.drain(events, bytes, &mut read);
+        }
+        read.sort_by_key(|&(time, _)| time);
+        read
     }
 
     /// Waits until a ring is half full, a signal comes, or `timeout` has passed.
@@ -158,10 +196,18 @@ fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<
     builder.sample_period(1).sample(SampleFlag::TIME | SampleFlag::RAW).sample_id_all(true);
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(bytes / 2);
     let counter = builder.build()?;
-    let filter = CString::new(subscription.filter.as_str())?;
-    // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends with 0.
-    checked(unsafe { ioctls::SET_FILTER(counter.as_raw_fd(), filter.as_ptr().cast_mut()) })?;
+    // A counter takes one filter in its life.
+    if !subscription.filter.is_empty() {
+        narrow(counter.as_raw_fd(), &subscription.filter)?;
+    }
     Ok(counter)
+}
+
+/// Lets those events come to the counter `counter` that pass a filter.
+fn narrow(counter: RawFd, filter: &str) -> io::Result<()> {
+    let filter = CString::new(filter)?;
+    // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends with 0.
+    checked(unsafe { ioctls::SET_FILTER(counter, filter.as_ptr().cast_mut()) })
 }
 
 /// Lets a counter put its events into the ring of another one on the same CPU.

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use flashgc_base::stream::StreamId;
 use flashgc_front::control::request::Pages;
-use flashgc_front::control::{self, ClientError};
+use flashgc_front::control::{self, ClientError, FileStream};
+use flashgc_hints::allocations::number_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -52,6 +54,21 @@ impl DeviceClient {
 
     fn cancel(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<()> {
         self.ask(py, |client| client.cancel(&to_pages(&ranges)))
+    }
+
+    /// Says which streams the files on the block device at `device` have: the inode of each, how many files had it
+    /// before, and its stream.
+    fn files(
+        &self,
+        py: Python<'_>,
+        device: PathBuf,
+        files: Vec<(u64, u32, StreamId)>,
+    ) -> PyResult<()> {
+        let number = number_of(&device);
+        let number = number.map_err(|error| DriveError::new_err(error.to_string()))?;
+        let file = |(inode, life, stream)| FileStream { inode, life, stream };
+        let files: Vec<FileStream> = files.into_iter().map(file).collect();
+        self.ask(py, |client| client.files(number, &files))
     }
 
     fn hinted(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<(u64, u64)> {

@@ -25,7 +25,7 @@ use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::TraceError;
-pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, StoredDrive};
+pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
@@ -17,6 +18,7 @@ use flashgc_front::nbd::{Address, Export, Server};
 use flashgc_front::pace::Pace;
 use flashgc_front::queue::Engine;
 use flashgc_front::socket::Listener;
+use flashgc_hints::files::Live;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -30,6 +32,19 @@ use crate::errors::{self, DriveError};
 use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::policy::{Raised, lock};
+
+/// The kernel's rings for the events of a file system, opened while this process may. Nothing comes to them yet.
+#[pyclass(frozen, module = "flashgc._core")]
+pub(crate) struct FileRings(Arc<Live>);
+
+#[pymethods]
+impl FileRings {
+    #[new]
+    fn new(py: Python<'_>) -> PyResult<Self> {
+        let prepared = py.detach(Live::prepare);
+        Ok(Self(Arc::new(prepared.map_err(|error| DriveError::new_err(error.to_string()))?)))
+    }
+}
 
 /// A drive that is open in this process.
 #[pyclass(frozen, module = "flashgc._core")]
@@ -60,8 +75,9 @@ impl StoredDrive {
     #[new]
     /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
     /// is, how often its data are written before or the recording that it repeats, the way of hints) answers
-    /// leave when that drive would answer. `held` is its file, open already.
-    #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None))]
+    /// leave when that drive would answer. `held` is its file, open already. `files` are the rings of the kernel
+    /// by which it knows the files behind its pages.
+    #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None, files=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -69,8 +85,10 @@ impl StoredDrive {
         durability: Option<&str>,
         clock: Option<(&str, f64, Past, Option<&str>)>,
         held: Option<PyRef<'_, DriveFile>>,
+        files: Option<PyRef<'_, FileRings>>,
     ) -> PyResult<Self> {
         let held = held.map(|held| held.file.try_clone()).transpose()?;
+        let files = files.map(|rings| Arc::clone(&rings.0));
         let clock =
             clock.map(|(config, slower, past, hints)| Clock::new(config, slower, past, hints));
         let clock = clock.transpose()?;
@@ -121,6 +139,7 @@ impl StoredDrive {
             slowest,
             recorded_since: Mutex::default(),
             phases: Mutex::default(),
+            files,
             stopping: AtomicBool::new(false),
         };
         let open = Open {
@@ -166,9 +185,27 @@ impl StoredDrive {
         }
     }
 
-    /// Writes `data` from byte `at` on; with `fua` it is durable when this returns.
-    fn write(&self, py: Python<'_>, at: u64, data: &[u8], fua: bool) -> PyResult<()> {
-        self.call(py, Command::Write { at, data: data.to_vec(), fua, streams: vec![] }).map(drop)
+    /// Writes `data` from byte `at` on in the stream `stream`; with `fua` it is durable when this returns.
+    #[pyo3(signature = (at, data, fua, stream=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        at: u64,
+        data: &[u8],
+        fua: bool,
+        stream: Option<u32>,
+    ) -> PyResult<()> {
+        if stream.is_some() && !self.shown.queue.takes_streams() {
+            return Err(errors::config(
+                "stream: the drive takes none from its host; hint: make it with placement=\"fdp:handles=8\"",
+            ));
+        }
+        let known =
+            |stream: u32| StreamId::try_from(stream).ok().filter(|&known| known != NO_STREAM);
+        let wrong = |stream| errors::config(format!("stream: found {stream}, expected 0 to 254"));
+        let streams = stream.map(|stream| known(stream).ok_or_else(|| wrong(stream)));
+        let streams = streams.transpose()?.into_iter().collect();
+        self.call(py, Command::Write { at, data: data.to_vec(), fua, streams }).map(drop)
     }
 
     /// Discards the whole pages of a range: they read as zeros.

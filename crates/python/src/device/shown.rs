@@ -2,18 +2,20 @@
 //! recordings.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use flashgc_base::counts::{Count, Listed};
+use flashgc_base::stream::StreamId;
 use flashgc_device::failure::Failure;
 use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
-use flashgc_front::control::Keeper;
+use flashgc_front::control::{FileStream, Keeper};
 use flashgc_front::meter::{Kind, Latencies, Meter};
-use flashgc_front::queue::Queue;
+use flashgc_front::queue::{Namer, Queue};
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
+use flashgc_hints::files::{File, Found, Live};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rustix::time::{ClockId, clock_gettime};
@@ -21,6 +23,15 @@ use serde_json::{Map, Value, json};
 
 use super::pace::{self, latency};
 use crate::policy::lock;
+
+/// The streams of writes, by the files on the drive.
+struct Names(Arc<Live>);
+
+impl Namer for Names {
+    fn streams(&self, page: u64, count: u64) -> Vec<StreamId> {
+        self.0.streams(page, count)
+    }
+}
 
 /// The parts of a drive that can be seen, from this process and through its control socket.
 pub(super) struct Shown {
@@ -39,6 +50,8 @@ pub(super) struct Shown {
     pub(super) recorded_since: Mutex<Option<Instant>>,
     /// The phases that somebody has marked, in their order.
     pub(super) phases: Mutex<Vec<Phase>>,
+    /// The files behind the drive's pages, if the kernel's rings were opened for them.
+    pub(super) files: Option<Arc<Live>>,
     /// `true` if somebody asked for the end.
     pub(super) stopping: AtomicBool,
 }
@@ -74,6 +87,10 @@ impl Shown {
         })?;
         let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
         let mut stat = shown(&report, handles, &latencies);
+        let found = self.files.as_ref().and_then(|files| files.found());
+        stat["files"] = json!(found.map(|Found { files, late, lost }| {
+            json!({ "files": files, "late": late, "lost_events": lost })
+        }));
         stat["file"] = json!(self.path.display().to_string());
         stat["serving"] = json!(*lock(&self.serving));
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
@@ -177,6 +194,24 @@ impl Keeper for Shown {
 
     fn mark(&self, name: &str) -> Result<String, String> {
         self.mark(name).map(|number| format!("phase {number}: {name}"))
+    }
+
+    fn files(&self, device: u64, files: &[FileStream]) -> Result<(), String> {
+        let Some(live) = &self.files else {
+            return Err("the server does not follow files".to_string());
+        };
+        if !self.queue.takes_streams() {
+            let (found, hint) = ("the drive takes no streams", "--placement fdp:handles=8");
+            return Err(format!("{found}; hint: {hint}"));
+        }
+        if live.found().is_none() {
+            let pages = self.queue.size() / PAGE as u64;
+            live.follow(device, pages as usize).map_err(|error| error.to_string())?;
+            self.queue.named_by(Arc::new(Names(Arc::clone(live))));
+        }
+        let file = |one: &FileStream| (File { inode: one.inode, life: one.life }, one.stream);
+        live.told(files.iter().map(file));
+        Ok(())
     }
 
     fn stop(&self) {

@@ -28,6 +28,7 @@ from flashgc.device.making import OPTIONS
 
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed, Source
+    from flashgc.device.files.streams import Patterns
     from flashgc.device.past import Past
     from flashgc.device.replaying import Replayed
 
@@ -129,6 +130,13 @@ loop devices.""",
     help="Say which files wrote each page and cause the copies, and what a placement handle for "
     "each of the largest would be worth. ext4 alone.",
 )
+@click.option(
+    "--streams-by-file",
+    "streams",
+    metavar="PATTERN=STREAM,...",
+    help="Give the writes to files streams by the names of the files in the working directory, to "
+    "a drive with --placement fdp, which is the default then. * matches / too. ext4 alone.",
+)
 @JSON
 @click.option(
     "--out",
@@ -155,6 +163,7 @@ def execute(
     experiment: Path | None,
     policies: str | None,
     by_file: bool,
+    streams: str | None,
     allow_python: bool,
     realtime: bool,
     slower: str | None,
@@ -179,13 +188,15 @@ def execute(
     from flashgc.device.serving import Fronts
 
     check_out(out)
-    if by_file and fs != "ext4":
-        raise ConfigError(
-            f"--by-file: {fs} does not tell here which file gets a block; hint: --fs ext4"
-        )
+    for option in ("--by-file",) * by_file + ("--streams-by-file",) * (streams is not None):
+        if fs != "ext4":
+            raise ConfigError(
+                f"{option}: {fs} does not tell here which file gets a block; hint: --fs ext4"
+            )
     check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
+    patterns = None if streams is None else with_handles(streams, given, source)
     clock = clocked(given, is_on=realtime, slower=slower, aged=None, hints=hints)
     made = source_of(source, given, own, past(fill, aged))
     wanted = replaying.wanted(policies)
@@ -202,6 +213,7 @@ def execute(
             fronts=Fronts(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
             server_user=server_user,
             files=by_file,
+            streams=patterns,
             clocked=clock,
             tell=functools.partial(click.echo, err=True),
         )
@@ -211,6 +223,21 @@ def execute(
     if done.exit_code == 0 and done.left_ended:
         return LEFT_BEHIND
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
+
+
+def with_handles(streams: str, given: Asked, source: Path | None) -> Patterns:
+    """The patterns of files, for a drive that has handles for their streams if it may."""
+    from flashgc._core import ConfigError
+    from flashgc.device.files.streams import OPTION, Patterns
+
+    patterns = Patterns.parse(streams)
+    policies = given.values.get("gc", {})
+    if "streams" in given.values.get("drive", {}) or "streams" in policies:
+        raise ConfigError(f"{OPTION} does not go with --streams; hint: leave one of both out")
+    if source is None and not {"placement", "preset"} & policies.keys():
+        given.values.setdefault("gc", {})["placement"] = patterns.placement
+        given.places["gc.placement"] = OPTION
+    return patterns
 
 
 def source_of(

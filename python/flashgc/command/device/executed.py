@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed
     from flashgc.device.files.outcome import ByFile
+    from flashgc.device.files.streams import Named
     from flashgc.device.replaying import Replayed
 
 #: Percentiles that are shown, by their keys.
@@ -67,6 +68,8 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     print_(out, facts(out, rows))
     if done.phases:
         show_phases(done)
+    if done.streams is not None:
+        show_streams(done.streams)
     if done.by_file is not None:
         show_files(done.by_file)
     if record is not None:
@@ -175,6 +178,27 @@ def show_phases(done: Executed) -> None:
             format_time(writes["p99"]) if writes["count"] else "-",
         )
     out.print("\nphases, by what reached the drive in each:")
+    print_(out, made)
+
+
+def show_streams(named: Named) -> None:
+    """Prints what the pages of each stream cost."""
+    from flashgc.terminal.render import LEFT, RIGHT, console, table
+    from flashgc.terminal.render import show as print_
+    from flashgc.units import format_count as n
+
+    out = console()
+    heads = ("stream", RIGHT), ("files", LEFT), ("pages written", RIGHT), ("copied", RIGHT)
+    made = table(out, (*heads, ("WA", RIGHT)))
+    for one in named.streams:
+        made.add_row(
+            "none" if one.stream is None else str(one.stream),
+            ", ".join(one.patterns) or "all else",
+            n(one.written_pages),
+            n(one.copied_pages),
+            "-" if one.amplification is None else f"{one.amplification:.3f}",
+        )
+    out.print(f"\nstreams of {n(named.files)} files:", markup=False)
     print_(out, made)
 
 

@@ -41,6 +41,12 @@ RULES = declare(
         "The log of the server that was to name phases was never there.",
         "No file had its name while the command ran.",
     ),
+    (
+        "streams-incomplete",
+        DOUBT,
+        "Not every write had the stream of its file.",
+        "The kernel lost events, or it told the name of a file after the drive had waited 0.1 s.",
+    ),
 )
 
 
@@ -69,6 +75,14 @@ def _all(done: Executed, refused: str | None, log: Path | None) -> Iterator[Find
         )
     if refused is not None:
         yield RULES["marks-refused"].found(f"not every phase was noted: {refused}")
+    if (found := done.streams) is not None and (found.late_files or found.lost_events):
+        yield RULES["streams-incomplete"].found(
+            f"not every write had the stream of its file: {format_count(found.late_files)} files "
+            f"were named too late, and the kernel lost {format_count(found.lost_events)} events",
+            "a quieter machine",
+            late_files=found.late_files,
+            lost_events=found.lost_events,
+        )
     if log is not None:
         yield RULES["no-server-log"].found(
             f"no phase was named: {log} was never there in the working directory",

@@ -28,6 +28,7 @@ from flashgc.device.execution.tree import PAUSE, Left, Tree
 from flashgc.device.execution.written import Writes, Written
 from flashgc.device.files.outcome import by_file
 from flashgc.device.files.owners import Owners
+from flashgc.device.files.streams import Naming, Patterns, named
 from flashgc.device.scratch import MARKS, PIPE, note, scratch
 from flashgc.device.serving import Fronts
 from flashgc.results import Steadiness, findings
@@ -53,6 +54,7 @@ def execute(
     fronts: Fronts = NOWHERE,
     server_user: str | None = None,
     files: bool = False,
+    streams: Patterns | None = None,
     clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
     tell: Tell = lambda _: None,
 ) -> Executed:
@@ -61,7 +63,7 @@ def execute(
     The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
     ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
     ``fronts`` are further ways to the drive, and ``server_user`` is who serves it. ``files`` asks
-    for the counts by file.
+    for the counts by file, and ``streams`` gives the writes to files streams by their names.
     ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
     """
     mounts.check("flashgc device exec", filesystem)
@@ -78,7 +80,15 @@ def execute(
             if clock is not None and source.past is not None:
                 config, slower, _, hints = clock
                 clock = config, slower, folder / PAST, hints
-            serving = replace(fronts, record=into, clock=clock, allow_python=source.has_python)
+            if streams is not None:
+                streams.check(made["policies"]["placement"])
+            serving = replace(
+                fronts,
+                record=into,
+                clock=clock,
+                allow_python=source.has_python,
+                follow_files=streams is not None,
+            )
             done = upping.up(
                 file,
                 folder / "mount",
@@ -89,7 +99,7 @@ def execute(
             )
             try:
                 with Tree() as tree:
-                    run = _Run(command, folder, file, done, made, tell, files)
+                    run = _Run(command, folder, file, done, made, tell, files, streams)
                     measured = run.measured(signals, tree)
             finally:
                 signals.are_held = True
@@ -166,6 +176,9 @@ class _Run:
     tell: Tell
     #: True if it is to be known who owns the pages; and who does.
     files: bool = False
+    #: The streams of files, and who tells the drive's server of them.
+    streams: Patterns | None = None
+    naming: Naming | None = None
     owners: Owners | None = None
 
     def measured(self, signals: Signals, tree: Tree) -> Executed:
@@ -174,6 +187,9 @@ class _Run:
         with contextlib.ExitStack() as stack:
             if self.files:
                 self.owners = stack.enter_context(Owners(mount, self.up.device))
+            if self.streams is not None:
+                naming = Naming(mount, self.up.device, self.file, FOLDER, self.streams)
+                self.naming = stack.enter_context(naming)
             self.command.prepare(mount / FOLDER)
             sync(mount)
             client = stack.enter_context(Client(self.file))
@@ -295,6 +311,7 @@ class _Run:
             steadiness=read(Steadiness, judged["steadiness"]),
             findings=[],
             realtime=after.get("realtime"),
+            streams=None if self.streams is None else named(self.streams, before, after),
         )
         log = None if seen.has_log else self.command.server_log
         said = [*findings.read(judged), *describe.findings(done, seen.refused, log)]

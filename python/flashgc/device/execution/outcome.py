@@ -10,6 +10,7 @@ from flashgc.device.execution.samples import Sample
 from flashgc.device.execution.tree import Left
 from flashgc.device.execution.written import Written
 from flashgc.device.files.outcome import ByFile
+from flashgc.device.files.streams import Named
 from flashgc.results import Finding, Steadiness
 
 
@@ -86,6 +87,8 @@ class Executed:
     realtime: dict[str, Any] | None = None
     #: The counts by the owners of pages, if that was asked for.
     by_file: ByFile | None = None
+    #: The counts by the streams that files had, if they had some.
+    streams: Named | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""

@@ -8,6 +8,7 @@ import select
 import struct
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -32,12 +33,19 @@ Node = tuple[int, int]
 #: Seconds between two looks at whether it is over.
 LOOK = 0.05
 
+#: Is told files that were made or renamed: the inode of each, and which life of it that is.
+Tell = Callable[[list[tuple[int, int]]], None]
+
 
 class Names:
     """Follows the names on the ext4 that ``mount`` is in, from now on."""
 
-    def __init__(self, mount: Path) -> None:
-        """Raises :class:`flashgc.DriveError` where the kernel does not tell them."""
+    def __init__(self, mount: Path, tell: Tell = lambda _: None) -> None:
+        """``tell`` is called in another thread, as soon as the kernel tells of a name.
+
+        Raises :class:`flashgc.DriveError` where the kernel does not tell them.
+        """
+        self._tell = tell
         system = ctypes.CDLL(None, use_errno=True)
         self._events = system.fanotify_init(_INIT, os.O_RDONLY | os.O_CLOEXEC)
         if self._events < 0:
@@ -90,15 +98,21 @@ class Names:
                 return
 
     def _take(self, data: bytes) -> None:
-        at = 0
+        at, nodes = 0, []
         while at < len(data):
             length, _, _, header, mask, _, _ = _EVENT.unpack_from(data, at)
             if mask & _OVERFLOW:
                 self.is_complete = False
-            self._note(mask, data[at + header : at + length])
+            nodes.append(self._note(mask, data[at + header : at + length]))
             at += length
+        self._tell([
+            (inode, self._lives[inode].index(generation))
+            for inode, generation in filter(None, dict.fromkeys(nodes))
+            if generation in self._lives[inode]
+        ])  # fmt: skip
 
-    def _note(self, mask: int, records: bytes) -> None:
+    def _note(self, mask: int, records: bytes) -> Node | None:
+        """Notes an event; the file that has a name now."""
         node: Node | None = None
         place: tuple[Node, str] | None = None
         at = 0
@@ -113,10 +127,11 @@ class Names:
                 place = ((inode, generation), os.fsdecode(name))
             at += length
         if node is None or place is None:
-            return
+            return None
         # A second name of a file leaves it the first one.
         if mask & _CREATED and node not in self._places:
             self._lives[node[0]].append(node[1])
             self._places[node] = place
         elif mask & _RENAMED:
             self._places[node] = place
+        return node

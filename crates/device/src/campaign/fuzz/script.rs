@@ -211,7 +211,8 @@ impl Script {
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
         let punches = of([0, 1, 1, 1]) == 1;
         let is_small = durability != Durability::Power || of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 1;
-        let settings = settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
+        let settings =
+            settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
         let pages = settings.layout.geometry.logical_pages();
         let mut draw = Draw { rng, swarm, pages, version: 0 };
         Self { steps: (0..STEPS).map(|_| draw.step()).collect(), punches, settings }

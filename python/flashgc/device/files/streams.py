@@ -1,0 +1,166 @@
+"""Streams for the writes to files, by the names of the files, while a command runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Self
+
+from flashgc._core import ConfigError, DriveError
+from flashgc.device.control import Client
+from flashgc.device.files.names import Names
+
+#: The number that stands for no stream.
+NONE = 255
+
+#: The option.
+OPTION = "--streams-by-file"
+
+#: The most handles of a drive.
+MOST_HANDLES = 64
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Patterns of file names, each with the stream of the files that it matches."""
+
+    each: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The patterns in ``text``, in their order.
+
+        >>> Patterns.parse("pg_wal/*=1,base/*=2").each
+        (('pg_wal/*', 1), ('base/*', 2))
+
+        Raises :class:`flashgc.ConfigError` for anything else.
+        """
+        each = []
+        for part in text.split(","):
+            pattern, _, stream = part.strip().rpartition("=")
+            if not pattern or not stream.isdecimal() or not int(stream) < MOST_HANDLES:
+                raise ConfigError(
+                    f"{OPTION}: found '{part.strip()}', expected PATTERN=STREAM with a stream from "
+                    f"0 to {MOST_HANDLES - 1}; hint: '{OPTION} pg_wal/*=1,base/*=2'"
+                )
+            each.append((pattern, int(stream)))
+        return cls(tuple(each))
+
+    def of(self, path: str | None) -> int:
+        """The stream of the file at ``path`` in the working directory: that of the first pattern.
+
+        >>> patterns = Patterns.parse("*.log=1,base/*=2")
+        >>> patterns.of("base/16384/2619"), patterns.of("db/000012.log"), patterns.of("LOCK")
+        (2, 1, 255)
+        """
+        for pattern, stream in self.each:
+            if path is not None and fnmatchcase(path, pattern):
+                return stream
+        return NONE
+
+    @property
+    def placement(self) -> str:
+        """The placement that has a handle for each stream."""
+        return f"fdp:handles={1 + max(stream for _, stream in self.each)}"
+
+    def check(self, placement: str) -> None:
+        """Check that a drive with this placement takes the streams.
+
+        Raises :class:`flashgc.ConfigError` where it does not.
+        """
+        hint = f"--placement {self.placement}"
+        if not placement.startswith("fdp:"):
+            raise ConfigError(
+                f"{OPTION}: the placement of the drive is {placement}, which has no handles; "
+                f"hint: {hint}, or leave --placement out"
+            )
+        words = dict(word.split("=") for word in placement.removeprefix("fdp:").split(","))
+        most = max(stream for _, stream in self.each)
+        if most >= int(words["handles"]):
+            raise ConfigError(
+                f"{OPTION}: stream {most} has no handle on a drive with {words['handles']}; "
+                f"hint: {hint}"
+            )
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream and what its pages cost while a command ran."""
+
+    #: The number; ``None`` for writes that had none: other files, journal and metadata.
+    stream: int | None
+    patterns: list[str]
+    written_pages: int
+    copied_pages: int
+
+    @property
+    def amplification(self) -> float | None:
+        """Pages programmed by pages written; ``None`` where none was written."""
+        return 1 + self.copied_pages / self.written_pages if self.written_pages else None
+
+
+@dataclass(frozen=True)
+class Named:
+    """The streams of a run."""
+
+    streams: list[Stream]
+    #: Files with a stream; files whose streams came too late for a write; events that were lost.
+    files: int
+    late_files: int
+    lost_events: int
+
+
+def named(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Named:
+    """The streams between two states of a drive."""
+    counts = [{one["stream"]: one for one in stat["streams"]} for stat in (before, after)]
+    rows = []
+    for number in [*sorted({stream for _, stream in patterns.each}), None]:
+
+        def grown(name: str, number: int | None = number) -> int:
+            first, last = (int(one.get(number, {}).get(name, 0)) for one in counts)
+            return last - first
+
+        of = [pattern for pattern, stream in patterns.each if stream == number]
+        rows.append(Stream(number, of, grown("host_pages"), grown("copied_pages")))
+    files = after["files"]
+    return Named(rows, files["files"], files["late"], files["lost_events"])
+
+
+class Naming:
+    """Tells the server of a drive which streams the files of ``mount`` have, as they are made."""
+
+    def __init__(self, mount: Path, device: str, file: Path, folder: str, given: Patterns) -> None:
+        """``folder`` is the working directory in ``mount``: names are those in it.
+
+        Raises :class:`flashgc.DriveError` where the kernel or the drive's server refuses.
+        """
+        self._device, self._folder, self._given = Path(device), f"{folder}/", given
+        self._client = Client(file)
+        self.refused: str | None = None
+        try:
+            self._client.files(self._device, [])
+            self._names = Names(mount, self._told)
+        except BaseException:
+            self._client.close()
+            raise
+
+    def __enter__(self) -> Self:
+        self._names.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._names.__exit__()
+        self._client.close()
+
+    def _told(self, files: Sequence[tuple[int, int]]) -> None:
+        told = []
+        for inode, life in files:
+            path = self._names.path(inode, life)
+            path = None if path is None else path.removeprefix(self._folder)
+            told.append((inode, life, self._given.of(path)))
+        try:
+            self._client.files(self._device, told)
+        except DriveError as error:  # The server ends; what it was not told it says itself.
+            self.refused = str(error)
