@@ -1,0 +1,158 @@
+"""``device exec --streams-by-file``: every write has the stream of its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command
+from tests.device.conftest import needs_mounts
+from tests.device.test_exec import GROWING, _everything_in_one_folder, python, run
+
+import flashgc
+from flashgc.device.options_of import options_of
+
+pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+
+__all__ = ["_everything_in_one_folder"]
+
+DRIVE = ("--capacity", "128MiB", "--pages-per-block", "64", "--victim", "greedy")
+BY_NAME = ("--streams-by-file", "*a=1,*b=2,*c=3,*d=1")
+
+
+def pages(found: dict[str, Any]) -> dict[int | None, int]:
+    return {one["stream"]: one["written_pages"] for one in found["streams"]["streams"]}
+
+
+def test_every_write_has_the_stream_of_its_file_while_files_grow_and_go(
+    command: Command, tmp_path: Path
+) -> None:
+    told, trace = tmp_path / "written.json", tmp_path / "run.flashgc.zst"
+    found = run(command, *DRIVE, *BY_NAME, "--record", trace, *python(GROWING), str(told))
+    written = json.loads(told.read_text())
+    wanted = {1: 0, 2: 0, 3: 0}
+    for name, count in written.items():
+        stream = {"a": 1, "b": 2, "c": 3, "d": 1}.get(name[-1])
+        if stream is not None:
+            wanted[stream] += count
+    found_pages = pages(found)
+    none = found_pages.pop(None)
+    assert found_pages == wanted
+    assert min(wanted.values()) > 100
+    assert none * 4096 + sum(wanted.values()) * 4096 == found["host_bytes"]
+    named = found["streams"]
+    assert (named["late_files"], named["lost_events"]) == (0, 0)
+    assert named["files"] == sum(name[-1] in "abcd" for name in written)
+    # The simulated drive, told the same streams, does the same.
+    assert found["drive"]["policies"]["placement"] == "fdp:handles=4,persistent=0"
+    result = flashgc.run(str(trace), **options_of(found["drive"]))
+    counted = {one["stream"]: one["copied_pages"] for one in found["stat"]["streams"]}
+    assert {one.stream: one.copied_pages for one in result.streams} == counted
+    assert result.copied_pages == found["stat"]["counters"]["copied_pages"]
+
+
+ROUNDS = """
+import os, random
+draw = random.Random(5)
+os.mkdir('wal'), os.mkdir('base')
+with open('base/data', 'wb') as data:
+    data.write(os.urandom(84 << 20)), data.flush(), os.fsync(data.fileno())
+    for number in range(50):
+        # New names, as those of a log are: the first write of each is its only one.
+        with open(f'wal/{number}', 'wb') as log:
+            log.write(os.urandom(1 << 20)), log.flush(), os.fsync(log.fileno())
+        if number > 5:
+            os.remove(f'wal/{number - 6}')
+        for _ in range(300):
+            data.seek(draw.randrange(21504) * 4096), data.write(os.urandom(4096))
+        data.flush(), os.fsync(data.fileno())
+"""
+
+
+def test_handles_of_files_cut_copies(command: Command) -> None:
+    plain = run(command, *DRIVE, *python(ROUNDS))
+    found = run(command, *DRIVE, "--streams-by-file", "wal/*=1,base/*=2", *python(ROUNDS))
+    assert pages(found)[1] == 50 * 256
+    by_stream = {one["stream"]: one["copied_pages"] for one in found["streams"]["streams"]}
+    assert by_stream[1] == 0
+    assert found["copied_pages"] < 0.95 * plain["copied_pages"]
+    assert sum(by_stream.values()) == found["copied_pages"]
+
+
+RENAMED = """
+import os
+def write(file, how, at=0):
+    with open(file, how) as opened:
+        opened.seek(at)
+        opened.write(os.urandom(64 * 4096)), opened.flush(), os.fsync(opened.fileno())
+write('one.tmp', 'wb')
+os.rename('one.tmp', 'one.db')
+write('one.db', 'r+b')
+write('one.db', 'ab')
+os.link('one.db', 'two.log')
+write('two.log', 'r+b')
+"""
+
+
+def test_a_renamed_file_has_the_stream_of_its_new_name(command: Command) -> None:
+    found = run(command, *DRIVE, "--streams-by-file", "*.tmp=1,*.db=2,*.log=3", *python(RENAMED))
+    # A second name of a file changes nothing.
+    counts = pages(found)
+    assert {stream: counts[stream] for stream in (1, 2, 3)} == {1: 64, 2: 192, 3: 0}
+
+
+def test_files_that_are_copied_in_have_streams(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.db").write_bytes(bytes(1 << 20))
+    program = (
+        "import os\nwith open('a.db', 'r+b') as opened:\n"
+        "    opened.write(os.urandom(65536)), opened.flush(), os.fsync(opened.fileno())\n"
+    )
+    words = ("--streams-by-file", "*.db=1", "--copy-in", folder)
+    assert pages(run(command, *DRIVE, *words, *python(program)))[1] == 16
+
+
+def test_a_drive_with_a_clock_takes_the_streams_of_files(command: Command) -> None:
+    words = (
+        "--realtime",
+        "--device",
+        "slc",
+        "--slower",
+        "4x",
+        "--streams-by-file",
+        "wal/*=1,base/*=2",
+    )
+    found = run(command, "--capacity", "128MiB", *words, *python(ROUNDS))
+    assert pages(found)[1] == 50 * 256
+    assert found["realtime"]["answers"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--streams-by-file", "wal/*"), "found 'wal/*', expected PATTERN=STREAM"),
+        (("--streams-by-file", "a=1,=2"), "found '=2', expected PATTERN=STREAM"),
+        (("--streams-by-file", "a=64"), "found 'a=64', expected PATTERN=STREAM with a stream from"),
+        (
+            ("--streams-by-file", "a=1", "--fs", "xfs"),
+            "--streams-by-file: xfs does not tell here which file gets a block; hint: --fs ext4",
+        ),
+        (
+            ("--streams-by-file", "a=1", "--placement", "dac"),
+            "the placement of the drive is dac:regions=3",
+        ),
+        (
+            ("--streams-by-file", "a=3,b=1", "--placement", "fdp:handles=3"),
+            "stream 3 has no handle on a drive with 3; hint: --placement fdp:handles=4",
+        ),
+    ],
+)
+def test_what_has_no_streams_is_refused(
+    command: Command, words: tuple[str, ...], said: str
+) -> None:
+    done = command("device", "exec", *DRIVE, *words, *python("pass"))
+    assert done.returncode == 2
+    assert said in done.stderr
