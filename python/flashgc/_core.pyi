@@ -181,11 +181,9 @@ def experiment(
 def tenant_texts(values: Mapping[str, Any], places: Mapping[str, str]) -> list[str] | None: ...
 def tenant_workload(tenant: str) -> str: ...
 def configurations(
-    given: Mapping[str, Any],
-    places: Mapping[str, str],
-    usual_runs: int,
+    given: Mapping[str, Any], places: Mapping[str, str], usual_runs: int,
     written: Mapping[str, list[str]],
-) -> str: ...
+) -> str: ...  # fmt: skip
 def option_number(key: str, value: Any, place: str) -> int: ...
 def parse_count(text: int | str, what: str = "count") -> int: ...
 def parse_page_size(text: int | str, what: str = "size") -> int: ...
@@ -371,22 +369,19 @@ class StoredDrive:
     def close(self) -> None: ...
 
 def device_create(
-    path: os.PathLike[str],
-    config: str,
-    uuid: bytes,
-    durability: str,
-    journal_bytes: int | None,
-    written: dict[str, tuple[str, object]] | None,
-    places: Mapping[str, str] | None,
-) -> str: ...
+    path: os.PathLike[str], config: str, uuid: bytes, durability: str, journal_bytes: int | None,
+    written: dict[str, tuple[str, object]] | None, places: Mapping[str, str] | None,
+) -> str: ...  # fmt: skip
 def device_counts() -> str: ...
 def device_configuration(path: os.PathLike[str], held: DriveFile | None = None) -> str: ...
 def device_check(
-    path: os.PathLike[str],
-    from_oob: bool,
-    show: Callable[[int, int], object] | None = None,
+    path: os.PathLike[str], from_oob: bool, show: Callable[[int, int], object] | None = None,
     written: dict[str, tuple[str, object]] | None = None,
-) -> str: ...
+) -> str: ...  # fmt: skip
+def device_owners(
+    path: os.PathLike[str], trace: os.PathLike[str], groups: list[int], count: int, past: int,
+    written: dict[str, tuple[str, object]] | None, placement: tuple[str, list[int]] | None = None,
+) -> str: ...  # fmt: skip
 def device_sweep(
     seed: int,
     images: int,
@@ -481,8 +476,8 @@ class AllocationFollower:
     def close(self) -> None: ...
 
 def trace_tag(
-    from_: os.PathLike[str], to: os.PathLike[str], changes: list[tuple[int, int, int, int]],
-    pages: int, page_bytes: int,
+    parts: Sequence[tuple[os.PathLike[str], os.PathLike[str]]],
+    changes: list[tuple[int, int, int, int]], pages: int, page_bytes: int,
 ) -> list[tuple[int, int, int, int]]: ...  # fmt: skip
 
 class WriteFollower:

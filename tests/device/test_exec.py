@@ -471,6 +471,27 @@ def test_pages_are_those_of_the_files_that_wrote_them(command: Command) -> None:
     handles = found["by_file"]["handles"]
     assert handles["owners"][0] == "base/N"
     assert handles["without"] == counters["copied_pages"]
+    # Every owner's current pages lie on the map, and its blocks are mixed without handles.
+    map_ = found["by_file"]["map"]
+    of_owner = dict(zip(map_["owners"], map(sum, map_["live"]), strict=True))
+    assert of_owner["base/N"] == owners["base/N"]["live_pages"] == (40 << 20) // 4096
+    assert of_owner["log.N"] == owners["log.N"]["live_pages"] == 3 * 256
+    assert sum(of_owner.values()) == found["stat"]["mapped_pages"]
+    assert map_["collections"] == counters["collections"]
+    assert map_["purity"] < handles["map"]["purity"]
+    copied = dict(zip(map_["owners"], map(sum, map_["company"]), strict=True))
+    assert copied["base/N"] == owners["base/N"]["copied_pages"]
+
+
+def test_a_page_has_the_maps_of_the_owners(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    words = ("--capacity", "96MiB", "--pages-per-block", "64", "--by-file", "--out", out)
+    done = command("device", "exec", *words, *python("open('<i>', 'wb').write(b'x' * 9999)"))
+    assert done.returncode == 0, done.stderr
+    page = out.read_text()
+    assert page.count("<canvas") == 2
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
 
 
 def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
@@ -494,6 +515,11 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     greedy = next(one for one in found["replayed"]["ranking"] if one["was_served"])
     assert greedy["host_pages"] == counters["host_pages_written"] - written
     assert found["by_file"]["handles"]["without"] == greedy["copied_pages"]
+    map_ = found["by_file"]["map"]
+    of_owner = dict(zip(map_["owners"], map(sum, map_["live"]), strict=True))
+    assert of_owner["before the command"] == before["live_pages"] > 0
+    assert sum(map(sum, map_["company"])) == counters["copied_pages"] - copied
+    assert map_["collections"] == counters["collections"] - past["erases"]
 
 
 def test_a_phase_too_many_is_told(command: Command) -> None:

@@ -1,6 +1,6 @@
 //! The follower of a file system's allocations, and recordings named by what it tells.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ impl AllocationFollower {
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds, and returns the events: time, kind (`made`, `data`, `other`, `freed`, `lost`),
-    /// inode, first block, number of blocks.
+    /// Waits for so many seconds, and returns the events: time, kind (`made`, `data`, `other`, `freed`,
+    /// `lost`), inode, first block, number of blocks.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<Told>> {
         let timeout = Duration::try_from_secs_f64(seconds)
             .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
@@ -58,21 +58,22 @@ fn told(time: u64, event: Event) -> Told {
     }
 }
 
-/// Writes the recording `from` of a drive into `to`, with each write named by the owner of its pages. `changes` are time,
-/// first page, number of pages and owner, in order. Returns for each owner the pages written, discarded and ended, and the
-/// sum of their lives.
+/// Writes the recordings of a drive, one behind the other, with each write named by the owner of its pages.
+/// `parts` are pairs of a recording and of the file that it is written to. `changes` are those of the last one,
+/// in order: time, first page, number of pages and owner. Returns for each owner the pages written, discarded
+/// and ended, and the sum of their lives.
 #[pyfunction]
 pub(crate) fn trace_tag(
     py: Python<'_>,
-    from: PathBuf,
-    to: PathBuf,
+    parts: Vec<(PathBuf, PathBuf)>,
     changes: Vec<(u64, u64, u64, u8)>,
     pages: u64,
     page_bytes: u64,
 ) -> PyResult<Vec<(u64, u64, u64, u64)>> {
     let change = |(time_ns, page, count, owner)| Change { time_ns, page, count, owner };
     let changes: Vec<Change> = changes.into_iter().map(change).collect();
-    let owned = py.detach(|| tag((&from, &to), &changes, (pages, page_bytes)));
+    let parts: Vec<(&Path, &Path)> = parts.iter().map(|(from, to)| (&**from, &**to)).collect();
+    let owned = py.detach(|| tag(&parts, &changes, (pages, page_bytes)));
     let owned = owned.map_err(errors::trace)?;
     Ok(owned.iter().map(|one| (one.written, one.trimmed, one.ended, one.lived)).collect())
 }

@@ -56,6 +56,8 @@ class Owner:
     copied_pages: int
     #: Pages discarded that had data of this owner.
     trimmed_pages: int
+    #: Pages that have its data at the end.
+    live_pages: int
     #: The mean life of its pages that were written anew or discarded: pages that the host wrote
     #: meanwhile. ``None`` where none was.
     mean_life: float | None
