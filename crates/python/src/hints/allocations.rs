@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use flashgc_hints::allocations::{Event, Follower, RING_BYTES};
+use flashgc_hints::allocations::{Event, FileSystem, Follower, RING_BYTES};
 use flashgc_workload::trace::{Change, tag};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::policy::lock;
 /// An event: its time in nanoseconds, its kind, and the numbers that belong to it.
 type Told = (u64, &'static str, u64, u64, u64);
 
-/// Follows which blocks ext4 gives to which inode.
+/// Follows which blocks a file system gives to which inode.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct AllocationFollower {
     follower: Mutex<Option<Follower>>,
@@ -24,14 +24,15 @@ pub(crate) struct AllocationFollower {
 
 #[pymethods]
 impl AllocationFollower {
-    /// Follows the ext4 on the block device at `device`.
+    /// Follows the file system `kind`, ext4 or xfs, on the block device at `device`.
     #[new]
-    fn new(py: Python<'_>, device: PathBuf) -> PyResult<Self> {
-        let follower = py.detach(|| Follower::open(&device, RING_BYTES)).map_err(refused)?;
+    fn new(py: Python<'_>, device: PathBuf, kind: &str) -> PyResult<Self> {
+        let kind = FileSystem::named(kind).map_err(refused)?;
+        let follower = py.detach(|| Follower::open(&device, kind, RING_BYTES)).map_err(refused)?;
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds, and returns the events: time, kind (`made`, `data`, `other`, `freed`,
+    /// Waits for so many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
     /// `lost`), inode, first block, number of blocks.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<Told>> {
         let timeout = Duration::try_from_secs_f64(seconds)
@@ -42,6 +43,11 @@ impl AllocationFollower {
         Ok(events.into_iter().map(|(time, event)| told(time, event)).collect())
     }
 
+    /// Returns the journal of an xfs: its first block, and the number of its blocks.
+    fn journal(&self) -> Option<(u64, u64)> {
+        lock(&self.follower).as_ref().and_then(Follower::journal)
+    }
+
     fn close(&self) {
         lock(&self.follower).take();
     }
@@ -49,7 +55,7 @@ impl AllocationFollower {
 
 fn told(time: u64, event: Event) -> Told {
     match event {
-        Event::Made { inode } => (time, "made", inode, 0, 0),
+        Event::Next { inode } => (time, "next", inode, 0, 0),
         Event::Allocated { inode, block, count, is_data } => {
             (time, if is_data { "data" } else { "other" }, inode, block, count)
         }

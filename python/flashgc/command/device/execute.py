@@ -127,7 +127,7 @@ loop devices.""",
     "--by-file",
     is_flag=True,
     help="Say which files wrote each page and cause the copies, and what a placement handle for "
-    "each of the largest would be worth. ext4 alone.",
+    "each of the largest would be worth. ext4 and xfs.",
 )
 @JSON
 @click.option(
@@ -179,9 +179,10 @@ def execute(
     from flashgc.device.serving import Fronts
 
     check_out(out)
-    if by_file and fs != "ext4":
+    if by_file and fs not in ("ext4", "xfs"):
         raise ConfigError(
-            f"--by-file: {fs} does not tell here which file gets a block; hint: --fs ext4"
+            f"--by-file: flashgc does not see which pages of the device {fs} gives to a file; "
+            "hint: --fs ext4 or --fs xfs"
         )
     check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}

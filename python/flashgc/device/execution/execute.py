@@ -168,7 +168,8 @@ class _Run:
         mount = Path(self.up.mount)
         with contextlib.ExitStack() as stack:
             if self.files:
-                self.owners = stack.enter_context(Owners(mount, self.up.device))
+                owners = Owners(mount, self.up.device, self.up.filesystem)
+                self.owners = stack.enter_context(owners)
             self.command.prepare(mount / FOLDER)
             sync(mount)
             client = stack.enter_context(Client(self.file))
