@@ -49,6 +49,7 @@ LINUX_ONLY = (
     "device_create",
     "device_flushes",
     "device_fuzz",
+    "device_owners",
     "device_repeat",
     "device_sweep",
     "has_tracepoint",

@@ -181,11 +181,9 @@ def experiment(
 def tenant_texts(values: Mapping[str, Any], places: Mapping[str, str]) -> list[str] | None: ...
 def tenant_workload(tenant: str) -> str: ...
 def configurations(
-    given: Mapping[str, Any],
-    places: Mapping[str, str],
-    usual_runs: int,
+    given: Mapping[str, Any], places: Mapping[str, str], usual_runs: int,
     written: Mapping[str, list[str]],
-) -> str: ...
+) -> str: ...  # fmt: skip
 def option_number(key: str, value: Any, place: str) -> int: ...
 def parse_count(text: int | str, what: str = "count") -> int: ...
 def parse_page_size(text: int | str, what: str = "size") -> int: ...
@@ -318,7 +316,7 @@ def choose_mutant(name: str | None = None) -> None: ...
 class FileRings:
     """The kernel's rings for the events of a file system, opened by who may."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, filesystem: str) -> None: ...
 
 class DriveFile:
     """The file of a drive, opened by who may, and read by who serves it."""
@@ -377,22 +375,20 @@ class StoredDrive:
     def close(self) -> None: ...
 
 def device_create(
-    path: os.PathLike[str],
-    config: str,
-    uuid: bytes,
-    durability: str,
-    journal_bytes: int | None,
-    written: dict[str, tuple[str, object]] | None,
-    places: Mapping[str, str] | None,
-) -> str: ...
+    path: os.PathLike[str], config: str, uuid: bytes, durability: str, journal_bytes: int | None,
+    written: dict[str, tuple[str, object]] | None, places: Mapping[str, str] | None,
+) -> str: ...  # fmt: skip
 def device_counts() -> str: ...
 def device_configuration(path: os.PathLike[str], held: DriveFile | None = None) -> str: ...
 def device_check(
-    path: os.PathLike[str],
-    from_oob: bool,
-    show: Callable[[int, int], object] | None = None,
+    path: os.PathLike[str], from_oob: bool, show: Callable[[int, int], object] | None = None,
     written: dict[str, tuple[str, object]] | None = None,
-) -> str: ...
+) -> str: ...  # fmt: skip
+def device_owners(
+    path: os.PathLike[str], trace: os.PathLike[str], groups: list[int], count: int, past: int,
+    written: dict[str, tuple[str, object]] | None, recordings: Sequence[os.PathLike[str]],
+    placement: tuple[str, list[int]] | None = None,
+) -> str: ...  # fmt: skip
 def device_sweep(
     seed: int,
     images: int,
@@ -480,15 +476,16 @@ def device_age(
 def has_tracepoint(name: str) -> bool: ...
 
 class AllocationFollower:
-    """Follows allocations of ext4: time in ns, kind, inode, first block, number of blocks."""
+    """Follows allocations: time in ns, kind of event, inode, first block, number of blocks."""
 
-    def __init__(self, device: os.PathLike[str]) -> None: ...
+    def __init__(self, device: os.PathLike[str], kind: str) -> None: ...
+    def journal(self) -> tuple[int, int] | None: ...
     def poll(self, seconds: float) -> list[tuple[int, str, int, int, int]]: ...
     def close(self) -> None: ...
 
 def trace_tag(
-    from_: os.PathLike[str], to: os.PathLike[str], changes: list[tuple[int, int, int, int]],
-    pages: int, page_bytes: int,
+    parts: Sequence[tuple[os.PathLike[str], os.PathLike[str]]],
+    changes: list[tuple[int, int, int, int]], pages: int, page_bytes: int,
 ) -> list[tuple[int, int, int, int]]: ...  # fmt: skip
 
 class WriteFollower:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.conftest import Command
 from tests.device.conftest import needs_mounts
-from tests.device.test_exec import GROWING, _everything_in_one_folder, python, run
+from tests.device.test_exec import GROWING, LARGE, _everything_in_one_folder, python, run
 
 import flashgc
 from flashgc.device.options_of import options_of
@@ -26,11 +26,13 @@ def pages(found: dict[str, Any]) -> dict[int | None, int]:
     return {one["stream"]: one["written_pages"] for one in found["streams"]["streams"]}
 
 
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_every_write_has_the_stream_of_its_file_while_files_grow_and_go(
-    command: Command, tmp_path: Path
+    command: Command, tmp_path: Path, filesystem: str
 ) -> None:
     told, trace = tmp_path / "written.json", tmp_path / "run.flashgc.zst"
-    found = run(command, *DRIVE, *BY_NAME, "--record", trace, *python(GROWING), str(told))
+    words = (*LARGE, "--fs", filesystem, *BY_NAME, "--by-file", "--record", trace)
+    found = run(command, *words, *python(GROWING), str(told))
     written = json.loads(told.read_text())
     wanted = {1: 0, 2: 0, 3: 0}
     for name, count in written.items():
@@ -45,6 +47,9 @@ def test_every_write_has_the_stream_of_its_file_while_files_grow_and_go(
     named = found["streams"]
     assert (named["late_files"], named["lost_events"]) == (0, 0)
     assert named["files"] == sum(name[-1] in "abcd" for name in written)
+    # Each page is that of its file, too.
+    owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
+    assert {name: owners.get(name) for name in written} == written
     # The simulated drive, told the same streams, does the same.
     assert found["drive"]["policies"]["placement"] == "fdp:handles=4,persistent=0"
     result = flashgc.run(str(trace), **options_of(found["drive"]))
@@ -73,7 +78,9 @@ with open('base/data', 'wb') as data:
 
 def test_handles_of_files_cut_copies(command: Command) -> None:
     plain = run(command, *DRIVE, *python(ROUNDS))
-    found = run(command, *DRIVE, "--streams-by-file", "wal/*=1,base/*=2", *python(ROUNDS))
+    found = run(
+        command, *DRIVE, "--by-file", "--streams-by-file", "wal/*=1,base/*=2", *python(ROUNDS)
+    )
     assert pages(found)[1] == 50 * 256
     by_stream = {one["stream"]: one["copied_pages"] for one in found["streams"]["streams"]}
     assert by_stream[1] == 0
@@ -137,8 +144,8 @@ def test_a_drive_with_a_clock_takes_the_streams_of_files(command: Command) -> No
         (("--streams-by-file", "a=1,=2"), "found '=2', expected PATTERN=STREAM"),
         (("--streams-by-file", "a=64"), "found 'a=64', expected PATTERN=STREAM with a stream from"),
         (
-            ("--streams-by-file", "a=1", "--fs", "xfs"),
-            "--streams-by-file: xfs does not tell here which file gets a block; hint: --fs ext4",
+            ("--streams-by-file", "a=1", "--fs", "btrfs"),
+            "--streams-by-file: flashgc does not see which pages of the device btrfs gives",
         ),
         (
             ("--streams-by-file", "a=1", "--placement", "dac"),

@@ -21,6 +21,7 @@ mod serve;
 mod stripes;
 
 pub(crate) use open::zones_of;
+pub(crate) use program::stream_of;
 pub use report::{Block, BlockState, Report};
 
 use std::sync::Arc;

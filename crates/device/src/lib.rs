@@ -29,6 +29,7 @@ mod mapped;
 pub mod media;
 pub mod mutants;
 mod oob;
+pub mod owners;
 pub mod past;
 mod recording;
 mod recover;

@@ -50,19 +50,13 @@ impl Settings {
     /// The number of journal blocks where nobody chose another: 64 MiB.
     pub const JOURNAL_BLOCKS: u64 = 1 << 14;
 
-    /// Returns the number of erased blocks at which collections begin: the frontier's mark, and what
-    /// copies may need beyond one.
+    /// Returns the number of erased blocks at which collections begin.
     ///
     /// # Errors
     /// A layout that a stored drive cannot have.
     pub(crate) fn low(&self) -> Result<u32, DeviceError> {
         let fault = |text: String| Err(invalid(text));
-        let Frontier::Pool { low } = self.layout.frontier else {
-            return fault(format!(
-                "the frontier is {}, expected a pool; hint: --frontier pool:low=2",
-                self.layout.frontier
-            ));
-        };
+        let low = low_of(&self.layout)?;
         if self.layout.fill != Fill::Empty {
             let found = self.layout.fill;
             return fault(format!(
@@ -92,7 +86,7 @@ impl Settings {
                 ranges.begin()
             ));
         }
-        Ok(low.saturating_add(self.layout.placement.kept_for_copies()))
+        Ok(low)
     }
 
     /// Returns the page store, empty.
@@ -130,6 +124,21 @@ impl Settings {
 /// placement needs them.
 fn has_streams(by_address: bool, placement: &PlacementSpec) -> bool {
     by_address || placement.needs_streams()
+}
+
+/// Returns the number of erased blocks at which collections begin on a drive with `layout`: the frontier's mark, and
+/// what copies may need beyond one.
+///
+/// # Errors
+/// A frontier without a pool.
+pub(crate) fn low_of(layout: &Layout) -> Result<u32, DeviceError> {
+    let Frontier::Pool { low } = layout.frontier else {
+        return Err(invalid(format!(
+            "the frontier is {}, expected a pool; hint: --frontier pool:low=2",
+            layout.frontier
+        )));
+    };
+    Ok(low.saturating_add(layout.placement.kept_for_copies()))
 }
 
 pub(crate) fn invalid(text: String) -> DeviceError {

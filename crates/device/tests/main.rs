@@ -15,6 +15,7 @@ mod hints;
 mod large_blocks;
 mod mutants;
 mod opening;
+mod owners;
 mod past;
 mod recordings;
 mod room;

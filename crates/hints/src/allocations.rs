@@ -1,19 +1,31 @@
-//! Follows which blocks of a device ext4 gives to which file, and which it takes back.
+//! Follows which blocks of a device a file system gives to which file, and which it takes back.
+//!
+//! | | ext4 | xfs |
+//! |---|---|---|
+//! | a file gets blocks | `ext4_allocate_blocks` | `xfs_iext_insert`, `xfs_bmap_post_update` |
+//! | blocks are free | `ext4_free_blocks` | `xfs_free_extent` |
+//! | an inode is used again | `ext4_allocate_inode`, when it is | `xfs_iunlink` and `xfs_iunlink_remove`, when it is free |
 //!
 //! Times are those of the monotonic clock, in nanoseconds. A file is known by the number of its inode, which the
 //! file system uses again when the file is gone.
 
+mod superblock;
+
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
+pub use crate::page_cache::FileSystem;
 use crate::tracing::{Decode, Device, FIELDS, Points, Rings, Wanted};
 pub use crate::tracing::{FollowError, RING_BYTES};
+use superblock::Superblock;
 
 /// A change of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A file, directory or other inode is made.
-    Made {
+    /// The number of an inode belongs to the next file from now on: on ext4 that file is made, on xfs the one before
+    /// is gone.
+    Next {
         /// The number of the inode.
         inode: u64,
     },
@@ -25,7 +37,8 @@ pub enum Event {
         block: u64,
         /// The number of blocks.
         count: u64,
-        /// `true` if they hold the bytes of a file, `false` if they hold a directory, or say where bytes lie.
+        /// `true` if they hold the bytes of a file, `false` if they hold a directory, or say where bytes lie. On xfs a
+        /// directory's blocks are those of a file.
         is_data: bool,
     },
     /// Blocks are free.
@@ -39,52 +52,113 @@ pub enum Event {
     Lost(u64),
 }
 
+/// An event of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// A change of the file system.
+    Change(Event),
+    /// An inode of xfs has no name any more.
+    Unlinked(u64),
+    /// An inode of xfs leaves the list of those without a name. Some kernels say so twice.
+    Freed(u64),
+}
+
 /// A function that turns the values of an event's fields into an event.
-type Means = fn(&[u64; FIELDS]) -> Event;
+type Means = fn(&[u64; FIELDS], &Superblock) -> Option<Told>;
 
 const DEVICE: &str = "dev";
 
-/// The flag of an allocation for the bytes of a regular file.
+/// The flag of an allocation of ext4 for the bytes of a regular file.
 const DATA: u64 = 0x20;
 
-const WANTED: [Wanted<Means>; 3] = [
+const EXT4: [Wanted<Means>; 3] = [
     Wanted {
         name: "ext4/ext4_allocate_inode",
         filter: DEVICE,
         fields: &["ino"],
-        means: |&[inode, ..]| Event::Made { inode },
+        means: |&[inode, ..], _| Some(Told::Change(Event::Next { inode })),
     },
     Wanted {
         name: "ext4/ext4_allocate_blocks",
         filter: DEVICE,
         fields: &["ino", "block", "len", "flags"],
-        means: |&[inode, block, count, flags, ..]| Event::Allocated {
-            inode,
-            block,
-            count,
-            is_data: flags & DATA != 0,
+        means: |&[inode, block, count, flags, ..], _| {
+            Some(Told::Change(Event::Allocated { inode, block, count, is_data: flags & DATA != 0 }))
         },
     },
     Wanted {
         name: "ext4/ext4_free_blocks",
         filter: DEVICE,
         fields: &["block", "count"],
-        means: |&[block, count, ..]| Event::Freed { block, count },
+        means: |&[block, count, ..], _| Some(Told::Change(Event::Freed { block, count })),
     },
 ];
 
-struct Events(Points<Means>);
+/// The flag of an extent of xfs that is in the fork of attributes.
+const ATTRIBUTES: u64 = 1 << 8;
+
+/// The fields of the extents of xfs.
+const EXTENT: &[&str] = &["ino", "startblock", "blockcount", "bmap_state"];
+
+/// Returns the event of an extent of xfs, or `None` if no blocks are allocated for it yet. It may have grown: then
+/// its first blocks had this owner before.
+fn extent(&[inode, start, count, state, _]: &[u64; FIELDS], of: &Superblock) -> Option<Told> {
+    let block = of.block(start)?;
+    Some(Told::Change(Event::Allocated { inode, block, count, is_data: state & ATTRIBUTES == 0 }))
+}
+
+const XFS: [Wanted<Means>; 5] = [
+    Wanted { name: "xfs/xfs_iext_insert", filter: DEVICE, fields: EXTENT, means: extent },
+    Wanted { name: "xfs/xfs_bmap_post_update", filter: DEVICE, fields: EXTENT, means: extent },
+    Wanted {
+        name: "xfs/xfs_free_extent",
+        filter: DEVICE,
+        fields: &["agno", "agbno", "len"],
+        means: |&[group, block, count, ..], of| {
+            Some(Told::Change(Event::Freed { block: of.block_of_group(group, block), count }))
+        },
+    },
+    Wanted {
+        name: "xfs/xfs_iunlink",
+        filter: DEVICE,
+        fields: &["agno", "agino"],
+        means: |&[group, inode, ..], of| Some(Told::Unlinked(of.inode(group, inode))),
+    },
+    Wanted {
+        name: "xfs/xfs_iunlink_remove",
+        filter: DEVICE,
+        fields: &["agno", "agino"],
+        means: |&[group, inode, ..], of| Some(Told::Freed(of.inode(group, inode))),
+    },
+];
+
+struct Events {
+    points: Points<Means>,
+    superblock: Superblock,
+}
 
 impl Decode for Events {
-    type Event = Event;
+    type Event = Told;
 
-    fn decode(&self, raw: &[u8]) -> Option<Event> {
-        let (means, values) = self.0.read(raw)?;
-        Some(means(&values))
+    fn decode(&self, raw: &[u8]) -> Option<Told> {
+        let (means, values) = self.points.read(raw)?;
+        means(&values, &self.superblock)
     }
 
-    fn lost(&self, events: u64) -> Event {
-        Event::Lost(events)
+    fn lost(&self, events: u64) -> Told {
+        Told::Change(Event::Lost(events))
+    }
+}
+
+/// The bytes of the device that [`Follower::follow`] needs.
+pub const HEAD: usize = 128;
+
+/// Returns the tracepoints of a file system.
+fn points(kind: FileSystem) -> Result<Points<Means>, FollowError> {
+    match kind {
+        FileSystem::Ext4 => Points::of(&EXT4),
+        FileSystem::Xfs => Points::of(&XFS),
+        FileSystem::Raw => Err(FollowError::FileSystem("no file system".into())),
     }
 }
 
@@ -104,47 +178,83 @@ pub fn number_of(path: &Path) -> Result<u64, FollowError> {
 /// Follower of the allocations on one device.
 pub struct Follower {
     events: Events,
-    rings: Rings<Event>,
+    rings: Rings<Told>,
     bytes: u64,
+    unlinked: Unlinked,
+}
+
+/// The inodes of an xfs without a name that are not free yet.
+#[derive(Debug, Default)]
+struct Unlinked(HashSet<u64>);
+
+impl Unlinked {
+    /// Returns the change that the event is, if it is one.
+    fn change(&mut self, told: Told) -> Option<Event> {
+        match told {
+            Told::Change(event) => Some(event),
+            Told::Unlinked(inode) => {
+                self.0.insert(inode);
+                None
+            }
+            Told::Freed(inode) => self.0.remove(&inode).then_some(Event::Next { inode }),
+        }
+    }
 }
 
 impl Follower {
-    /// Follows the ext4 on the block device at `device`. A ring has `ring_bytes`, rounded up to a power of
-    /// two.
+    /// Follows the file system on the block device at `device`. A ring has `ring_bytes`, rounded up to a power of two.
     ///
     /// # Errors
     /// [`FollowError`] if it is no block device, or the kernel does not report the events.
-    pub fn open(device: &Path, ring_bytes: usize) -> Result<Self, FollowError> {
+    pub fn open(device: &Path, kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
         let number = Device::of(device)?.number();
-        let events = Events(Points::of(&WANTED)?);
-        let wanted = events.0.subscriptions(|_| of_device(number));
+        let superblock = match kind {
+            FileSystem::Xfs => Superblock::read(device)?,
+            FileSystem::Ext4 | FileSystem::Raw => Superblock::default(),
+        };
+        let events = Events { points: points(kind)?, superblock };
+        let wanted = events.points.subscriptions(|_| of_device(number));
         let rings = Rings::open(&wanted, ring_bytes)?;
-        Ok(Self { events, rings, bytes: 0 })
+        Ok(Self { events, rings, bytes: 0, unlinked: Unlinked::default() })
+    }
+
+    /// Returns the blocks of the journal of an xfs: the first one, and the number of them.
+    pub fn journal(&self) -> Option<(u64, u64)> {
+        self.events.superblock.journal()
     }
 
     /// Returns a follower to which nothing comes until it [follows](Self::follow) a device.
     ///
     /// # Errors
     /// Those of [`Follower::open`].
-    pub fn prepare(ring_bytes: usize) -> Result<Self, FollowError> {
-        let events = Events(Points::of(&WANTED)?);
-        let rings = Rings::prepare(&events.0.subscriptions(|_| String::new()), ring_bytes)?;
-        Ok(Self { events, rings, bytes: 0 })
+    pub fn prepare(kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
+        let events = Events { points: points(kind)?, superblock: Superblock::default() };
+        let rings = Rings::prepare(&events.points.subscriptions(|_| String::new()), ring_bytes)?;
+        Ok(Self { events, rings, bytes: 0, unlinked: Unlinked::default() })
     }
 
-    /// Follows the ext4 on the block device with this number, which the kernel has for it in events. A
-    /// process that has given its rights away may do this.
+    /// Follows the file system on the block device with this number, which the kernel has for it in events.
+    /// The device begins with the bytes `head`, at least [`HEAD`] of them. A process that has given its rights
+    /// away may do this.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn follow(&mut self, number: u64) -> Result<(), FollowError> {
-        self.rings.narrow(&[(); WANTED.len()].map(|()| of_device(number)))
+    pub fn follow(&mut self, number: u64, head: &[u8]) -> Result<(), FollowError> {
+        self.events.superblock = head.first_chunk().and_then(Superblock::parse).unwrap_or_default();
+        let filters = self.events.points.subscriptions(|_| of_device(number));
+        self.rings.narrow(&filters.into_iter().map(|one| one.filter).collect::<Vec<_>>())
     }
 
     /// Returns all events so far with their times, the youngest among them. An event of another CPU with an
     /// earlier time may still be missing, but none that has ended before this call.
     pub fn now(&mut self) -> Vec<(u64, Event)> {
-        self.rings.drain_now(&self.events, &mut self.bytes)
+        let told = self.rings.drain_now(&self.events, &mut self.bytes);
+        self.changes(told)
+    }
+
+    fn changes(&mut self, told: Vec<(u64, Told)>) -> Vec<(u64, Event)> {
+        let change = |(time, told)| Some((time, self.unlinked.change(told)?));
+        told.into_iter().filter_map(change).collect()
     }
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events so far with
@@ -154,6 +264,32 @@ impl Follower {
     /// [`FollowError::Io`] if waiting for the rings fails.
     pub fn poll(&mut self, timeout: Duration) -> Result<Vec<(u64, Event)>, FollowError> {
         self.rings.wait(timeout)?;
-        Ok(self.rings.drain_timed(&self.events, &mut self.bytes))
+        let told = self.rings.drain_timed(&self.events, &mut self.bytes);
+        Ok(self.changes(told))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inode_is_free_once_however_often_the_kernel_says_so() {
+        let mut unlinked = Unlinked::default();
+        let told = [Told::Freed(7), Told::Unlinked(7), Told::Freed(7), Told::Freed(7)];
+        let found: Vec<_> = told.into_iter().map(|one| unlinked.change(one)).collect();
+        assert_eq!(found, [None, None, Some(Event::Next { inode: 7 }), None]);
+    }
+
+    #[test]
+    fn extents_of_xfs_are_blocks_of_the_device() {
+        let of = Superblock::default();
+        let blocks = |start, state| extent(&[131, start, 5, state, 0], &of);
+        let data = |is_data| {
+            Some(Told::Change(Event::Allocated { inode: 131, block: 0, count: 5, is_data }))
+        };
+        assert_eq!(blocks(0, 0), data(true));
+        assert_eq!(blocks(0, ATTRIBUTES | 3), data(false));
+        assert_eq!(blocks(u64::MAX, 0), None);
     }
 }

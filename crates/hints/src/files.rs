@@ -53,17 +53,21 @@ pub struct Files {
     numbers: HashMap<File, u32>,
     /// The number of files that each inode had.
     lives: HashMap<u64, u32>,
+    /// `true` if files are followed from the moment when they are made. Then older ones are known to nobody.
+    from_making: bool,
     lost: u64,
 }
 
 impl Files {
-    /// Returns those of a drive of `pages` pages, none of which has a file.
-    pub fn new(pages: usize) -> Self {
+    /// Returns those of a drive of `pages` pages, none of which has a file. With `from_making` an inode's number
+    /// [goes on](Self::next) when a file is made, as on ext4, and otherwise when the one before is gone, as on xfs.
+    pub fn new(pages: usize, from_making: bool) -> Self {
         Self {
             owners: vec![(NO_FILE, 0); pages],
             files: Vec::new(),
             numbers: HashMap::new(),
             lives: HashMap::new(),
+            from_making,
             lost: 0,
         }
     }
@@ -81,14 +85,15 @@ impl Files {
         self.files[number as usize] = Known::Stream(stream);
     }
 
-    /// An inode is made.
-    pub fn made(&mut self, inode: u64) {
+    /// The number of an inode belongs to the next file from now on.
+    pub fn next(&mut self, inode: u64) {
         *self.lives.entry(inode).or_default() += 1;
     }
 
-    /// An inode that was made since this is followed has these blocks since `time`.
+    /// An inode has these blocks since `time`.
     pub fn allocated(&mut self, time: u64, inode: u64, (block, count): (u64, u64)) {
-        let life = self.lives.get(&inode).map(|lives| lives - 1);
+        let lives = self.lives.get(&inode).copied().unwrap_or_default();
+        let life = if self.from_making { lives.checked_sub(1) } else { Some(lives) };
         let number = life.map_or(NO_FILE, |life| self.number(File { inode, life }));
         self.give(time, (block, count), number);
     }
@@ -167,7 +172,7 @@ mod live {
     use std::time::{Duration, Instant};
 
     use super::{File, Files, Found};
-    use crate::allocations::{Event, Follower};
+    use crate::allocations::{Event, FileSystem, Follower};
     use crate::tracing::FollowError;
 
     /// The longest time that a write waits for the stream of a new file. It is waited for once a file.
@@ -178,6 +183,7 @@ mod live {
 
     /// The files of a drive in use, as the kernel's events say.
     pub struct Live {
+        from_making: bool,
         state: Mutex<State>,
         told: Condvar,
     }
@@ -188,27 +194,29 @@ mod live {
     }
 
     impl Live {
-        /// Opens the kernel's rings, to which nothing comes yet.
+        /// Opens the kernel's rings for a file system, to which nothing comes yet.
         ///
         /// # Errors
         /// The kernel refuses: it wants root.
-        pub fn prepare() -> Result<Self, FollowError> {
-            let follower = Follower::prepare(RING_BYTES)?;
-            Ok(Self { state: Mutex::new(State { follower, files: None }), told: Condvar::new() })
+        pub fn prepare(kind: FileSystem) -> Result<Self, FollowError> {
+            let follower = Follower::prepare(kind, RING_BYTES)?;
+            let state = Mutex::new(State { follower, files: None });
+            Ok(Self { from_making: kind == FileSystem::Ext4, state, told: Condvar::new() })
         }
 
         fn lock(&self) -> MutexGuard<'_, State> {
             self.state.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Follows the ext4 on the block device with this number, whose drive has `pages` pages.
+        /// Follows the file system on the block device with this number, whose drive has `pages` pages and begins
+        /// with the bytes `head`.
         ///
         /// # Errors
         /// The kernel refuses.
-        pub fn follow(&self, number: u64, pages: usize) -> Result<(), FollowError> {
+        pub fn follow(&self, number: u64, pages: usize, head: &[u8]) -> Result<(), FollowError> {
             let mut state = self.lock();
-            state.files = Some(Files::new(pages));
-            state.follower.follow(number)
+            state.files = Some(Files::new(pages, self.from_making));
+            state.follower.follow(number, head)
         }
 
         /// Notes the streams of files.
@@ -229,7 +237,7 @@ mod live {
                 let Some(files) = files else { return Vec::new() };
                 for (time, event) in follower.now() {
                     match event {
-                        Event::Made { inode } => files.made(inode),
+                        Event::Next { inode } => files.next(inode),
                         Event::Allocated { inode, block, count, is_data: true } => {
                             files.allocated(time, inode, (block, count));
                         }
@@ -269,9 +277,9 @@ mod tests {
 
     #[test]
     fn pages_have_the_stream_of_their_file() {
-        let mut files = Files::new(20);
+        let mut files = Files::new(20, true);
         assert_eq!(files.streams(0, 20), Some(vec![]));
-        files.made(12);
+        files.next(12);
         files.allocated(5, 12, (4, 4));
         assert_eq!(files.streams(0, 4), Some(vec![]));
         assert_eq!(files.streams(3, 2), None, "nobody said which stream the file has");
@@ -288,13 +296,13 @@ mod tests {
 
     #[test]
     fn a_file_that_has_the_inode_of_one_that_is_gone_has_its_own_stream() {
-        let mut files = Files::new(20);
+        let mut files = Files::new(20, true);
         files.told(file(12, 0), 1);
         files.told(file(12, 1), 2);
-        files.made(12);
+        files.next(12);
         files.allocated(1, 12, (0, 2));
         files.freed(2, (0, 1)); // one block stays until the transaction ends
-        files.made(12);
+        files.next(12);
         files.allocated(3, 12, (10, 2));
         assert_eq!(files.streams(1, 1), Some(vec![1]));
         assert_eq!(files.streams(10, 2), Some(vec![2]));
@@ -302,11 +310,11 @@ mod tests {
 
     #[test]
     fn the_later_event_holds_whichever_comes_first() {
-        let mut files = Files::new(8);
+        let mut files = Files::new(8, true);
         files.told(file(1, 0), 1);
         files.told(file(2, 0), 2);
-        files.made(1);
-        files.made(2);
+        files.next(1);
+        files.next(2);
         files.allocated(20, 2, (0, 4));
         files.allocated(10, 1, (0, 8)); // from another CPU
         assert_eq!(files.streams(0, 8), Some(vec![2, 2, 2, 2, 1, 1, 1, 1]));
@@ -314,8 +322,8 @@ mod tests {
 
     #[test]
     fn a_stream_that_does_not_come_is_waited_for_once() {
-        let mut files = Files::new(8);
-        files.made(1);
+        let mut files = Files::new(8, true);
+        files.next(1);
         files.allocated(1, 1, (0, 8));
         assert_eq!(files.streams(0, 1), None);
         files.give_up(0, 1);
@@ -326,11 +334,22 @@ mod tests {
         assert_eq!(files.found(), Found { files: 1, late: 0, lost: 0 });
     }
 
-    /// Files that were there before have no life that anybody could name.
+    /// Files that were there before have no life that anybody could name, where files are followed from their making.
     #[test]
     fn files_from_before_have_no_stream() {
-        let mut files = Files::new(8);
+        let mut files = Files::new(8, true);
         files.allocated(1, 9, (0, 8));
         assert_eq!(files.streams(0, 8), Some(vec![]));
+    }
+
+    #[test]
+    fn an_inode_is_the_next_file_s_when_the_one_before_is_gone() {
+        let mut files = Files::new(8, false);
+        files.told(file(9, 0), 1);
+        files.told(file(9, 1), 2);
+        files.allocated(1, 9, (0, 4));
+        files.next(9);
+        files.allocated(2, 9, (4, 4));
+        assert_eq!(files.streams(0, 8), Some(vec![1, 1, 1, 1, 2, 2, 2, 2]));
     }
 }

@@ -49,7 +49,8 @@ mod _core {
     #[pymodule_export]
     use super::device::{
         DeviceClient, DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive, device_age,
-        device_check, device_configuration, device_counts, device_create, device_repeat,
+        device_check, device_configuration, device_counts, device_create, device_owners,
+        device_repeat,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

@@ -45,8 +45,9 @@ def main() -> int:
     parser.add_argument("--http")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--durability")
-    for flag in ("--with-parent", "--listen-anywhere", "--allow-python", "--follow-files"):
+    for flag in ("--with-parent", "--listen-anywhere", "--allow-python"):
         parser.add_argument(flag, action="store_true")
+    parser.add_argument("--follow-files")
     parser.add_argument("--clock")
     parser.add_argument("--slower", type=float)
     parser.add_argument("--aged", type=past)
@@ -115,7 +116,7 @@ def _at_hand(
         nbd=_core.DeviceListener(front.nbd) if is_root and front.nbd is not None else None,
         control=None if control is None else _core.DeviceListener(f"unix:{control}"),
         control_path=control,
-        files=_core.FileRings() if front.follow_files else None,
+        files=None if front.follow_files is None else _core.FileRings(front.follow_files),
     )
 
 

@@ -44,8 +44,8 @@ class Fronts:
     clock: tuple[str, float, float | Path, str | None] | None = None
     #: True if the code that the drive's file names may run.
     allow_python: bool = False
-    #: True if somebody will tell which streams the files on the drive have.
-    follow_files: bool = False
+    #: The file system on the drive, if somebody will tell which streams its files have.
+    follow_files: str | None = None
 
     def words(self) -> list[str]:
         """The options of :mod:`flashgc.device.server` for all but FUSE, whatever its folder is."""
@@ -59,12 +59,12 @@ class Fronts:
             "--record": None if self.record is None else self.record.absolute(),
             "--durability": self.durability,
             "--vhost-user": None if self.vhost_user is None else self.vhost_user.absolute(),
+            "--follow-files": self.follow_files,
             **dict(clock),
         }
         flags = {
             "--listen-anywhere": self.listen_anywhere,
             "--allow-python": self.allow_python,
-            "--follow-files": self.follow_files,
         }
         words = [str(word) for one in given.items() if one[1] is not None for word in one]
         return [*words, *(flag for flag, is_given in flags.items() if is_given)]

@@ -21,7 +21,7 @@ use crate::superblock::Superblock;
 const UNSYNCED: u64 = 256;
 
 /// Returns the stream of a write of `page` by its address.
-pub(super) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
+pub(crate) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
     ranges.of(u64::from(page) * PAGE as u64).unwrap_or(NO_STREAM)
 }
 

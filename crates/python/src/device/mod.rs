@@ -2,10 +2,12 @@
 //!
 //! A drive has a thread of its own, so every call here waits without the interpreter: a policy written
 //! in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
-//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, and [`client`] talks to one in another process.
+//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, [`owners`] says whose pages it has where, and [`client`] talks to one in
+//! another process.
 
 mod client;
 mod open;
+mod owners;
 mod pace;
 mod shown;
 
@@ -26,6 +28,7 @@ use flashgc_experiment::options::RunConfig;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::TraceError;
 pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive};
+pub(crate) use owners::device_owners;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};

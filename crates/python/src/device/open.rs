@@ -18,6 +18,7 @@ use flashgc_front::nbd::{Address, Export, Server};
 use flashgc_front::pace::Pace;
 use flashgc_front::queue::Engine;
 use flashgc_front::socket::Listener;
+use flashgc_hints::allocations::FileSystem;
 use flashgc_hints::files::Live;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,15 +34,15 @@ use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::policy::{Raised, lock};
 
-/// The kernel's rings for the events of a file system, opened while this process may. Nothing comes to them yet.
+/// The kernel's rings for the events of ext4 or xfs, opened while this process may. Nothing comes to them yet.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct FileRings(Arc<Live>);
 
 #[pymethods]
 impl FileRings {
     #[new]
-    fn new(py: Python<'_>) -> PyResult<Self> {
-        let prepared = py.detach(Live::prepare);
+    fn new(py: Python<'_>, filesystem: &str) -> PyResult<Self> {
+        let prepared = py.detach(|| Live::prepare(FileSystem::named(filesystem)?));
         Ok(Self(Arc::new(prepared.map_err(|error| DriveError::new_err(error.to_string()))?)))
     }
 }

@@ -11,10 +11,12 @@ use flashgc_base::stream::StreamId;
 use flashgc_device::failure::Failure;
 use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
+use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
 use flashgc_front::meter::{Kind, Latencies, Meter};
 use flashgc_front::queue::{Namer, Queue};
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
+use flashgc_hints::allocations::HEAD;
 use flashgc_hints::files::{File, Found, Live};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -206,7 +208,11 @@ impl Keeper for Shown {
         }
         if live.found().is_none() {
             let pages = self.queue.size() / PAGE as u64;
-            live.follow(device, pages as usize).map_err(|error| error.to_string())?;
+            let head = Command::Read { at: 0, bytes: HEAD };
+            let Ok(Answer::Data(head)) = self.queue.call(head) else {
+                return Err("the drive cannot be read".to_string());
+            };
+            live.follow(device, pages as usize, &head).map_err(|error| error.to_string())?;
             self.queue.named_by(Arc::new(Names(Arc::clone(live))));
         }
         let file = |one: &FileStream| (File { inode: one.inode, life: one.life }, one.stream);

@@ -1,10 +1,10 @@
 //! The follower of a file system's allocations, and recordings named by what it tells.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use flashgc_hints::allocations::{Event, Follower, RING_BYTES};
+use flashgc_hints::allocations::{Event, FileSystem, Follower, RING_BYTES};
 use flashgc_workload::trace::{Change, tag};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::policy::lock;
 /// An event: its time in nanoseconds, its kind, and the numbers that belong to it.
 type Told = (u64, &'static str, u64, u64, u64);
 
-/// Follows which blocks ext4 gives to which inode.
+/// Follows which blocks a file system gives to which inode.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct AllocationFollower {
     follower: Mutex<Option<Follower>>,
@@ -24,15 +24,16 @@ pub(crate) struct AllocationFollower {
 
 #[pymethods]
 impl AllocationFollower {
-    /// Follows the ext4 on the block device at `device`.
+    /// Follows the file system `kind`, ext4 or xfs, on the block device at `device`.
     #[new]
-    fn new(py: Python<'_>, device: PathBuf) -> PyResult<Self> {
-        let follower = py.detach(|| Follower::open(&device, RING_BYTES)).map_err(refused)?;
+    fn new(py: Python<'_>, device: PathBuf, kind: &str) -> PyResult<Self> {
+        let kind = FileSystem::named(kind).map_err(refused)?;
+        let follower = py.detach(|| Follower::open(&device, kind, RING_BYTES)).map_err(refused)?;
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds, and returns the events: time, kind (`made`, `data`, `other`, `freed`, `lost`),
-    /// inode, first block, number of blocks.
+    /// Waits for so many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
+    /// `lost`), inode, first block, number of blocks.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<Told>> {
         let timeout = Duration::try_from_secs_f64(seconds)
             .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
@@ -42,6 +43,11 @@ impl AllocationFollower {
         Ok(events.into_iter().map(|(time, event)| told(time, event)).collect())
     }
 
+    /// Returns the journal of an xfs: its first block, and the number of its blocks.
+    fn journal(&self) -> Option<(u64, u64)> {
+        lock(&self.follower).as_ref().and_then(Follower::journal)
+    }
+
     fn close(&self) {
         lock(&self.follower).take();
     }
@@ -49,7 +55,7 @@ impl AllocationFollower {
 
 fn told(time: u64, event: Event) -> Told {
     match event {
-        Event::Made { inode } => (time, "made", inode, 0, 0),
+        Event::Next { inode } => (time, "next", inode, 0, 0),
         Event::Allocated { inode, block, count, is_data } => {
             (time, if is_data { "data" } else { "other" }, inode, block, count)
         }
@@ -58,21 +64,22 @@ fn told(time: u64, event: Event) -> Told {
     }
 }
 
-/// Writes the recording `from` of a drive into `to`, with each write named by the owner of its pages. `changes` are time,
-/// first page, number of pages and owner, in order. Returns for each owner the pages written, discarded and ended, and the
-/// sum of their lives.
+/// Writes the recordings of a drive, one behind the other, with each write named by the owner of its pages.
+/// `parts` are pairs of a recording and of the file that it is written to. `changes` are those of the last one,
+/// in order: time, first page, number of pages and owner. Returns for each owner the pages written, discarded
+/// and ended, and the sum of their lives.
 #[pyfunction]
 pub(crate) fn trace_tag(
     py: Python<'_>,
-    from: PathBuf,
-    to: PathBuf,
+    parts: Vec<(PathBuf, PathBuf)>,
     changes: Vec<(u64, u64, u64, u8)>,
     pages: u64,
     page_bytes: u64,
 ) -> PyResult<Vec<(u64, u64, u64, u64)>> {
     let change = |(time_ns, page, count, owner)| Change { time_ns, page, count, owner };
     let changes: Vec<Change> = changes.into_iter().map(change).collect();
-    let owned = py.detach(|| tag((&from, &to), &changes, (pages, page_bytes)));
+    let parts: Vec<(&Path, &Path)> = parts.iter().map(|(from, to)| (&**from, &**to)).collect();
+    let owned = py.detach(|| tag(&parts, &changes, (pages, page_bytes)));
     let owned = owned.map_err(errors::trace)?;
     Ok(owned.iter().map(|one| (one.written, one.trimmed, one.ended, one.lived)).collect())
 }

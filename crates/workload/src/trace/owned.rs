@@ -51,39 +51,45 @@ fn writer(to: &Path, space: Option<u64>, answers: bool) -> Result<TraceWriter, T
     TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
 }
 
-/// Writes the recording `from` of a drive with `pages` pages of `page_bytes` into the file `to`, with each write
-/// named by the owner of its pages: a write of pages of several owners becomes as many. `changes` are in the order
-/// of their times. Returns what each owner wrote, by its number.
+/// Writes the recordings of a drive with `pages` pages of `page_bytes`, one behind the other, with each write
+/// named by the owner of its pages: a write of pages of several owners becomes as many. Each of `parts` is a
+/// recording and the file that it is written to. `changes` are in the order of their times, and those of the
+/// last recording: owner 0 has all pages before. Returns what each owner wrote, by its number.
 ///
 /// # Errors
 /// A trace that cannot be read, a file that cannot be written.
 pub fn tag(
-    (from, to): (&Path, &Path),
+    parts: &[(&Path, &Path)],
     changes: &[Change],
     (pages, page_bytes): (u64, u64),
 ) -> Result<Vec<Owned>, TraceError> {
-    let mut reader = TraceReader::open(from, &options())?;
-    let mut writer = writer(to, reader.address_space(), reader.has_answers())?;
-    let mut owners = Owners::new(pages, changes);
+    let mut owners = Owners::new(pages);
     let (mut block, mut named) = (Vec::new(), Vec::new());
-    while reader.next_block(&mut block)? {
-        named.clear();
-        for &request in &block {
-            owners.reach(request.time_ns);
-            let first = u64::try_from(request.offset).unwrap_or(0) / page_bytes;
-            let count = request.size / page_bytes;
-            match request.op {
-                Op::Write => owners.write(request, (first, count), page_bytes, &mut named),
-                Op::Trim => {
-                    owners.trim(first, count);
-                    named.push(request);
-                }
-                _ => named.push(request),
-            }
+    for (number, &(from, to)) in (1..).zip(parts) {
+        if number == parts.len() {
+            owners.changes = changes;
         }
-        writer.write(&named)?;
+        let mut reader = TraceReader::open(from, &options())?;
+        let mut writer = writer(to, reader.address_space(), reader.has_answers())?;
+        while reader.next_block(&mut block)? {
+            named.clear();
+            for &request in &block {
+                owners.reach(request.time_ns);
+                let first = u64::try_from(request.offset).unwrap_or(0) / page_bytes;
+                let count = request.size / page_bytes;
+                match request.op {
+                    Op::Write => owners.write(request, (first, count), page_bytes, &mut named),
+                    Op::Trim => {
+                        owners.trim(first, count);
+                        named.push(request);
+                    }
+                    _ => named.push(request),
+                }
+            }
+            writer.write(&named)?;
+        }
+        writer.finish()?;
     }
-    writer.finish()?;
     Ok(owners.owned)
 }
 
@@ -99,11 +105,11 @@ struct Owners<'a> {
     owned: Vec<Owned>,
 }
 
-impl<'a> Owners<'a> {
-    fn new(pages: u64, changes: &'a [Change]) -> Self {
+impl Owners<'_> {
+    fn new(pages: u64) -> Self {
         let pages = pages as usize;
         Self {
-            changes,
+            changes: &[],
             owner: vec![0; pages],
             held: vec![NO_STREAM; pages],
             written_at: vec![0; pages],
@@ -215,7 +221,7 @@ mod tests {
         );
         let change = |time_ns, page, count, owner| Change { time_ns, page, count, owner };
         let changes = [change(0, 1, 2, 5), change(20, 1, 1, 6), change(35, 2, 1, 0)];
-        let owned = tag((&from, &to), &changes, (8, PAGE)).unwrap();
+        let owned = tag(&[(&from, &to)], &changes, (8, PAGE)).unwrap();
         let named = |time_ns, page, count, stream| Request {
             stream,
             ..request(time_ns, Op::Write, page, count)
@@ -235,5 +241,19 @@ mod tests {
         assert_eq!(owned[5], Owned { written: 2, trimmed: 1, ended: 2, lived: 3 + 3 });
         assert_eq!(owned[6], Owned { written: 2, trimmed: 1, ended: 1, lived: 1 });
         assert_eq!(owned[0], Owned { written: 3, trimmed: 2, ended: 2, lived: 5 + 2 });
+    }
+
+    #[test]
+    fn data_of_an_earlier_recording_keep_their_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let [past, run] = ["past", "run"].map(|name| folder.path().join(format!("{name}.flashgc")));
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(format!("{name}.flashgc")));
+        recorded(&past, &[request(900, Op::Write, 0, 4)]);
+        recorded(&run, &[request(10, Op::Write, 0, 1), request(20, Op::Trim, 0, 3)]);
+        let changes = [Change { time_ns: 0, page: 0, count: 8, owner: 1 }];
+        let owned = tag(&[(&past, &a), (&run, &b)], &changes, (8, PAGE)).unwrap();
+        // Page 3 still has data of the past.
+        assert_eq!(owned[0], Owned { written: 4, trimmed: 2, ended: 3, lived: 4 + 4 + 3 });
+        assert_eq!(owned[1], Owned { written: 1, trimmed: 1, ended: 1, lived: 1 });
     }
 }

@@ -128,14 +128,14 @@ loop devices.""",
     "--by-file",
     is_flag=True,
     help="Say which files wrote each page and cause the copies, and what a placement handle for "
-    "each of the largest would be worth. ext4 alone.",
+    "each of the largest would be worth. ext4 and xfs.",
 )
 @click.option(
     "--streams-by-file",
     "streams",
     metavar="PATTERN=STREAM,...",
     help="Give the writes to files streams by the names of the files in the working directory, to "
-    "a drive with --placement fdp, which is the default then. * matches / too. ext4 alone.",
+    "a drive with --placement fdp, which is the default then. * matches / too. ext4 and xfs.",
 )
 @JSON
 @click.option(
@@ -189,9 +189,10 @@ def execute(
 
     check_out(out)
     for option in ("--by-file",) * by_file + ("--streams-by-file",) * (streams is not None):
-        if fs != "ext4":
+        if fs not in ("ext4", "xfs"):
             raise ConfigError(
-                f"{option}: {fs} does not tell here which file gets a block; hint: --fs ext4"
+                f"{option}: flashgc does not see which pages of the device {fs} gives to a file; "
+                "hint: --fs ext4 or --fs xfs"
             )
     check_addresses(nbd, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}

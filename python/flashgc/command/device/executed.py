@@ -241,7 +241,10 @@ def show_files(by_file: ByFile) -> None:
     print_(out, made)
     if rest := by_file.owners[FILES:]:
         out.print(f"and {len(rest)} more, in --json", markup=False)
-    handles = by_file.handles
+    handles, purity = by_file.handles, by_file.map.purity
+    if purity is not None:
+        which = "of the current pages lie in a block in which their owner has the most"
+        out.print(f"{format_share(purity)} {which}")
     if handles is not None:
         out.print(
             f"with a placement handle for each of the {len(handles.owners)} largest, "

@@ -31,6 +31,7 @@ from flashgc.device.files.owners import Owners
 from flashgc.device.files.streams import Naming, Patterns, named
 from flashgc.device.scratch import MARKS, PIPE, note, scratch
 from flashgc.device.serving import Fronts
+from flashgc.device.source import Blocks
 from flashgc.results import Steadiness, findings
 
 #: A drive that nobody but the command reaches.
@@ -87,7 +88,7 @@ def execute(
                 record=into,
                 clock=clock,
                 allow_python=source.has_python,
-                follow_files=streams is not None,
+                follow_files=None if streams is None else filesystem,
             )
             done = upping.up(
                 file,
@@ -105,13 +106,12 @@ def execute(
                 signals.are_held = True
                 last = _taken_down(file)
             # Unmounting writes too, and a recording has all of it.
-            measured = replace(measured, stat=last)
+            measured = replace(measured, stat=last[0])
             recordings = [] if into is None else [into]
             if into is not None and source.past is not None:
                 recordings.insert(0, folder / PAST)
             if run.owners is not None:
-                since, counters = last["recorded_since_ns"], last["counters"]
-                parted = by_file(recordings, made, run.owners, since, counters, folder)
+                parted = by_file(recordings, made, run.owners, last, file, folder)
                 measured = replace(measured, by_file=parted)
             if record is not None and record != into:
                 _core.trace_join(record, recordings)
@@ -127,24 +127,19 @@ def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
     return record if record is not None and not (folder / PAST).exists() else folder / RUN
 
 
-def _taken_down(file: Path) -> dict[str, Any]:
-    """Takes the drive down; its state when it was unmounted."""
-    last: list[dict[str, Any]] = []
+def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
+    """Takes the drive down; its state when it was unmounted, and its blocks."""
+    last: list[tuple[dict[str, Any], Blocks]] = []
 
     def look() -> None:
-        last.append(_stat(file))
+        with Client(file) as client:  # Nobody else reads its file.
+            last.append((client.stat(), client.blocks()))
 
     try:
         upping.down(file, last=look)
     except DriveError:  # Somebody else uses what is mounted.
         upping.down(file, force=True, last=look)
     return last[-1]
-
-
-def _stat(file: Path) -> dict[str, Any]:
-    """Return the state of the drive from its server: nobody else reads its file."""
-    with Client(file) as client:
-        return client.stat()
 
 
 @dataclass
@@ -186,7 +181,8 @@ class _Run:
         mount = Path(self.up.mount)
         with contextlib.ExitStack() as stack:
             if self.files:
-                self.owners = stack.enter_context(Owners(mount, self.up.device))
+                owners = Owners(mount, self.up.device, self.up.filesystem)
+                self.owners = stack.enter_context(owners)
             if self.streams is not None:
                 naming = Naming(mount, self.up.device, self.file, FOLDER, self.streams)
                 self.naming = stack.enter_context(naming)

@@ -22,10 +22,11 @@ _CREATED, _RENAMED, _FOLDERS, _OVERFLOW = 0x100, 0x10000000, 0x40000000, 0x4000
 #: Kinds of records of an event: the file, its folder and name, and the new ones of a renamed file.
 _FILE, _NAME, _NEW_NAME = 1, 2, 12
 
-_EVENT, _RECORD, _HANDLE = struct.Struct("=IBBHQii"), struct.Struct("=BBH"), struct.Struct("=IiII")
+_EVENT, _RECORD, _HEAD = struct.Struct("=IBBHQii"), struct.Struct("=BBH"), struct.Struct("=Ii")
 
-#: The root of ext4.
-ROOT = 2
+#: The handles of files with an inode of 32 bits (ext4, xfs) and of 64 bits (xfs), by the bit of
+#: their type that tells them.
+_LONG, _HANDLES = 0x80, {False: struct.Struct("=II"), True: struct.Struct("=QI")}
 
 #: A file: its inode and the generation of that, since inodes are used again.
 Node = tuple[int, int]
@@ -38,7 +39,7 @@ Tell = Callable[[list[tuple[int, int]]], None]
 
 
 class Names:
-    """Follows the names on the ext4 that ``mount`` is in, from now on."""
+    """Follows the names on the ext4 or xfs that is mounted at ``mount``, from now on."""
 
     def __init__(self, mount: Path, tell: Tell = lambda _: None) -> None:
         """``tell`` is called in another thread, as soon as the kernel tells of a name.
@@ -59,6 +60,8 @@ class Names:
             error = os.strerror(ctypes.get_errno())
             os.close(self._events)
             raise DriveError(f"{mount}: the kernel does not tell names of files: {error}")
+        self._root = mount.stat().st_ino
+        self._folders: set[Node] = set()
         #: The folder and the name of each file, and the generations of an inode in their order.
         self._places: dict[Node, tuple[Node, str]] = {}
         self._lives: dict[int, list[int]] = defaultdict(list)
@@ -76,13 +79,18 @@ class Names:
         os.close(self._events)
 
     def path(self, inode: int, life: int) -> str | None:
-        """The last path of the file that was the inode's ``life``-th one; ``None`` if unknown."""
+        """The last path of the file that was the inode's ``life``-th one; ``None`` if unknown.
+
+        It is empty for a folder.
+        """
         lives = self._lives.get(inode, [])
+        if inode == self._root or (inode, *lives[life : life + 1]) in self._folders:
+            return ""
         if not 0 <= life < len(lives):
             return None
         parts: list[str] = []
         node = (inode, lives[life])
-        while node[0] != ROOT:
+        while node[0] != self._root:
             if node not in self._places or len(parts) > 100:
                 return None
             node, name = self._places[node]
@@ -119,7 +127,8 @@ class Names:
         while at < len(records):
             kind, _, length = _RECORD.unpack_from(records, at)
             body = records[at + _RECORD.size + 8 : at + length]  # Behind the file system's number.
-            size, _, inode, generation = _HANDLE.unpack_from(body)
+            size, type_ = _HEAD.unpack_from(body)
+            inode, generation = _HANDLES[bool(type_ & _LONG)].unpack_from(body, _HEAD.size)
             if kind == _FILE:
                 node = (inode, generation)
             elif kind in (_NAME, _NEW_NAME):
@@ -132,6 +141,8 @@ class Names:
         if mask & _CREATED and node not in self._places:
             self._lives[node[0]].append(node[1])
             self._places[node] = place
+            if mask & _FOLDERS:
+                self._folders.add(node)
         elif mask & _RENAMED:
             self._places[node] = place
         return node

@@ -1,17 +1,19 @@
-"""The counts of a recording by the owners of its pages: whose pages are copied."""
+"""The counts of a recording by the owners of its pages: whose are copied, and where they lie."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._core import DriveError
+from flashgc._core import ConfigError, DriveError
+from flashgc.device.files.flash import REST, FlashMap, Layout
 from flashgc.device.files.owners import AFTER, BEFORE, Owner, Owners, numbered
-from flashgc.device.options_of import options_of, past_of
-from flashgc.results import Result
+from flashgc.device.options_of import past_of
+from flashgc.device.source import Blocks
 
 #: The handles of the drive that is tried: one for each of the largest owners, and one for the rest.
 HANDLES = 8
@@ -26,6 +28,8 @@ class Handles:
     copied_pages: int
     #: Pages copied on the drive without handles.
     without: int
+    #: The blocks of that drive.
+    map: FlashMap
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class ByFile:
     """
 
     owners: list[Owner]
+    #: The blocks of the drive when it was unmounted.
+    map: FlashMap
+    #: ``None`` on a drive with a placement of its own, and on one that is too small for handles.
     handles: Handles | None
 
 
@@ -44,127 +51,92 @@ def by_file(
     recordings: Sequence[Path],
     drive: dict[str, Any],
     owners: Owners,
-    since_ns: int,
-    counters: dict[str, int],
+    last: tuple[dict[str, Any], Blocks],
+    file: Path,
     folder: Path,
 ) -> ByFile:
     """The owners of what ``recordings`` have: of the past, if there is one, and of the run.
 
-    ``since_ns`` is the moment from which the times of the run's recording are counted, and
-    ``counters`` are the drive's own. Raises :class:`flashgc.DriveError` where owners are unknown.
+    ``last`` is the state of the drive in ``file``, and its blocks, behind the last request. Raises
+    :class:`flashgc.DriveError` where owners are unknown.
     """
     if lost := owners.lost():
         raise DriveError(f"--by-file: the kernel lost {lost} events; hint: a quieter machine")
+    stat, blocks = last
     pages = int(drive["logical_pages"])
-    names, changes = numbered(owners.changes(pages), since_ns)
-    tagged, told = _tagged(recordings, changes, pages, folder)
-    result = _replayed(tagged, drive, drive["policies"]["placement"])
-    copied = {one.stream: one.copied_pages for one in result.streams}
+    # Times of the run's recording are counted from its beginning.
+    names, changes = numbered(owners.changes(pages), stat["recorded_since_ns"])
+    parts = [(one, folder / f"part{at}.flashgc.zst") for at, one in enumerate(recordings)]
+    told = _core.trace_tag(parts, changes, pages, 4096)[: len(names)]
+    tagged = parts[0][1]
+    if len(parts) > 1:
+        tagged = folder / "tagged.flashgc.zst"
+        _core.trace_join(tagged, [part for _, part in parts])
+    largest = sorted(
+        (number for number, name in enumerate(names) if name not in (BEFORE, AFTER)),
+        key=lambda number: -told[number][0],
+    )
+    chosen = [names[number] for number in largest[: HANDLES - 1] if told[number][0]]
+    shown = [*chosen, BEFORE, REST]
+    groups = [shown.index(name) if name in shown else len(shown) - 1 for name in names]
+    past_written, past_copied, _ = past_of(drive)
+    # A drive with handles and no table has its streams from its host.
+    is_named = drive["policies"]["placement"].startswith("fdp:") and not drive["streams_file"]
+    own = list(recordings) if is_named else []
+    lying = Layout.of(file, tagged, shown, groups, past_written, recordings=own)
     found = [
         Owner(
             name=name,
-            written_pages=written,
-            copied_pages=copied.get(number, 0),
+            written_pages=written - (past_written if name == BEFORE else 0),
+            copied_pages=lying.copied_of[number],
             trimmed_pages=trimmed,
+            live_pages=written - ended,
             mean_life=lived / ended if ended else None,
         )
         for number, (name, (written, trimmed, ended, lived)) in enumerate(
-            zip(names, told, strict=False)
+            zip(names, told, strict=True)
         )
-        if written or copied.get(number)
+        if written or lying.copied_of[number]
     ]
-    _check(found, result, counters)
-    past_written, past_copied, _ = past_of(drive)
-    found = [
-        replace(
-            one,
-            written_pages=one.written_pages - past_written,
-            copied_pages=one.copied_pages - past_copied,
-        )
-        if one.name == BEFORE
-        else one
-        for one in found
-    ]
+    counters = stat["counters"]
+    check(
+        found,
+        lying,
+        blocks,
+        counters["host_pages_written"] - past_written,
+        counters["copied_pages"] - past_copied,
+    )
     found.sort(key=lambda one: (-one.copied_pages, -one.written_pages))
-    written_pages = counters["host_pages_written"]
-    handles = _with_handles(recordings, drive, found, (names, changes, written_pages), folder)
-    return ByFile(found, handles)
+    handles = None
+    # A drive that separates its data already needs no handles, and a small one has no room.
+    if drive["policies"]["placement"] == "none":
+        placement = (f"fdp:handles={HANDLES}", [*range(1, len(chosen) + 1), 0, 0])
+        with contextlib.suppress(ConfigError):
+            apart = Layout.of(file, tagged, shown, groups, past_written, placement).map
+            handles = Handles(chosen, sum(apart.copied), sum(lying.map.copied), apart)
+    return ByFile(found, lying.map, handles)
 
 
-def _tagged(
-    recordings: Sequence[Path],
-    changes: list[tuple[int, int, int, int]],
-    pages: int,
-    folder: Path,
-) -> tuple[Path, list[tuple[int, int, int, int]]]:
-    """The recordings in one, with owners; and the counts of each owner."""
-    parts: list[Path] = []
-    told: list[tuple[int, int, int, int]] = []
-    for number, recording in enumerate(recordings):
-        part = folder / f"part{number}.flashgc.zst"
-        is_run = number == len(recordings) - 1
-        part_told = _core.trace_tag(recording, part, changes if is_run else [], pages, 4096)
-        told = [_sum(*pair) for pair in zip(told, part_told, strict=True)] if told else part_told
-        parts.append(part)
-    if len(parts) == 1:
-        return parts[0], told
-    whole = folder / "tagged.flashgc.zst"
-    _core.trace_join(whole, parts)
-    return whole, told
+def check(found: Sequence[Owner], lying: Layout, blocks: Blocks, written: int, copied: int) -> None:
+    """Checks that sums over owners and cells are the counts of the drive, to the digit.
 
-
-def _sum(
-    one: tuple[int, int, int, int], other: tuple[int, int, int, int]
-) -> tuple[int, int, int, int]:
-    return (one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3])
-
-
-def _replayed(
-    trace: Path, drive: dict[str, Any], placement: str, written: int | None = None
-) -> Result:
-    """The replay since the drive was made, or with the pages ``written`` since its past."""
-    from flashgc.simulation import run
-
-    return run(str(trace), **{**options_of(drive, written), "placement": placement})
-
-
-def _check(found: Sequence[Owner], result: Result, counters: dict[str, int]) -> None:
-    """The sums are the drive's own counts, to the digit."""
-    sums = (
-        sum(one.written_pages for one in found),
-        sum(one.copied_pages for one in found),
-        result.copied_pages,
-    )
-    host, copied = counters["host_pages_written"], counters["copied_pages"]
-    if sums != (host, copied, copied):
-        raise DriveError(
-            f"--by-file: owners wrote and copied {sums}, the drive {(host, copied)}: this is a "
-            "fault of flashgc, please report it"
-        )
-
-
-def _with_handles(
-    recordings: Sequence[Path],
-    drive: dict[str, Any],
-    found: Sequence[Owner],
-    timeline: tuple[Sequence[str], list[tuple[int, int, int, int]], int],
-    folder: Path,
-) -> Handles | None:
-    """The worth of handles; ``None`` for a drive that separates its data already."""
-    if drive["policies"]["placement"] != "none":
-        return None
-    names, changes, written = timeline
-    largest = sorted(
-        (one for one in found if one.name not in (BEFORE, AFTER)),
-        key=lambda one: -one.written_pages,
-    )
-    chosen = [one.name for one in largest[: HANDLES - 1]]
-    handle = {number: chosen.index(name) + 1 if name in chosen else 0
-              for number, name in enumerate(names)}  # fmt: skip
-    moved = [(at, first, count, handle[owner]) for at, first, count, owner in changes]
-    inside = folder / "handles"
-    inside.mkdir()
-    tagged, _ = _tagged(recordings, moved, int(drive["logical_pages"]), inside)
-    result = _replayed(tagged, drive, f"fdp:handles={HANDLES}", written)
-    without = sum(one.copied_pages for one in found)
-    return Handles(chosen, result.copied_pages, without)
+    ``blocks`` are the drive's own, and ``written`` and ``copied`` its pages since its past. Raises
+    :class:`flashgc.DriveError` where they are not.
+    """
+    map_ = lying.map
+    rows = {one.name: one.live_pages for one in found}
+    of_owners = [*(rows.pop(name, 0) for name in map_.owners[:-1]), sum(rows.values())]
+    for what, ours, its in (
+        ("pages written", sum(one.written_pages for one in found), written),
+        ("pages copied", sum(one.copied_pages for one in found), copied),
+        ("pages copied on the map", sum(map_.copied), copied),
+        ("current pages", sum(of_owners), sum(blocks.valid)),
+        ("current pages of each owner on the map", [sum(one) for one in map_.live], of_owners),
+        ("current pages of each block", lying.valid, list(blocks.valid)),
+        ("erases of each block", lying.erases, list(blocks.erases)),
+    ):
+        if ours != its:
+            raise DriveError(
+                f"--by-file: {what}: found {str(ours)[:80]}, expected {str(its)[:80]}: this is a "
+                "fault of flashgc, please report it"
+            )

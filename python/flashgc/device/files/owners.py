@@ -56,6 +56,8 @@ class Owner:
     copied_pages: int
     #: Pages discarded that had data of this owner.
     trimmed_pages: int
+    #: Pages that have its data at the end.
+    live_pages: int
     #: The mean life of its pages that were written anew or discarded: pages that the host wrote
     #: meanwhile. ``None`` where none was.
     mean_life: float | None
@@ -73,13 +75,16 @@ class Owner:
 
 
 class Owners:
-    """Follows who owns the pages of the ext4 at ``mount`` on ``device`` while a command runs."""
+    """Follows who owns the pages of the file system at ``mount`` on ``device`` in a command."""
 
-    def __init__(self, mount: Path, device: str) -> None:
+    def __init__(self, mount: Path, device: str, filesystem: str) -> None:
         """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
         self.names = Names(mount)
-        self._follower = _core.AllocationFollower(Path(device))
-        self._journal = _journal(device)
+        self._follower = _core.AllocationFollower(Path(device), filesystem)
+        own = self._follower.journal()
+        self._journal = _journal(device) if own is None else [own]
+        #: The number of an inode's file before any event: the first one of ext4 makes it.
+        self._first = -1 if filesystem == "ext4" else 0
         self._events: list[tuple[int, str, int, int, int]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -117,14 +122,15 @@ class Owners:
 
     def changes(self, pages: int) -> list[Change]:
         """The owners of the pages of a drive with ``pages``, in the order of their times."""
-        made: dict[int, int] = defaultdict(int)
+        life: defaultdict[int, int] = defaultdict(lambda: self._first)
         found: list[Change] = []
         for at, kind, inode, block, count in self._events:
-            if kind == "made":
-                made[inode] += 1
+            if kind == "next":
+                life[inode] += 1
             elif kind == "data":
-                path = self.names.path(inode, made[inode] - 1)
-                found.append((at, block, count, UNNAMED if path is None else pattern(path)))
+                path = self.names.path(inode, life[inode])
+                owner = UNNAMED if path is None else pattern(path) or METADATA
+                found.append((at, block, count, owner))
             elif kind in ("other", "freed"):
                 found.append((at, block, count, METADATA))
         # What was given out before the command began holds from its beginning on.

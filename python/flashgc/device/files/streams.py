@@ -48,7 +48,7 @@ class Patterns:
             each.append((pattern, int(stream)))
         return cls(tuple(each))
 
-    def of(self, path: str | None) -> int:
+    def of(self, path: str) -> int:
         """The stream of the file at ``path`` in the working directory: that of the first pattern.
 
         >>> patterns = Patterns.parse("*.log=1,base/*=2")
@@ -56,7 +56,7 @@ class Patterns:
         (2, 1, 255)
         """
         for pattern, stream in self.each:
-            if path is not None and fnmatchcase(path, pattern):
+            if fnmatchcase(path, pattern):
                 return stream
         return NONE
 
@@ -140,7 +140,8 @@ class Naming:
         self._client = Client(file)
         self.refused: str | None = None
         try:
-            self._client.files(self._device, [])
+            # The folder was made before names were followed.
+            self._client.files(self._device, [(mount.stat().st_ino, 0, NONE)])
             self._names = Names(mount, self._told)
         except BaseException:
             self._client.close()
@@ -158,8 +159,9 @@ class Naming:
         told = []
         for inode, life in files:
             path = self._names.path(inode, life)
-            path = None if path is None else path.removeprefix(self._folder)
-            told.append((inode, life, self._given.of(path)))
+            # A folder has no path here, and no stream.
+            stream = self._given.of(path.removeprefix(self._folder)) if path else NONE
+            told.append((inode, life, stream))
         try:
             self._client.files(self._device, told)
         except DriveError as error:  # The server ends; what it was not told it says itself.

@@ -1,0 +1,348 @@
+//! The owners of a drive's pages by block: where their data lie, and the blocks that their copies left.
+//!
+//! A recording whose writes are named by their owners is executed on the page store of a drive, without data.
+//! The decisions are those of the drive.
+
+use std::ops::Range;
+use std::path::Path;
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
+use flashgc_ftl::stepwise::Move;
+use flashgc_ftl::{FtlError, PlacementSpec, PlaneLayout, Stepwise};
+use flashgc_workload::Op;
+use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
+
+use crate::engine::stream_of;
+use crate::error::DeviceError;
+use crate::layout::PAGE;
+use crate::settings::{Settings, invalid, low_of};
+
+/// The largest number of cells. A cell of a larger drive is several blocks.
+pub const MOST_CELLS: usize = 1 << 14;
+
+/// The mark of a page that is erased.
+const FREE: StreamId = NO_STREAM;
+
+const PLANE: u32 = 0;
+
+/// The question.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The group of each owner, by its number. An owner beyond the list is in the last group.
+    pub groups: &'a [usize],
+    /// The number of groups.
+    pub count: usize,
+    /// The number of pages that the host writes before copies count.
+    pub past: u64,
+    /// The recordings with the streams that the host named, one behind the other; none of a drive whose host names
+    /// none.
+    pub recordings: &'a [&'a Path],
+    /// Another placement than the drive's, and the stream of each group for it; `None` for that of the drive.
+    pub placement: Option<(PlacementSpec, &'a [StreamId])>,
+}
+
+/// The pages of the owners.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// The number of blocks in a cell; the last cell may have fewer.
+    pub blocks_per_cell: usize,
+    /// The number of current pages, by group and cell.
+    pub live: Vec<Vec<u32>>,
+    /// The number of programmed pages without current data, by cell.
+    pub invalid: Vec<u32>,
+    /// The number of current pages, by block.
+    pub valid: Vec<u32>,
+    /// The number of erases, by block.
+    pub erases: Vec<u32>,
+    /// The number of current pages that are in the group with most of those in their block.
+    pub purest: u64,
+    /// The number of pages copied, by owner.
+    pub copied_of: Vec<u64>,
+    /// The number of collections that copied pages of a group.
+    pub victims: Vec<u64>,
+    /// The number of pages copied of a group, by the group that had most of the invalid pages in the block that
+    /// they left. The last column is for blocks without an invalid page.
+    pub company: Vec<Vec<u64>>,
+    /// The number of collections.
+    pub collections: u64,
+    /// The number of collections that copied nothing.
+    pub empty: u64,
+}
+
+/// Executes the recording at `trace` of a drive with `settings`. Its writes have the numbers of their owners as
+/// streams.
+///
+/// # Errors
+/// A recording that cannot be read, and what the drive refuses.
+pub fn owned(settings: &Settings, trace: &Path, asked: &Asked<'_>) -> Result<Owned, DeviceError> {
+    let mut reader = reader(trace)?;
+    let mut drive = Followed::new(settings, asked)?;
+    let mut block = vec![];
+    while reader.next_block(&mut block).map_err(|error| media(&error))? {
+        for request in &block {
+            drive.execute(request)?;
+        }
+    }
+    Ok(drive.found())
+}
+
+fn media(error: &dyn std::fmt::Display) -> DeviceError {
+    DeviceError::Media(error.to_string())
+}
+
+fn reader(trace: &Path) -> Result<TraceReader, DeviceError> {
+    let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };
+    TraceReader::open(trace, &options).map_err(|error| media(&error))
+}
+
+/// The streams of the pages that the host wrote, in the order of its writes.
+struct OfHost<'a> {
+    recordings: &'a [&'a Path],
+    reader: Option<TraceReader>,
+    block: Vec<Request>,
+    /// The number of the request in `block`, and of its pages that were asked for.
+    at: (usize, u64),
+}
+
+impl OfHost<'_> {
+    /// Returns the stream of the next page.
+    fn next(&mut self) -> Result<StreamId, DeviceError> {
+        loop {
+            if let Some(request) = self.block.get(self.at.0) {
+                if request.op == Op::Write && self.at.1 < request.size / PAGE as u64 {
+                    self.at.1 += 1;
+                    return Ok(request.stream);
+                }
+                self.at = (self.at.0 + 1, 0);
+                continue;
+            }
+            self.at = (0, 0);
+            if let Some(open) = &mut self.reader
+                && open.next_block(&mut self.block).map_err(|error| media(&error))?
+            {
+                continue;
+            }
+            let Some((first, rest)) = self.recordings.split_first() else {
+                return Err(media(&"the recordings have fewer writes than owners"));
+            };
+            self.block.clear();
+            (self.reader, self.recordings) = (Some(reader(first)?), rest);
+        }
+    }
+}
+
+/// A page store whose pages have owners.
+struct Followed<'a> {
+    map: Box<dyn Stepwise>,
+    settings: &'a Settings,
+    asked: &'a Asked<'a>,
+    low: u32,
+    of_host: OfHost<'a>,
+    /// The owner of the data of each logical page, and of those programmed at each physical one.
+    owner: Vec<StreamId>,
+    programmed: Vec<StreamId>,
+    /// The pages of each group in the victim: those programmed there, and those that were copied.
+    held: Vec<u32>,
+    copied: Vec<u32>,
+    found: Owned,
+}
+
+impl<'a> Followed<'a> {
+    fn new(settings: &'a Settings, asked: &'a Asked<'a>) -> Result<Self, DeviceError> {
+        let mut layout = settings.layout.clone();
+        if let Some((placement, _)) = &asked.placement {
+            layout.placement = placement.clone();
+            layout.streams = true;
+        }
+        let low = low_of(&layout)?;
+        let (geometry, count) = (layout.geometry, asked.count);
+        let map = settings.victim.build_stepwise(PlaneLayout::one(layout));
+        let found = Owned {
+            copied_of: vec![0; usize::from(NO_STREAM) + 1],
+            victims: vec![0; count],
+            company: vec![vec![0; count + 1]; count],
+            ..Owned::default()
+        };
+        let physical = u64::from(geometry.blocks()) * u64::from(geometry.pages_per_block());
+        Ok(Self {
+            map: map.map_err(|error| invalid(error.to_string()))?,
+            settings,
+            asked,
+            low,
+            of_host: OfHost {
+                recordings: asked.recordings,
+                reader: None,
+                block: Vec::new(),
+                at: (0, 0),
+            },
+            owner: vec![NO_STREAM; geometry.logical_pages() as usize],
+            programmed: vec![FREE; physical as usize],
+            held: vec![0; count],
+            copied: vec![0; count],
+            found,
+        })
+    }
+
+    fn group(&self, owner: StreamId) -> usize {
+        self.asked.groups.get(usize::from(owner)).copied().unwrap_or(self.asked.count - 1)
+    }
+
+    /// Returns the places of the pages of `block` in `programmed`.
+    fn pages_of(&self, block: u32) -> Range<usize> {
+        let pages = self.map.geometry().pages_per_block() as usize;
+        block as usize * pages..(block as usize + 1) * pages
+    }
+
+    /// Notes that data of `owner` are programmed at `ppn`.
+    fn programs(&mut self, ppn: u32, owner: StreamId) {
+        let (block, offset) = self.map.geometry().place_of(ppn);
+        let at = self.pages_of(block).start + offset as usize;
+        self.programmed[at] = owner;
+    }
+
+    fn execute(&mut self, request: &Request) -> Result<(), DeviceError> {
+        let media = |error: FtlError| media(&error);
+        let first = u64::try_from(request.offset).unwrap_or(0) / PAGE as u64;
+        for page in first..first + request.size / PAGE as u64 {
+            let page = page as u32;
+            match request.op {
+                Op::Write => {
+                    let stream = self.stream(page, request.stream)?;
+                    self.write(page, request.stream, stream).map_err(media)?;
+                }
+                Op::Trim => drop(self.map.trim(page).map_err(media)?),
+                Op::Dirty => {
+                    self.map.hints().map_or(Ok(()), |hints| hints.hint(&[page])).map_err(media)?
+                }
+                Op::Clean => {
+                    self.map.hints().map_or(Ok(()), |hints| hints.cancel(&[page])).map_err(media)?
+                }
+                Op::Read | Op::Flush => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the stream of a write of `page` for `owner`, if the drive has some.
+    fn stream(&mut self, page: u32, owner: StreamId) -> Result<Option<StreamId>, DeviceError> {
+        Ok(match (&self.asked.placement, &self.settings.streams) {
+            (Some((_, streams)), _) => streams.get(self.group(owner)).copied(),
+            (None, Some(ranges)) => Some(stream_of(ranges, page)),
+            (None, None) if self.asked.recordings.is_empty() => None,
+            (None, None) => Some(self.of_host.next()?),
+        })
+    }
+
+    fn write(
+        &mut self,
+        page: u32,
+        owner: StreamId,
+        stream: Option<StreamId>,
+    ) -> Result<(), FtlError> {
+        if let (Some(stream), Some(streams)) = (stream, self.map.streams()) {
+            streams.name(&[page], &[stream])?;
+        }
+        self.make_room(page)?;
+        // At the end of its life a drive writes nothing.
+        if let Some(ppn) = self.map.write(page, PLANE)? {
+            self.owner[page as usize] = owner;
+            self.programs(ppn, owner);
+        }
+        Ok(())
+    }
+
+    /// Makes room as the engine of a stored drive does.
+    fn make_room(&mut self, page: u32) -> Result<(), FtlError> {
+        while self.map.host_room(page, PLANE).pages == 0 && self.map.free_blocks(PLANE) <= self.low
+        {
+            self.map.close_full(page, PLANE);
+            while !self.map.has_ended() && self.map.blocks_for_host(PLANE) <= self.low {
+                self.collect()?;
+            }
+            if self.map.has_ended() {
+                return Ok(());
+            }
+            self.map.open_closed(PLANE);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<(), FtlError> {
+        let Some(victim) = self.map.begin_collection(PLANE)? else { return Ok(()) };
+        let counts = self.map.counters().host_pages >= self.asked.past;
+        self.held.fill(0);
+        self.copied.fill(0);
+        for at in self.pages_of(victim.block) {
+            let owner = self.programmed[at];
+            if owner != FREE {
+                let group = self.group(owner);
+                self.held[group] += 1;
+            }
+        }
+        while let Some(Move { page, .. }) = self.map.next_move(PLANE) {
+            let Some(ppn) = self.map.copy(PLANE)? else { continue };
+            let owner = self.owner[page as usize];
+            self.programs(ppn, owner);
+            let group = self.group(owner);
+            self.copied[group] += 1;
+            self.found.copied_of[usize::from(owner)] += u64::from(counts);
+        }
+        let block = self.map.erase(PLANE);
+        let pages = self.pages_of(block);
+        self.programmed[pages].fill(FREE);
+        if counts {
+            self.note();
+        }
+        Ok(())
+    }
+
+    /// Notes a collection.
+    fn note(&mut self) {
+        let Self { held, copied, found, .. } = self;
+        found.collections += 1;
+        found.empty += u64::from(copied.iter().all(|&pages| pages == 0));
+        let invalid = || held.iter().zip(&*copied).map(|(held, copied)| held - copied);
+        let most = invalid().max().unwrap_or_default();
+        let company = match most {
+            0 => held.len(),
+            _ => invalid().position(|pages| pages == most).unwrap_or_default(),
+        };
+        for (group, &pages) in copied.iter().enumerate() {
+            found.victims[group] += u64::from(pages > 0);
+            found.company[group][company] += u64::from(pages);
+        }
+    }
+
+    /// Looks where all pages are.
+    fn found(self) -> Owned {
+        let geometry = *self.map.geometry();
+        let blocks = geometry.blocks() as usize;
+        let mut live = vec![0; blocks * self.asked.count];
+        for page in 0..geometry.logical_pages() {
+            if let Some(ppn) = self.map.locate(page) {
+                let group = self.group(self.owner[page as usize]);
+                live[geometry.place_of(ppn).0 as usize * self.asked.count + group] += 1;
+            }
+        }
+        let each = blocks.div_ceil(MOST_CELLS).max(1);
+        let cells = blocks.div_ceil(each);
+        let mut found = self.found;
+        found.blocks_per_cell = each;
+        found.live = vec![vec![0; cells]; self.asked.count];
+        found.invalid = vec![0; cells];
+        found.erases = self.map.blocks(PLANE).erase_counts().to_vec();
+        let programmed = self.programmed.chunks(geometry.pages_per_block() as usize);
+        for (block, (live, programmed)) in live.chunks(self.asked.count).zip(programmed).enumerate()
+        {
+            let valid: u32 = live.iter().sum();
+            let used = programmed.iter().filter(|&&owner| owner != FREE).count() as u32;
+            found.valid.push(valid);
+            found.invalid[block / each] += used - valid;
+            found.purest += u64::from(live.iter().copied().max().unwrap_or_default());
+            for (cells, pages) in found.live.iter_mut().zip(live) {
+                cells[block / each] += pages;
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,103 @@
+//! The superblock of an xfs, as far as it says where blocks and inodes are (`struct xfs_dsb` of Linux).
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::tracing::FollowError;
+
+/// The bytes that a superblock begins with.
+const MAGIC: &[u8; 4] = b"XFSB";
+
+/// The first number of a block that stands for none: of an extent whose blocks are not allocated yet.
+const NO_BLOCK: u64 = ((1 << 35) - 1) << 17;
+
+/// See the module's text. The default is that of a file system whose events have blocks of the device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Superblock {
+    /// The number of blocks in an allocation group.
+    group_blocks: u64,
+    /// The bits of a block's number that count the blocks of its group.
+    group_bits: u32,
+    /// The bits of an inode's number that count the inodes of its block.
+    inode_bits: u32,
+    /// The number of the journal's first block, and the number of its blocks.
+    log: (u64, u64),
+}
+
+impl Superblock {
+    /// Reads the superblock of the xfs on `device`.
+    pub(super) fn read(device: &Path) -> Result<Self, FollowError> {
+        let mut bytes = [0; 128];
+        let read = File::open(device).and_then(|mut file| file.read_exact(&mut bytes));
+        let found = read.and_then(|()| {
+            Self::parse(&bytes).ok_or_else(|| std::io::Error::other("found no xfs"))
+        });
+        found.map_err(|source| FollowError::Io {
+            what: format!("the superblock of {}", device.display()),
+            source,
+            hint: "a mounted xfs",
+        })
+    }
+
+    /// Returns the superblock that these bytes are, if they are one.
+    pub(super) fn parse(bytes: &[u8; 128]) -> Option<Self> {
+        let number = |at: usize, len: usize| {
+            bytes[at..at + len].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+        };
+        (&bytes[..4] == MAGIC).then(|| Self {
+            group_blocks: number(84, 4),
+            group_bits: bytes[124].into(),
+            inode_bits: bytes[123].into(),
+            log: (number(48, 8), number(96, 4)),
+        })
+    }
+
+    /// Returns the block on the device with the number `start`; `None` if that stands for none.
+    pub(super) fn block(&self, start: u64) -> Option<u64> {
+        let in_group = start & ((1 << self.group_bits) - 1);
+        (start < NO_BLOCK).then(|| self.block_of_group(start >> self.group_bits, in_group))
+    }
+
+    /// Returns the block on the device that is number `block` of its group.
+    pub(super) fn block_of_group(&self, group: u64, block: u64) -> u64 {
+        group * self.group_blocks + block
+    }
+
+    /// Returns the number of the inode that is number `inode` of its group.
+    pub(super) fn inode(&self, group: u64, inode: u64) -> u64 {
+        group << (self.group_bits + self.inode_bits) | inode
+    }
+
+    /// Returns the first block of the journal and the number of its blocks; `None` if it is on another device.
+    pub(super) fn journal(&self) -> Option<(u64, u64)> {
+        let (start, count) = self.log;
+        (start > 0).then(|| (self.block(start).unwrap_or(start), count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_that_xfs_db_says() {
+        // mkfs.xfs 6.1 on 400 MiB: `xfs_db -c "sb 0" -c "print agblocks agblklog inopblog logstart logblocks"`.
+        // `convert fsblock 65542 daddr` is 409648, in sectors of 512 bytes.
+        let mut bytes = [0; 128];
+        bytes[..4].copy_from_slice(b"XFSB");
+        bytes[84..88].copy_from_slice(&25600_u32.to_be_bytes());
+        bytes[48..56].copy_from_slice(&65542_u64.to_be_bytes());
+        bytes[96..100].copy_from_slice(&16384_u32.to_be_bytes());
+        (bytes[123], bytes[124]) = (3, 15);
+        let found = Superblock::parse(&bytes).unwrap();
+        assert_eq!(found.block(65542), Some(409_648 / 8));
+        assert_eq!(found.journal(), Some((51206, 16384)));
+        assert_eq!(found.block_of_group(3, 7), 3 * 25600 + 7);
+        assert_eq!(found.inode(1, 131), 262_144 + 131);
+        // An extent of a delayed allocation, a hole.
+        assert_eq!(found.block(NO_BLOCK | 5), None);
+        assert_eq!(found.block(u64::MAX - 1), None);
+        assert_eq!(Superblock::parse(&[0; 128]), None);
+    }
+}
