@@ -36,6 +36,7 @@ LINUX_ONLY = (
     "DeviceMount",
     "DeviceReplay",
     "DriveFile",
+    "FileRings",
     "PageCacheFollower",
     "PostgresFollower",
     "RecordedDrive",
