@@ -1,4 +1,4 @@
-"""DuckDB under small updates: each one is a transaction that is in the log on the drive when it returns.
+"""DuckDB under small updates: each one is a transaction that is on the drive when it returns.
 
 ``load`` makes a table of rows in ``test.duckdb`` of the working directory, ``run`` changes it.
 """
