@@ -56,7 +56,7 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     **{one.name: one.answers for one in READINGS},
     "semi-preemptive": changed(_PGC),
     "semi-preemptive, no idle phase": changed(_PGC, host=""),
-    "semi-preemptive, half of the earlier run": changed(_PGC, before=70_000),
+    "semi-preemptive, writes wait below one erased block": changed({**_PGC, "gc_hard": "1"}),
     "semi-preemptive, DAC promotes": changed(_PGC, placement=_PROMOTES),
     "semi-preemptive, young for 400,000 programs": changed(_PGC, placement=_YOUNG),
     "semi-preemptive, until 8 are erased": changed(_UNTIL_8),
