@@ -20,6 +20,7 @@ from flashgc_papers.zombie import experiment, wrong
 from flashgc_papers.zombie.example import BOUNDS, TRACE
 from flashgc_papers.zombie.experiment import CHOSEN, READINGS, micro
 from flashgc_papers.zombie.readings import CHANGES, POINTS, STATEMENTS
+from flashgc_papers.zombie.timed import transactions
 from flashgc_papers.zombie.waits import read_wait
 from papers import WHOLE_PAGES, claim_of, task_of
 
@@ -68,11 +69,13 @@ def test_a_quick_run_has_one_bank_of_full_size() -> None:
         assert config["timed"]["channels"] == config["timed"].get("ways", 1) == 1
         assert config["pages_per_block"] == 128
     # A search is linear in the blocks of a bank, under the chosen reading.
-    searches = [
-        micro(Size.DEFAULT, reading, "ZGC-CB", 6, banks=16).options["victim_search_time"]
+    searches = {
+        reading.name: micro(Size.DEFAULT, reading, "ZGC-CB", 6, banks=16).options[
+            "victim_search_time"
+        ]
         for reading in READINGS
-    ]
-    assert searches == ["1.9125ms", "7.65ms"]
+    }
+    assert searches == {"idle": "1.9125ms", "literal": "7.65ms", "passing": "1.9125ms"}
 
 
 def test_a_list_in_the_last_page_of_a_block_leaves_the_logical_capacity_as_it_is() -> None:
@@ -93,6 +96,22 @@ def test_the_chosen_reading_is_outside_the_regions_of_dac() -> None:
         made = experiment.collector(CHOSEN, name)
         placement = f"dac:regions=3,threshold=1,zombie-block={block}"
         assert made == {"victim": victim, "placement": placement}
+
+
+def test_requests_pass_collections_under_one_reading_alone() -> None:
+    assert [reading.name for reading in READINGS] == ["idle", "literal", "passing"]
+    passing = {
+        reading.name: {
+            one.options.get("preemption")
+            for one in (
+                micro(Size.DEFAULT, reading, "ZGC-GD", 6),
+                micro(Size.DEFAULT, reading, "ZGC-GD", 6, banks=16),
+                transactions(Size.DEFAULT, reading, "ZGC-GD", "8.84%"),
+            )
+        }
+        for reading in READINGS
+    }
+    assert passing == {"idle": {None}, "literal": {None}, "passing": {"pgc"}}
 
 
 def bare(key: str, timing: dict[str, Any], **more: Any) -> Result:

@@ -57,10 +57,12 @@ def _pairs(why: str) -> str:
 
 def statements() -> list[Sequence[str]]:
     """Zombie Chasing's section 5.2.2: four statements on each of two collectors."""
-    made: list[Sequence[str]] = [("gain, %", "published", "literal", "idle, the chosen one")]
+    made: list[Sequence[str]] = [
+        ("gain, %", "published", "literal", "passing", "idle, the chosen one")
+    ]
     under = rows_under("zombie.fig5")
-    readings = [under[name] for name in ("literal", "idle")]
-    held = [0, 0]
+    readings = [under[name] for name in ("literal", "passing", "idle")]
+    held = [0] * len(readings)
     for less, more in (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB")):
         cells: dict[tuple[str, str], list[str]] = {}
         for at, found in enumerate(readings):
@@ -78,7 +80,7 @@ def statements() -> list[Sequence[str]]:
                 held[at] += holds
                 cell = f"{value}: {'holds' if holds else 'does not'}"
                 cells.setdefault((what, said), []).append(cell)
-        made += [(f"{less}, {what}", said, *both) for (what, said), both in cells.items()]
+        made += [(f"{less}, {what}", said, *each) for (what, said), each in cells.items()]
     made.append(("statements that hold", "8 of 8", *(f"{count} of 8" for count in held)))
     return made
 

@@ -33,9 +33,14 @@ def _times(read_us: float, program_us: float, transfer_us: float) -> str:
     return f"read={read_us}us,program={program_us}us,erase=1.5ms,transfer={transfer_us}us"
 
 
+def _young(programs: int) -> dict[str, Any]:
+    return {"placement": f"dac:regions=3,threshold={programs}"}
+
+
 #: Host requests pass between the operations of a collection.
 _PGC = {"preemption": "pgc"}
 _64 = {"arrivals": "closed:threads=64"}
+_PROMOTES = {"placement": "dac:regions=3,threshold=0"}
 
 #: Each try: its name, the answers that are others, and the options that are others.
 TRIES: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
@@ -65,6 +70,29 @@ TRIES: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("semi-preemptive, not below a quarter of them", {}, {**_PGC, "gc_low": "8", "gc_hard": "2"}),
     ("semi-preemptive, no idle phase", {"host": ""}, _PGC),
     ("semi-preemptive, DAC promotes", {"placement": "dac:regions=3,threshold=0"}, _PGC),
+    ("semi-preemptive, a page is young for 400,000 programs", _young(400_000), _PGC),
+    ("semi-preemptive, until 4 blocks a bank are erased", {}, {**_PGC, "gc_high": "4"}),
+    ("semi-preemptive, until 8", {}, {**_PGC, "gc_high": "8"}),
+    ("semi-preemptive, until 16", {}, {**_PGC, "gc_high": "16"}),
+    (
+        "semi-preemptive, until 8, 1.25 of the earlier run",
+        {"before": 175_000},
+        {**_PGC, "gc_high": "8"},
+    ),
+    ("semi-preemptive, until 4, DAC promotes: passing", _PROMOTES, {**_PGC, "gc_high": "4"}),
+    (
+        "passing, half of the earlier run",
+        {**_PROMOTES, "before": 70_000},
+        {**_PGC, "gc_high": "4"},
+    ),
+    (
+        "passing, twice the earlier run",
+        {**_PROMOTES, "before": 280_000},
+        {**_PGC, "gc_high": "4"},
+    ),
+    ("passing, 70% of the memory", {**_PROMOTES, "memory": 0.7}, {**_PGC, "gc_high": "4"}),
+    ("until 8 blocks a bank are erased", {}, {"gc_high": "8"}),
+    ("a page is young for 400,000 programs", _young(400_000), {}),
     ("semi-preemptive, queue depth 32", {}, {**_PGC, "queue_depth": 32}),
     ("semi-preemptive, first come, first served", {}, {**_PGC, "scheduling": "fifo"}),
     ("all of the memory for the cache", {"memory": 1}, {}),

@@ -143,8 +143,8 @@ summarise(
         ),
         Sentence(
             "Silent in the paper: where the hot pages lie, what was written before the run, what a "
-            "threshold of zero does in DAC, how much memory the page cache has, and in which order "
-            "requests are served.",
+            "threshold of zero does in DAC, how much memory the page cache has, in which order "
+            "requests are served, and whether they wait for a collection.",
         ),
     ),
 )
