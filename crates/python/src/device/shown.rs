@@ -68,6 +68,11 @@ impl Shown {
         self.queue.visit(visit)?.ok_or(Failure::Stopped)
     }
 
+    /// Returns the UUID of the drive.
+    pub(super) fn uuid(&self) -> Result<[u8; 16], Failure> {
+        self.visit(|drive, _| drive.stat().uuid)
+    }
+
     pub(super) fn stat(&self) -> Result<Value, Failure> {
         let (report, latencies, since_mark) = self.visit(|drive, meter| {
             let latencies = Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));

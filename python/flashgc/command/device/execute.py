@@ -143,6 +143,7 @@ def execute(
     fs: str,
     mount_options: str,
     nbd: str | None,
+    nvme_tcp: str | None,
     http: str | None,
     listen_anywhere: bool,
     record: Path | None,
@@ -183,7 +184,7 @@ def execute(
         raise ConfigError(
             f"--by-file: {fs} does not tell here which file gets a block; hint: --fs ext4"
         )
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
+    check_addresses(nbd, nvme_tcp, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     clock = clocked(given, is_on=realtime, slower=slower, aged=None, hints=hints)
@@ -199,7 +200,7 @@ def execute(
             options=tuple(mount_words(mount_options)),
             record=trace,
             keep=keep,
-            fronts=Fronts(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
+            fronts=Fronts(nbd=nbd, nvme_tcp=nvme_tcp, http=http, listen_anywhere=listen_anywhere),
             server_user=server_user,
             files=by_file,
             clocked=clock,
