@@ -392,7 +392,8 @@ fn a_malformed_header_is_named_by_its_field() {
     };
     assert_eq!(error(none, |_| ()), None);
     assert_eq!(error(digests, |_| ()), None);
-    let changes: [(fn(&mut Vec<u8>), Fatal); 9] = [
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(Change, Fatal); 9] = [
         (|wire| wire[0] = 0x0b, Fatal::Field(0)),
         (|wire| wire[0] = kind::RESPONSE, Fatal::Field(0)),
         (|wire| wire[0] = kind::INITIALIZE, Fatal::Sequence),
