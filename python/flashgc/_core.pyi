@@ -391,10 +391,7 @@ def device_check(
     written: dict[str, tuple[str, object]] | None = None,
 ) -> str: ...
 def device_sweep(
-    seed: int,
-    images: int,
-    control: Control,
-    poll: Callable[[], Any] | None = None,
+    seed: int, images: int, control: Control, poll: Callable[[], Any] | None = None
 ) -> str: ...
 def device_fuzz(
     seed: int,

@@ -350,3 +350,43 @@ proptest! {
         prop_assert!(engine.stop().1.is_ok());
     }
 }
+
+/// Streams with changed, lost and repeated bytes: as many as `INPUTS` says. No panic, and no more memory.
+#[test]
+#[ignore = "minutes"]
+fn many_inputs_harm_nobody() {
+    let inputs = std::env::var("INPUTS").map_or(100_000, |inputs| inputs.parse().unwrap());
+    let engine = Engine::start(Ram::new(64)).unwrap();
+    let queue = engine.queue();
+    let (right, mut rng) = (stream(false, false), flashgc_base::rng::Stream::new(1, "garbage"));
+    let mut below = |limit: usize| rng.below(limit as u32) as usize;
+    let memory = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    };
+    let mut before = 0;
+    for input in 0..inputs {
+        if input == inputs / 10 {
+            before = memory();
+        }
+        let mut bytes = right.clone();
+        for _ in 0..below(6) {
+            let place = below(bytes.len());
+            bytes[place] =
+                if below(2) == 0 { below(256) as u8 } else { bytes[place] ^ 1 << below(8) };
+        }
+        if below(4) == 0 {
+            let from = below(bytes.len());
+            let piece = bytes[from..bytes.len().min(from + below(200))].to_vec();
+            let place = below(bytes.len());
+            bytes.splice(place..place, piece);
+        }
+        if below(4) == 0 {
+            bytes.truncate(below(bytes.len()));
+        }
+        answers(&queue, &export(), &bytes);
+    }
+    let grown = memory().saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes more");
+    assert!(engine.stop().1.is_ok());
+}

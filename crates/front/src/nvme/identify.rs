@@ -6,7 +6,7 @@
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::structures::Status;
+use super::structures::{Status, padded, terminated};
 use super::subsystem::{Kind, Subsystem};
 use super::{
     ADMIN_ENTRIES, CAPSULE, EVENTS, FIRMWARE, LARGEST_SHIFT, NAMESPACE, QUEUE_ENTRIES, RANGES,
@@ -16,10 +16,10 @@ use super::{
 /// The bytes of every answer to Identify.
 pub const BYTES: usize = 4096;
 
-/// Identify Controller (CNS 01h).
+/// The controller as a part of its subsystem: bytes 0 to 255.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub struct ControllerData {
+pub struct General {
     pub vendor: U16,
     pub subsystem_vendor: U16,
     pub serial: [u8; 20],
@@ -40,6 +40,12 @@ pub struct ControllerData {
     pub reserved_100: [u8; 11],
     pub kind: u8,
     pub reserved_112: [u8; 144],
+}
+
+/// Admin commands and abilities: bytes 256 to 511.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Admin {
     pub admin_commands: U16,
     pub abort_limit: u8,
     pub event_limit: u8,
@@ -55,6 +61,12 @@ pub struct ControllerData {
     pub reserved_322: [u8; 18],
     pub endurance_groups: U16,
     pub reserved_342: [u8; 170],
+}
+
+/// Commands of I/O: bytes 512 to 1791.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Io {
     pub submission_entry: u8,
     pub completion_entry: u8,
     pub most_commands: U16,
@@ -72,6 +84,12 @@ pub struct ControllerData {
     pub reserved_544: [u8; 224],
     pub subsystem: [u8; 256],
     pub reserved_1024: [u8; 768],
+}
+
+/// The transport: bytes 1792 to 2047.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Fabrics {
     /// The bytes of a command with its data in the capsule, in units of 16.
     pub command_capsule: U32,
     pub response_capsule: U32,
@@ -80,6 +98,16 @@ pub struct ControllerData {
     pub data_blocks: u8,
     pub fabrics_commands: U16,
     pub reserved_1806: [u8; 242],
+}
+
+/// Identify Controller (CNS 01h).
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct ControllerData {
+    pub general: General,
+    pub admin: Admin,
+    pub io: Io,
+    pub fabrics: Fabrics,
     pub power: [u8; 1024],
     pub vendor_specific: [u8; 1024],
 }
@@ -120,7 +148,7 @@ pub struct NamespaceData {
     pub endurance_group: U16,
     pub nguid: [u8; 16],
     pub eui64: [u8; 8],
-    /// Of each format: metadata bytes, the logarithm of the block's bytes, relative performance.
+    /// Each format: metadata bytes, the logarithm of the block's bytes, relative performance.
     pub block_formats: [[u8; 4]; 64],
     pub vendor_specific: [u8; 3712],
 }
@@ -155,24 +183,10 @@ pub struct LimitsData {
     pub reserved_16: [u8; 4080],
 }
 
-/// Copies a text into a field, which spaces fill up.
-pub fn padded<const N: usize>(text: &str) -> [u8; N] {
-    let mut field = [b' '; N];
-    field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);
-    field
-}
-
-/// Copies a text into a field, which zeros fill up.
-pub fn terminated<const N: usize>(text: &str) -> [u8; N] {
-    let mut field = [0; N];
-    field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);
-    field
-}
-
 /// Returns the data of Identify Controller.
 pub fn controller(subsystem: &Subsystem, id: u16, kind: Kind) -> ControllerData {
     let is_drive = kind == Kind::Drive;
-    let mut data = ControllerData {
+    let general = General {
         serial: padded(&subsystem.serial),
         model: padded("flashgc"),
         firmware: padded(FIRMWARE),
@@ -180,40 +194,49 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: Kind) -> ControllerData 
         transfer_shift: LARGEST_SHIFT,
         controller: id.into(),
         version: VERSION.into(),
-        // 128-bit names of hosts; any command counts as a sign of life.
-        attributes: (1 << 0 | 1 << 6).into(),
+        // 128-bit names of hosts; endurance groups; any command counts as a sign of life.
+        attributes: (1 << 0 | u32::from(is_drive) << 4 | 1 << 6).into(),
         kind: if is_drive { 1 } else { 2 },
+        ..General::new_zeroed()
+    };
+    let admin = Admin {
         event_limit: EVENTS as u8 - 1,
-        log_attributes: 1 << 2,
+        // Parts of logs; of a drive, the effects of commands.
+        log_attributes: 1 << 2 | u8::from(is_drive) << 1,
         error_entries: super::log_pages::ERRORS as u8 - 1,
         keep_alive: 10.into(),
+        ..Admin::new_zeroed()
+    };
+    let io = Io {
         most_commands: ADMIN_ENTRIES.into(),
         // Descriptors of any alignment, in a capsule by offset.
         descriptors: (1 << 0 | 1 << 20).into(),
         subsystem: terminated(subsystem.name_of(kind)),
-        ..ControllerData::new_zeroed()
+        ..Io::new_zeroed()
     };
+    let mut data = ControllerData { general, admin, io, ..ControllerData::new_zeroed() };
     if is_drive {
-        data.attributes |= U32::new(1 << 4);
-        data.abort_limit = 3;
+        data.admin.abort_limit = 3;
         // One slot, which cannot be written.
-        data.firmware_slots = 1 << 1 | 1;
-        data.log_attributes |= 1 << 1;
-        data.capacity = u128::from(subsystem.queue.size()).into();
-        data.endurance_groups = 1.into();
-        data.submission_entry = 0x66;
-        data.completion_entry = 0x44;
-        data.most_commands = QUEUE_ENTRIES.into();
-        data.namespaces = NAMESPACE.into();
-        data.most_namespaces = NAMESPACE.into();
+        data.admin.firmware_slots = 1 << 1 | 1;
+        data.admin.capacity = u128::from(subsystem.queue.size()).into();
+        data.admin.endurance_groups = 1.into();
+        data.io.submission_entry = 0x66;
+        data.io.completion_entry = 0x44;
+        data.io.most_commands = QUEUE_ENTRIES.into();
+        data.io.namespaces = NAMESPACE.into();
+        data.io.most_namespaces = NAMESPACE.into();
         // Compare, Dataset Management, Write Zeroes, Select in features, Timestamp, Verify.
-        data.commands = (1 << 0 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7).into();
-        data.write_cache = 0b111;
-        data.command_capsule = ((64 + CAPSULE as u32) / 16).into();
-        data.response_capsule = 1.into();
-        data.data_blocks = 1;
-        // Disconnect.
-        data.fabrics_commands = 1.into();
+        data.io.commands = (1 << 0 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7).into();
+        data.io.write_cache = 0b111;
+        data.fabrics = Fabrics {
+            command_capsule: ((64 + CAPSULE as u32) / 16).into(),
+            response_capsule: 1.into(),
+            data_blocks: 1,
+            // Disconnect.
+            fabrics_commands: 1.into(),
+            ..Fabrics::new_zeroed()
+        };
     }
     data
 }

@@ -8,8 +8,7 @@ use std::net::SocketAddr;
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::identify::{padded, terminated};
-use super::structures::opcode;
+use super::structures::{opcode, padded, terminated};
 use super::{ADMIN_ENTRIES, FIRMWARE};
 use crate::health::{Health, SPARE_THRESHOLD};
 

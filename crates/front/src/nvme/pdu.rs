@@ -74,7 +74,7 @@ pub struct Initialize {
     pub alignment: u8,
     /// Bit 0: digests of headers; bit 1: digests of data.
     pub digests: u8,
-    /// Of the host: the most R2Ts of a command under way, less one. Of the controller: the most bytes in a PDU of
+    /// In a host's PDU, the most R2Ts of a command under way, less one. In the controller's, the most bytes in a PDU of
     /// data.
     pub most: U32,
     pub reserved: [u8; 112],

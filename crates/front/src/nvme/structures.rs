@@ -81,7 +81,7 @@ pub struct Completion {
     pub status: U16,
 }
 
-/// The status of a command: code type, code, and whether a retry is of use.
+/// The status of a command: code type, code, and a bit that says that a retry cannot help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(u16);
 
@@ -113,7 +113,7 @@ impl Status {
     pub const UNRECOVERED_READ: Self = Self::lasting(0x281);
     pub const COMPARE_FAILURE: Self = Self::lasting(0x285);
 
-    /// Returns a status after which a retry is of no use.
+    /// Returns a status after which a retry cannot help.
     const fn lasting(code: u16) -> Self {
         Self(code | 1 << 14)
     }
@@ -174,4 +174,18 @@ pub struct Range {
     pub attributes: U32,
     pub blocks: U32,
     pub first: U64,
+}
+
+/// Returns a field with a text and spaces behind it.
+pub fn padded<const N: usize>(text: &str) -> [u8; N] {
+    let mut field = [b' '; N];
+    field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);
+    field
+}
+
+/// Returns a field with a text and zeros behind it.
+pub fn terminated<const N: usize>(text: &str) -> [u8; N] {
+    let mut field = [0; N];
+    field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);
+    field
 }

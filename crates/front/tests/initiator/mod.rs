@@ -12,7 +12,7 @@ use flashgc_front::ram::Ram;
 
 pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 pub const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555";
-/// The bit of a status that says that a retry is of no use.
+/// The bit of a status that says that a retry cannot help.
 pub const DNR: u16 = 0x4000;
 
 pub const UUID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
