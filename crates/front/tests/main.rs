@@ -18,6 +18,7 @@ mod nbd_tools;
 mod nvme_admin;
 mod nvme_commands;
 mod nvme_connections;
+mod nvme_failures;
 mod pace;
 mod queue;
 mod vhost;
