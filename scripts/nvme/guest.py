@@ -6,6 +6,7 @@ downloaded (``apt-get download``) and unpacked below ``--cache``. Needs Debian 1
 
     python scripts/nvme/guest.py                   # the transcript on stdout
     python scripts/nvme/guest.py --document docs/nvme-tcp.md
+    python scripts/nvme/guest.py --kill            # the target is killed while the guest writes
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from flashgc import Device
@@ -80,6 +82,33 @@ nvme ocp smart-add-log /dev/nvme0 | grep -E 'written|read  |free|NUSE|version'
 nvme disconnect -n $NQN
 """
 
+#: The commands of ``--kill``: files that were synced must be whole after the target's end.
+KILLED = """
+nvme connect -t tcp -a 10.0.2.2 -s $PORT -n $NQN --reconnect-delay=1 --ctrl-loss-tmo=90
+/sbin/mke2fs -q -t ext4 /dev/nvme0n1
+mount -t ext4 /dev/nvme0n1 /mnt
+for i in $(seq 40); do dd if=/dev/urandom of=/mnt/$i bs=256k count=2 conv=fsync 2>/dev/null; \
+echo synced $i; sha256sum /mnt/$i >> /tmp/sums; done
+umount /mnt
+nvme disconnect -n $NQN
+nvme connect -t tcp -a 10.0.2.2 -s $PORT -n $NQN
+/sbin/e2fsck -f -n /dev/nvme0n1 2>&1 | tail -1 | cut -d: -f2 | cut -d, -f1
+mount -t ext4 -o ro /dev/nvme0n1 /mnt
+sha256sum -c /tmp/sums | grep -c OK
+"""
+
+#: The files after which the target is killed.
+KILLS = ("synced 10", "synced 20", "synced 30")
+
+#: The program of a target that may be killed.
+TARGET = """
+import sys, time
+from flashgc import Device
+drive = Device.open(sys.argv[1])
+print(*drive.serve_nvme_tcp(sys.argv[2]), flush=True)
+time.sleep(3600)
+"""
+
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin:/sbin:/usr/sbin:/usr/bin
@@ -105,12 +134,16 @@ def main() -> int:
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "flashgc-nvme-guest"
     parser.add_argument("--cache", type=Path, default=cache)
     parser.add_argument("--document", type=Path, help="put the transcript into this document")
+    parser.add_argument("--kill", action="store_true", help="kill the target while it is used")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for the guest")
     given = parser.parse_args()
     packages = unpacked(given.cache)
     with tempfile.TemporaryDirectory() as scratch:
         initramfs = Path(scratch) / "initrd.gz"
-        initramfs.write_bytes(gzip.compress(image(packages, Path(scratch) / "tree"), 1))
+        steps = KILLED if given.kill else STEPS
+        initramfs.write_bytes(gzip.compress(image(packages, Path(scratch) / "tree", steps), 1))
+        if given.kill:
+            return killed(packages, initramfs, Path(scratch) / "drive.flash", given.timeout)
         with Device.create(f"{scratch}/drive.flash", capacity="256MiB") as drive:
             address, name = drive.serve_nvme_tcp("127.0.0.1:0")
             said = boot(packages, initramfs, address, name, given.timeout)
@@ -160,7 +193,7 @@ def libraries(root: Path, program: str) -> list[tuple[Path, str]]:
     return [*pairs, (loader, "lib64/ld-linux-x86-64.so.2")]
 
 
-def image(root: Path, tree: Path) -> bytes:
+def image(root: Path, tree: Path, commands: str) -> bytes:
     """Return the initramfs: a cpio archive with the programs, the modules and the script."""
     for folder in ("bin", "sbin", "lib", "lib64", "dev", "proc", "sys", "mnt", "tmp", "modules"):
         (tree / folder).mkdir(parents=True, exist_ok=True)
@@ -173,7 +206,7 @@ def image(root: Path, tree: Path) -> bytes:
     there = [name for name in MODULES if name in modules]
     for name in there:
         shutil.copy(modules[name], tree / f"modules/{name}.ko")
-    steps = "\n".join(f"step {quoted(step)}" for step in STEPS.strip().splitlines())
+    steps = "\n".join(f"step {quoted(step)}" for step in commands.strip().splitlines())
     init = INIT.replace("@MODULES@", " ".join(there)).replace("@STEPS@", steps)
     (tree / "init").write_text(init)
     (tree / "init").chmod(0o755)
@@ -190,11 +223,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def boot(root: Path, initramfs: Path, address: str, name: str, timeout: float) -> list[str]:
-    """Run the guest until it powers off. Return the lines that it printed."""
+def machine(root: Path, initramfs: Path, address: str, name: str) -> list[str]:
+    """Return the command of the guest."""
     kernel = next((root / "boot").glob("vmlinuz-*"))
     port = address.rpartition(":")[2]
-    words = [
+    return [
         str(root / "usr/bin/qemu-system-x86_64"),
         *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512"),
         *("-nographic", "-no-reboot", "-L", str(root / "usr/share/qemu")),
@@ -202,14 +235,64 @@ def boot(root: Path, initramfs: Path, address: str, name: str, timeout: float) -
         *("-initrd", str(initramfs), "-nic", "user,model=virtio-net-pci"),
         *("-append", f"console=ttyS0 quiet panic=-1 NQN={name} PORT={port}"),
     ]
-    # Only what this machine lacks comes from the packages.
-    own = {**os.environ, "LD_LIBRARY_PATH": str(root / "usr/lib/x86_64-linux-gnu")}
+
+
+def own(root: Path) -> dict[str, str]:
+    """Return the environment of the machine, whose libraries are those of the packages."""
+    return {**os.environ, "LD_LIBRARY_PATH": str(root / "usr/lib/x86_64-linux-gnu")}
+
+
+def boot(root: Path, initramfs: Path, address: str, name: str, timeout: float) -> list[str]:
+    """Run the guest until it powers off. Return the lines that it printed."""
+    words = machine(root, initramfs, address, name)
     done = subprocess.run(
-        words, timeout=timeout, env=own, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+        words, timeout=timeout, env=own(root), stdin=subprocess.DEVNULL, capture_output=True,
+        check=False,
+    )  # fmt: skip
     if done.returncode:
         sys.exit(done.stderr.decode(errors="replace"))
     return done.stdout.decode(errors="replace").replace("\r", "").splitlines()
+
+
+def served(file: Path, address: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """Start a target in a process of its own. Return it with its address and the drive's name."""
+    words = (sys.executable, "-c", TARGET, str(file), address)
+    target = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert target.stdout is not None
+    return target, target.stdout.readline().split()
+
+
+def killed(root: Path, initramfs: Path, file: Path, timeout: float) -> int:
+    """Kill the target while the guest writes, and start it again. Return 1 if a file is lost."""
+    Device.create(file, capacity="256MiB").close()
+    target, (address, name) = served(file, "127.0.0.1:0")
+    words = machine(root, initramfs, address, name)
+    guest = subprocess.Popen(
+        words, env=own(root), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        errors="replace",
+    )  # fmt: skip
+    ending = threading.Timer(timeout, guest.kill)
+    ending.start()
+    said = []
+    try:
+        assert guest.stdout is not None
+        for line in map(str.rstrip, guest.stdout):
+            said.append(line)
+            if line in KILLS:
+                target.kill()
+                target.wait()
+                target, _ = served(file, address)
+        guest.wait()
+    finally:
+        ending.cancel()
+        target.kill()
+        target.wait()
+    with Device.open(file) as drive:
+        shutdowns = drive.stat()["smart"]["unsafe_shutdowns"]
+    print(transcript(said))
+    failed = [line for line in said if line.startswith("exit status")]
+    print(f"kills: {len(KILLS)}, unsafe shutdowns: {shutdowns}", file=sys.stderr)
+    return int(failed != [] or "40" not in said or shutdowns < len(KILLS) or "@@ end" not in said)
 
 
 def transcript(said: list[str]) -> str:
