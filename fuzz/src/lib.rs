@@ -1,11 +1,14 @@
 //! What every fuzz target does. Traces are read to the end, as one format and then leaving bad lines
 //! out: no input may panic, hang, or make requests that end beyond 2^63. Bytes at the control socket
-//! are one request or none, and a request has one form.
+//! are one request or none, and a request has one form. Bytes of a host of NVMe/TCP are answered.
 
 use std::io::Cursor;
 use std::sync::LazyLock;
 
 use flashgc_front::control::request::Request;
+use flashgc_front::nvme::{Export, answers};
+use flashgc_front::queue::Engine;
+use flashgc_front::ram::Ram;
 use flashgc_workload::trace::format::{Format, find};
 use flashgc_workload::trace::{OnBadLine, PagingOptions, ReadOptions, StatBuilder, TraceReader};
 
@@ -30,6 +33,13 @@ pub fn control(data: &[u8]) {
     if let Ok(request) = Request::decode(kind, body) {
         assert_eq!(request.encode(), (kind, body.to_vec()));
     }
+}
+
+/// Answers bytes as those of a host of NVMe/TCP.
+pub fn nvme(data: &[u8]) {
+    static ENGINE: LazyLock<Engine<Ram>> =
+        LazyLock::new(|| Engine::start(Ram::new(64)).expect("a thread can be started"));
+    answers(&ENGINE.queue(), &Export::default(), data);
 }
 
 fn read(format: Option<&'static Format>, data: &[u8]) {

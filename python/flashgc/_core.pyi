@@ -326,7 +326,7 @@ class DriveFile:
 class DeviceListener:
     """A place where a server will listen, bound by who may."""
 
-    def __init__(self, address: str) -> None: ...
+    def __init__(self, address: str, nvme_tcp: bool = False) -> None: ...
 
 class DeviceMount:
     """A mount of FUSE that root has made, and that waits for who serves it."""
@@ -363,6 +363,9 @@ class StoredDrive:
     def serve_nbd(
         self, address: str, bound: DeviceListener | None = None, anywhere: bool = False
     ) -> str: ...
+    def serve_nvme_tcp(
+        self, address: str, bound: DeviceListener | None = None, anywhere: bool = False
+    ) -> tuple[str, str]: ...
     def serve_vhost_user(self, path: os.PathLike[str]) -> None: ...
     def serve_control(
         self, path: os.PathLike[str], bound: DeviceListener | None = None
@@ -386,10 +389,7 @@ def device_owners(
     placement: tuple[str, list[int]] | None = None,
 ) -> str: ...  # fmt: skip
 def device_sweep(
-    seed: int,
-    images: int,
-    control: Control,
-    poll: Callable[[], Any] | None = None,
+    seed: int, images: int, control: Control, poll: Callable[[], Any] | None = None
 ) -> str: ...
 def device_fuzz(
     seed: int,

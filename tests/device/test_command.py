@@ -127,6 +127,7 @@ def test_a_served_drive_is_reached_and_closed_by_a_signal(tmp_path: Path) -> Non
     ("words", "text"),
     [
         ("--nbd 0.0.0.0:0", "--nbd: 0.0.0.0:0 is for other machines too"),
+        ("--nvme-tcp 0.0.0.0:0", "--nvme-tcp: 0.0.0.0:0 is for other machines too"),
         ("--http [::]:0", "--http: [::]:0 is for other machines too"),
         ("--nbd 127.0.0.1:0 --listen-anywhere", "found --nbd 127.0.0.1:0, expected an address"),
         ("--nbd unix:n --http 0 --listen-anywhere", "found --nbd unix:n, --http 0, expected"),
@@ -152,11 +153,14 @@ def test_other_machines_are_served_only_where_that_is_asked_for(
 
 def test_a_server_is_told_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    one = Fronts(nbd="unix:n", vhost_user=Path("v"), record=Path("r.flashgc"))
+    one = Fronts(
+        nbd="unix:n", nvme_tcp="127.0.0.1:2", vhost_user=Path("v"), record=Path("r.flashgc")
+    )
     words = one.words()
     given = dict(zip(words[::2], words[1::2], strict=True))
     assert given == {
         "--nbd": f"unix:{tmp_path}/n",
+        "--nvme-tcp": "127.0.0.1:2",
         "--vhost-user": f"{tmp_path}/v",
         "--record": f"{tmp_path}/r.flashgc",
     }

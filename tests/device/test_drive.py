@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -320,6 +321,28 @@ def test_other_machines_reach_nbd_only_where_that_was_asked_for(tmp_path: Path) 
         assert drive.serving == []
         assert drive.serve_nbd("127.0.0.1:0").startswith("nbd://127.0.0.1:")
         assert drive.serve_nbd("0.0.0.0:0", listen_anywhere=True).startswith("nbd://0.0.0.0:")
+
+
+def test_nvme_is_served_here_and_elsewhere_only_where_that_was_asked_for(tmp_path: Path) -> None:
+    with Device.create(tmp_path / "d", **SMALL) as drive:
+        with pytest.raises(ConfigError, match=r"for other machines too.*hint: 127"):
+            drive.serve_nvme_tcp("0.0.0.0:0")
+        for wrong in ("unix:n", "4420", ":4420", "127.0.0.1:x"):
+            with pytest.raises(ConfigError, match="is no address; hint: HOST:PORT"):
+                drive.serve_nvme_tcp(wrong)
+        assert drive.serving == []
+        address, name = drive.serve_nvme_tcp("127.0.0.1:0")
+        assert name == f"nqn.2014-08.org.nvmexpress:uuid:{drive.stat()['uuid']}"
+        assert drive.serving == [f"nvme-tcp {address} {name}"]
+        host, port = address.split(":")
+        # ICReq: a header of 128 bytes, format 0, no digests. ICResp takes 128 KiB in a PDU of data.
+        with socket.create_connection((host, int(port)), timeout=10) as target:
+            target.sendall(bytes([0, 0, 128, 0, 128]) + bytes(123))
+            agreed = target.recv(128, socket.MSG_WAITALL)
+        assert agreed[:16] == bytes([1, 0, 128, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0])
+        assert drive.serve_nvme_tcp("0.0.0.0:0", listen_anywhere=True)[0].startswith("0.0.0.0:")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)), timeout=10)
 
 
 def test_a_check_finds_damage_and_says_where(tmp_path: Path) -> None:

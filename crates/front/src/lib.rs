@@ -9,10 +9,12 @@ pub mod command;
 pub mod control;
 #[cfg(target_os = "linux")]
 pub mod fuse;
+pub mod health;
 #[doc(hidden)]
 pub mod limits;
 pub mod meter;
 pub mod nbd;
+pub mod nvme;
 pub mod pace;
 pub mod queue;
 #[doc(hidden)]

@@ -236,6 +236,22 @@ impl Socket {
         };
     }
 
+    /// Ends the writes on the connection: the client sees the end of what it was sent.
+    pub fn finish(&self) {
+        let _ = match self {
+            Self::Tcp(socket) => socket.shutdown(Shutdown::Write),
+            Self::Unix(socket) => socket.shutdown(Shutdown::Write),
+        };
+    }
+
+    /// Returns the address of this end of the connection; `None` for a Unix socket.
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(socket) => socket.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Sets the time that reads and writes wait; `None` lets them wait for ever.
     pub fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
         match self {
@@ -332,7 +348,15 @@ impl<'a> Requests<'a> {
 
     /// Notes that a request has begun or ended.
     pub fn set_within(&mut self, is_within: bool) {
-        self.piece = is_within.then(|| (Instant::now(), 0));
+        self.set_since(is_within.then(Instant::now));
+    }
+
+    /// Notes the time since which the client owes bytes; `None` if it may be silent.
+    pub fn set_since(&mut self, since: Option<Instant>) {
+        self.piece = since.map(|since| (since, 0));
+        if since.is_none() {
+            self.window.moved(Way::Read);
+        }
     }
 }
 

@@ -157,6 +157,28 @@ impl Window {
         }
     }
 
+    /// Takes `cost` bytes, and returns `true`, if they may be under way now.
+    pub fn try_take(&self, cost: usize) -> bool {
+        let limits = &self.room.limits;
+        let mut state = self.lock();
+        let fits = state.used + cost <= limits.window && state.requests < limits.requests;
+        let beyond = (state.used + cost).saturating_sub(limits.own).max(state.shared);
+        let more = beyond - state.shared;
+        if state.gone || !(fits || state.used == 0) || (more > 0 && !self.room.try_take(more)) {
+            return false;
+        }
+        state.shared += more;
+        state.used += cost;
+        state.requests += 1;
+        state.asked = true;
+        true
+    }
+
+    /// Returns `true` if the client is gone: nothing more is done for it.
+    pub fn is_gone(&self) -> bool {
+        self.lock().gone
+    }
+
     /// Gives `cost` bytes back, which are not under way any more.
     pub fn free(&self, cost: usize) {
         let mut state = self.lock();

@@ -209,6 +209,21 @@ class Device(Closing):
         """
         return self._drive.serve_nbd(address, bound, listen_anywhere)
 
+    def serve_nvme_tcp(
+        self,
+        address: str,
+        *,
+        bound: _core.DeviceListener | None = None,
+        listen_anywhere: bool = False,
+    ) -> tuple[str, str]:
+        """Serves the drive as an NVMe drive (NVMe/TCP) at ``HOST:PORT``.
+
+        Returns the address and the NVMe qualified name, for ``nvme connect``. There is no
+        authentication: an address that other machines reach is refused without
+        ``listen_anywhere``. ``bound`` listens there already.
+        """
+        return self._drive.serve_nvme_tcp(address, bound, listen_anywhere)
+
     def serve_vhost_user(self, path: File) -> None:
         """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flashgc._core import ConfigError
 
@@ -56,13 +56,15 @@ def _is_loopback(text: str) -> bool:
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
-def check(nbd: str | None, http: str | None, *, anywhere: bool) -> str | None:
-    """Check that the addresses of ``--nbd`` and ``--http`` are of this machine alone.
+def check(addresses: Mapping[str, str | None], *, anywhere: bool) -> str | None:
+    """Check that the addresses of these options are of this machine alone.
 
+    The options are ``--nbd``, ``--nvme-tcp`` and ``--http``; ``None`` stands for one not given.
     With ``anywhere`` one of them must not be. Returns a line on what is not protected then, and
     ``None`` otherwise. Raises :class:`flashgc.ConfigError`.
     """
-    beyond = list(_beyond(nbd, http))
+    given = {option: address for option, address in addresses.items() if address is not None}
+    beyond = list(_beyond(given))
     if beyond and not anywhere:
         option, address = beyond[0]
         raise ConfigError(
@@ -71,27 +73,21 @@ def check(nbd: str | None, http: str | None, *, anywhere: bool) -> str | None:
             "authentication"
         )
     if anywhere and not beyond:
-        found = ", ".join(f"{option} {value}" for option, value in _addresses(nbd, http))
+        found = ", ".join(f"{option} {value}" for option, value in given.items())
         raise ConfigError(
             f"--listen-anywhere: found {found or 'no address'}, expected an address that other "
             "machines reach; hint: leave --listen-anywhere out"
         )
     if not beyond:
         return None
-    what = "and overwrite the drive" if any(one[0] == "--nbd" for one in beyond) else "its state"
+    what = "and overwrite the drive" if any(one[0] != "--http" for one in beyond) else "its state"
     where = " and ".join(f"{option} {address}" for option, address in beyond)
     return f"warning: {where}: {UNPROTECTED.format(what=what)}"
 
 
-def _addresses(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
-    for option, address in (("--nbd", nbd), ("--http", http)):
-        if address is not None:
-            yield option, address
-
-
-def _beyond(nbd: str | None, http: str | None) -> Iterator[tuple[str, str]]:
+def _beyond(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The options whose addresses other machines reach."""
-    for option, address in _addresses(nbd, http):
+    for option, address in given.items():
         if option == "--http":
             host = parse_address(address)[0]
         else:

@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--record-into", type=Path)
     parser.add_argument("--fuse", type=Path)
     parser.add_argument("--nbd")
+    parser.add_argument("--nvme-tcp")
     parser.add_argument("--vhost-user", type=Path)
     parser.add_argument("--http")
     parser.add_argument("--record", type=Path)
@@ -114,6 +115,11 @@ def _at_hand(
         file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}"), file),
         mount=_core.DeviceMount(front.fuse) if is_root and front.fuse is not None else None,
         nbd=_core.DeviceListener(front.nbd) if is_root and front.nbd is not None else None,
+        nvme_tcp=(
+            _core.DeviceListener(front.nvme_tcp, nvme_tcp=True)
+            if is_root and front.nvme_tcp is not None
+            else None
+        ),
         control=None if control is None else _core.DeviceListener(f"unix:{control}"),
         control_path=control,
         files=None if front.follow_files is None else _core.FileRings(front.follow_files),

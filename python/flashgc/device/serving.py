@@ -31,6 +31,8 @@ class Fronts:
     fuse: Path | None = None
     #: The address of the NBD server: ``HOST:PORT`` or ``unix:PATH``.
     nbd: str | None = None
+    #: The address of the NVMe/TCP target: ``HOST:PORT``.
+    nvme_tcp: str | None = None
     #: The socket to which the monitor of a virtual machine connects.
     vhost_user: Path | None = None
     #: The address of the page: ``HOST:PORT``.
@@ -55,6 +57,7 @@ class Fronts:
         clock = zip(CLOCK, self.clock or (), strict=False)
         given = {
             "--nbd": nbd,
+            "--nvme-tcp": self.nvme_tcp,
             "--http": self.http,
             "--record": None if self.record is None else self.record.absolute(),
             "--durability": self.durability,
@@ -77,6 +80,7 @@ class Ready:
     file: _core.DriveFile | None = None
     mount: _core.DeviceMount | None = None
     nbd: _core.DeviceListener | None = None
+    nvme_tcp: _core.DeviceListener | None = None
     control: _core.DeviceListener | None = None
     control_path: Path | None = None
     #: The kernel's rings for the events of the file system on the drive.
@@ -118,6 +122,10 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
                 drive.record(fronts.record)
             if fronts.nbd is not None:
                 drive.serve_nbd(fronts.nbd, bound=ready.nbd, listen_anywhere=fronts.listen_anywhere)
+            if fronts.nvme_tcp is not None:
+                drive.serve_nvme_tcp(
+                    fronts.nvme_tcp, bound=ready.nvme_tcp, listen_anywhere=fronts.listen_anywhere
+                )
             if fronts.vhost_user is not None:
                 drive.serve_vhost_user(fronts.vhost_user)
             if fronts.fuse is not None:

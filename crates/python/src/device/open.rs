@@ -15,6 +15,7 @@ use flashgc_front::control::{self, Keeper};
 use flashgc_front::fuse::{Mount, Prepared};
 use flashgc_front::limits::Limits;
 use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nvme;
 use flashgc_front::pace::Pace;
 use flashgc_front::queue::Engine;
 use flashgc_front::socket::Listener;
@@ -65,6 +66,7 @@ struct Open {
     engine: Engine<Drive>,
     mounts: Vec<Mount>,
     servers: Vec<Server>,
+    targets: Vec<nvme::Server>,
     controls: Vec<control::Server>,
     #[cfg(feature = "vhost-user")]
     machines: Vec<flashgc_front::vhost::Server>,
@@ -147,6 +149,7 @@ impl StoredDrive {
             engine,
             mounts: Vec::new(),
             servers: Vec::new(),
+            targets: Vec::new(),
             controls: Vec::new(),
             #[cfg(feature = "vhost-user")]
             machines: Vec::new(),
@@ -319,6 +322,43 @@ impl StoredDrive {
         Ok(found)
     }
 
+    /// Serves the drive by NVMe/TCP at `address`. Returns the address and the NVMe qualified name. `bound` and
+    /// `anywhere` are those of `serve_nbd`.
+    #[pyo3(signature = (address, bound=None, anywhere=false))]
+    fn serve_nvme_tcp(
+        &self,
+        py: Python<'_>,
+        address: &str,
+        bound: Option<PyRef<'_, DeviceListener>>,
+        anywhere: bool,
+    ) -> PyResult<(String, String)> {
+        let mut open = self.opened(py)?;
+        let address = parse_nvme(address)?;
+        // One that stands for nothing is refused below.
+        if !anywhere && !py.detach(|| address.is_local()).unwrap_or(true) {
+            return Err(errors::config(format!(
+                "NVMe/TCP: {address} is for other machines too, expected an address of this one; hint: \
+                 127.0.0.1:4420, or listen_anywhere=True"
+            )));
+        }
+        let uuid = py.detach(|| self.shown.uuid()).map_err(|failure| self.raise(failure))?;
+        let export = nvme::Export { uuid, ..nvme::Export::default() };
+        let queue = self.shown.queue.clone();
+        let target = match bound.map(|bound| bound.take()).transpose()? {
+            Some(listener) => {
+                nvme::Server::start_with(queue, &address, listener, &export, Limits::default())
+            }
+            None => nvme::Server::start(queue, &address, &export),
+        };
+        let target = target.map_err(|error| {
+            DriveError::new_err(format!("{address}: the NVMe/TCP target cannot start: {error}"))
+        })?;
+        let found = (target.address().to_string(), export.name());
+        open.as_mut().ok_or_else(closed)?.targets.push(target);
+        lock(&self.shown.serving).push(format!("nvme-tcp {} {}", found.0, found.1));
+        Ok(found)
+    }
+
     /// Serves the drive to a virtual machine, whose monitor connects to the socket `path`.
     fn serve_vhost_user(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         #[cfg(feature = "vhost-user")]
@@ -372,6 +412,7 @@ impl StoredDrive {
         let open = open.as_mut().ok_or_else(closed)?;
         py.detach(|| {
             open.servers.clear();
+            open.targets.clear();
             #[cfg(feature = "vhost-user")]
             open.machines.clear();
             while let Some(mount) = open.mounts.last_mut() {
@@ -400,6 +441,7 @@ impl StoredDrive {
             open.controls.clear();
             open.mounts.clear();
             open.servers.clear();
+            open.targets.clear();
             #[cfg(feature = "vhost-user")]
             open.machines.clear();
             let (drive, flushed) = open.engine.stop();
@@ -417,6 +459,10 @@ impl StoredDrive {
 
 fn parse_nbd(address: &str) -> PyResult<Address> {
     address.parse().map_err(|error| errors::config(format!("NBD: {error}")))
+}
+
+fn parse_nvme(address: &str) -> PyResult<nvme::Address> {
+    address.parse().map_err(|error| errors::config(format!("NVMe/TCP: {error}")))
 }
 
 fn used() -> PyErr {
@@ -452,13 +498,19 @@ pub(crate) struct DeviceListener {
 
 #[pymethods]
 impl DeviceListener {
-    /// Listens at `HOST:PORT` or `unix:PATH`.
+    /// Listens at `HOST:PORT` or `unix:PATH`; with `nvme_tcp`, at `HOST:PORT` alone.
     #[new]
-    fn new(address: &str) -> PyResult<Self> {
-        let parsed: Address =
-            address.parse().map_err(|error| errors::config(format!("NBD: {error}")))?;
-        let listener = Server::listen(&parsed).map_err(|error| {
-            DriveError::new_err(format!("{parsed}: the server cannot start: {error}"))
+    #[pyo3(signature = (address, nvme_tcp=false))]
+    fn new(address: &str, nvme_tcp: bool) -> PyResult<Self> {
+        let (listener, shown) = if nvme_tcp {
+            let parsed = parse_nvme(address)?;
+            (nvme::Server::listen(&parsed), parsed.to_string())
+        } else {
+            let parsed = parse_nbd(address)?;
+            (Server::listen(&parsed), parsed.to_string())
+        };
+        let listener = listener.map_err(|error| {
+            DriveError::new_err(format!("{shown}: the server cannot start: {error}"))
         })?;
         Ok(Self { listener: Mutex::new(Some(listener)) })
     }

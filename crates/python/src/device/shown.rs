@@ -13,6 +13,7 @@ use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
+use flashgc_front::health::{Health, SPARE_THRESHOLD};
 use flashgc_front::meter::{Kind, Latencies, Meter};
 use flashgc_front::queue::{Namer, Queue};
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
@@ -80,6 +81,11 @@ impl Shown {
             served.as_drive().map(|drive| visit(drive, meter))
         };
         self.queue.visit(visit)?.ok_or(Failure::Stopped)
+    }
+
+    /// Returns the UUID of the drive.
+    pub(super) fn uuid(&self) -> Result<[u8; 16], Failure> {
+        self.visit(|drive, _| drive.stat().uuid)
     }
 
     pub(super) fn stat(&self) -> Result<Value, Failure> {
@@ -241,23 +247,13 @@ pub(super) fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, 
 
 /// A report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
 fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencies)]) -> Value {
-    /// Bytes of a data unit of the SMART log: 1000 sectors of 512.
-    const UNIT: u64 = 512_000;
     let page = PAGE as u64;
     let geometry = report.geometry;
     let counters = report.counters;
     let usage = report.usage;
     let blocks = u64::from(geometry.blocks());
     let programmed = counters.host_pages + counters.copied_pages;
-    let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or_default();
-    let spare = report.spare_blocks.map_or(100, |reserve| {
-        percent(reserve.saturating_sub(report.bad_blocks).into(), reserve.max(1).into())
-    });
-    let mean_erases = counters.erases as f64 / blocks as f64;
-    let used = report.endurance.map_or(0, |bears| percent(mean_erases as u64, bears.max(1)));
-    let is_out_of_spare = spare < SPARE_THRESHOLD;
-    let critical = u8::from(is_out_of_spare) | u8::from(report.read_only.is_some()) << 3;
-    let hour = 3_600_000_000_000;
+    let health = Health::of(report);
     let latency_us: Map<String, Value> = latencies
         .iter()
         .map(|(name, latencies)| ((*name).to_string(), latency(latencies)))
@@ -293,30 +289,30 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
             json!({ "records": recovery.records, "skipped": recovery.skipped })
         }),
         "smart": {
-            "critical_warning": critical,
-            "available_spare": spare,
+            "critical_warning": health.critical_warning,
+            "available_spare": health.available_spare,
             "available_spare_threshold": SPARE_THRESHOLD,
-            "percentage_used": used.min(255),
-            "data_units_read": usage.read_bytes.div_ceil(UNIT),
-            "data_units_written": usage.written_bytes.div_ceil(UNIT),
-            "host_read_commands": usage.reads,
-            "host_write_commands": usage.writes,
-            "controller_busy_time": usage.busy_ns / (hour / 60),
-            "power_cycles": report.power_cycles,
-            "power_on_hours": usage.open_ns / hour,
-            "unsafe_shutdowns": report.unsafe_shutdowns,
-            "media_errors": report.media_errors,
+            "percentage_used": health.percentage_used,
+            "data_units_read": health.data_units_read,
+            "data_units_written": health.data_units_written,
+            "host_read_commands": health.host_reads,
+            "host_write_commands": health.host_writes,
+            "controller_busy_time": health.busy_minutes,
+            "power_cycles": health.power_cycles,
+            "power_on_hours": health.power_on_hours,
+            "unsafe_shutdowns": health.unsafe_shutdowns,
+            "media_errors": health.media_errors,
         },
         "ocp": {
-            "physical_media_units_written": programmed * page,
-            "physical_media_units_read": usage.read_bytes + counters.copied_pages * page,
-            "bad_user_nand_blocks": report.bad_blocks,
-            "user_data_erase_count_max": report.most_erases,
-            "user_data_erase_count_min": report.least_erases,
-            "nand_avg_erase_count": mean_erases,
-            "percent_free_blocks": percent(report.free_blocks.into(), blocks),
-            "incomplete_shutdowns": report.unsafe_shutdowns,
-            "unaligned_io": usage.unaligned,
+            "physical_media_units_written": health.media_bytes_written,
+            "physical_media_units_read": health.media_bytes_read,
+            "bad_user_nand_blocks": health.bad_blocks,
+            "user_data_erase_count_max": health.most_erases,
+            "user_data_erase_count_min": health.least_erases,
+            "nand_avg_erase_count": health.mean_erases,
+            "percent_free_blocks": health.percent_free_blocks,
+            "incomplete_shutdowns": health.unsafe_shutdowns,
+            "unaligned_io": health.unaligned,
         },
         "counters": counters_of(report),
         "latency_us": latency_us,
@@ -348,9 +344,6 @@ fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
         (count.stat.to_string(), value)
     })
 }
-
-/// Percent of the spare blocks below which the SMART log warns.
-const SPARE_THRESHOLD: u64 = 10;
 
 fn uuid_text(uuid: [u8; 16]) -> String {
     let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();

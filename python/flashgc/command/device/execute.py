@@ -151,6 +151,7 @@ def execute(
     fs: str,
     mount_options: str,
     nbd: str | None,
+    nvme_tcp: str | None,
     http: str | None,
     listen_anywhere: bool,
     record: Path | None,
@@ -194,7 +195,7 @@ def execute(
                 f"{option}: flashgc does not see which pages of the device {fs} gives to a file; "
                 "hint: --fs ext4 or --fs xfs"
             )
-    check_addresses(nbd, http, listen_anywhere=listen_anywhere)
+    check_addresses(nbd, nvme_tcp, http, listen_anywhere=listen_anywhere)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     patterns = None if streams is None else with_handles(streams, given, source)
@@ -211,7 +212,7 @@ def execute(
             options=tuple(mount_words(mount_options)),
             record=trace,
             keep=keep,
-            fronts=Fronts(nbd=nbd, http=http, listen_anywhere=listen_anywhere),
+            fronts=Fronts(nbd=nbd, nvme_tcp=nvme_tcp, http=http, listen_anywhere=listen_anywhere),
             server_user=server_user,
             files=by_file,
             streams=patterns,

@@ -202,12 +202,17 @@ def clocked(
 #: The ways in which hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have
 #: too.
 def serving_options(command: F) -> F:
-    """Adds ``--nbd``, ``--http``, ``--listen-anywhere`` and ``--record``."""
+    """Adds ``--nbd``, ``--nvme-tcp``, ``--http``, ``--listen-anywhere`` and ``--record``."""
     options: list[Callable[[F], F]] = [
         click.option(
             "--nbd",
             metavar="ADDRESS",
             help="Serve the NBD protocol at HOST:PORT or unix:PATH.",
+        ),
+        click.option(
+            "--nvme-tcp",
+            metavar="ADDRESS",
+            help="Serve an NVMe drive over TCP at HOST:PORT, for nvme connect.",
         ),
         click.option(
             "--http",
@@ -217,8 +222,8 @@ def serving_options(command: F) -> F:
         click.option(
             "--listen-anywhere",
             is_flag=True,
-            help="Let --nbd and --http have addresses that other machines can reach. Nothing "
-            "protects the drive there: no authentication, no encryption.",
+            help="Let --nbd, --nvme-tcp and --http have addresses that other machines can reach. "
+            "Nothing protects the drive there: no authentication, no encryption.",
         ),
         click.option(
             "--record",
@@ -243,20 +248,25 @@ def user_option(command: F) -> F:
     )(command)
 
 
-def check_addresses(nbd: str | None, http: str | None, *, listen_anywhere: bool) -> None:
+def check_addresses(
+    nbd: str | None, nvme_tcp: str | None, http: str | None, *, listen_anywhere: bool
+) -> None:
     """Check where the drive is to be served, and say what is not protected there.
 
     No ``--quiet`` silences that.
     """
     from flashgc.device.listening import check
 
-    warning = check(nbd, http, anywhere=listen_anywhere)
+    addresses = {"--nbd": nbd, "--nvme-tcp": nvme_tcp, "--http": http}
+    warning = check(addresses, anywhere=listen_anywhere)
     if warning is not None:
         click.echo(warning, err=True)
 
 
 #: The keywords of :func:`existing_drive_options` that say how a drive is served.
-_FRONTS = ("nbd", "http", "listen_anywhere", "record", "durability", "allow_python")
+_FRONTS = (
+    "nbd", "nvme_tcp", "http", "listen_anywhere", "record", "durability", "allow_python"
+)  # fmt: skip
 
 
 def existing_drive_options(command: F) -> F:
@@ -295,7 +305,8 @@ def fronts_of(
     from flashgc.device.serving import Fronts
 
     given = {name: typed.pop(name) for name in _FRONTS}
-    check_addresses(given["nbd"], given["http"], listen_anywhere=given["listen_anywhere"])
+    addresses = (given[name] for name in ("nbd", "nvme_tcp", "http"))
+    check_addresses(*addresses, listen_anywhere=given["listen_anywhere"])
     timing = {name: typed.pop(name) for name in ("slower", "aged", "hints")}
     is_on = typed.pop("realtime")
     clock = clocked(asked(None, typed), is_on=is_on, **timing)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   flashgc device serve drive.flash --nbd unix:/tmp/drive.sock
+  flashgc device serve drive.flash --nvme-tcp 127.0.0.1:4420
   flashgc device serve drive.flash --fuse /mnt/fuse --http 8080
   flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
   flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc

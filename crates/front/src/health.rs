@@ -1,0 +1,93 @@
+//! The health of a drive in the figures of the standards: the SMART log (02h) and the log of OCP (C0h).
+
+use flashgc_device::{PAGE, Report};
+
+/// The bytes of a data unit of the SMART log: 1000 sectors of 512.
+const UNIT: u64 = 512_000;
+/// Percent of the spare blocks below which the SMART log warns.
+pub const SPARE_THRESHOLD: u64 = 10;
+/// The nanoseconds of an hour.
+const HOUR: u64 = 3_600_000_000_000;
+
+/// The figures of both logs. See the module's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Bit 0: few spare blocks are left; bit 3: the drive is read-only.
+    pub critical_warning: u8,
+    /// The share of spare blocks that are left, in percent.
+    pub available_spare: u64,
+    /// The erases done, in percent of those that blocks bear; 0 if they bear any number.
+    pub percentage_used: u64,
+    /// The data that hosts read, in units of 512,000 bytes.
+    pub data_units_read: u64,
+    /// The data that hosts wrote, in units of 512,000 bytes.
+    pub data_units_written: u64,
+    /// The number of read commands.
+    pub host_reads: u64,
+    /// The number of write commands.
+    pub host_writes: u64,
+    /// The time in which commands were executed, in minutes.
+    pub busy_minutes: u64,
+    /// The openings of the drive.
+    pub power_cycles: u64,
+    /// The time in which the drive was open, in hours.
+    pub power_on_hours: u64,
+    /// The openings of a drive that had not been closed.
+    pub unsafe_shutdowns: u64,
+    /// The reads of pages that failed.
+    pub media_errors: u64,
+    /// The bytes that were programmed, for hosts and for copies.
+    pub media_bytes_written: u64,
+    /// The bytes that were read, for hosts and for copies.
+    pub media_bytes_read: u64,
+    /// The number of blocks that bear no more erases.
+    pub bad_blocks: u64,
+    /// The erases of the block with the most.
+    pub most_erases: u64,
+    /// The erases of the block with the fewest.
+    pub least_erases: u64,
+    /// The mean number of erases of a block.
+    pub mean_erases: f64,
+    /// The share of blocks that are erased, in percent.
+    pub percent_free_blocks: u64,
+    /// The number of commands that began or ended within a page.
+    pub unaligned: u64,
+}
+
+impl Health {
+    /// Returns the health that a drive reports.
+    pub fn of(report: &Report) -> Self {
+        let page = PAGE as u64;
+        let (counters, usage) = (report.counters, report.usage);
+        let blocks = u64::from(report.geometry.blocks());
+        let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or_default();
+        let available_spare = report.spare_blocks.map_or(100, |reserve| {
+            percent(reserve.saturating_sub(report.bad_blocks).into(), reserve.max(1).into())
+        });
+        let mean_erases = counters.erases as f64 / blocks as f64;
+        let used = report.endurance.map_or(0, |bears| percent(mean_erases as u64, bears.max(1)));
+        let is_out_of_spare = available_spare < SPARE_THRESHOLD;
+        Self {
+            critical_warning: u8::from(is_out_of_spare) | u8::from(report.read_only.is_some()) << 3,
+            available_spare,
+            percentage_used: used.min(255),
+            data_units_read: usage.read_bytes.div_ceil(UNIT),
+            data_units_written: usage.written_bytes.div_ceil(UNIT),
+            host_reads: usage.reads,
+            host_writes: usage.writes,
+            busy_minutes: usage.busy_ns / (HOUR / 60),
+            power_cycles: report.power_cycles,
+            power_on_hours: usage.open_ns / HOUR,
+            unsafe_shutdowns: report.unsafe_shutdowns,
+            media_errors: report.media_errors,
+            media_bytes_written: (counters.host_pages + counters.copied_pages) * page,
+            media_bytes_read: usage.read_bytes + counters.copied_pages * page,
+            bad_blocks: report.bad_blocks.into(),
+            most_erases: report.most_erases.into(),
+            least_erases: report.least_erases.into(),
+            mean_erases,
+            percent_free_blocks: percent(report.free_blocks.into(), blocks),
+            unaligned: usage.unaligned,
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The commands of the admin queue.
+//!
+//! # Source
+//! NVM Express Base Specification 2.0, section 5.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashgc_device::PAGE;
+use zerocopy::IntoBytes;
+
+use super::controller::Kind;
+use super::features::{self, feature};
+use super::identify::{self, Asked};
+use super::link::{Link, Need};
+use super::log_pages::{self, page};
+use super::structures::{Entry, Status, opcode};
+use super::{LARGEST, NAMESPACE, commands};
+use crate::command::Command;
+
+/// The answer to a command of the admin queue.
+pub enum Outcome {
+    /// It is done, with this result.
+    Done(u64),
+    /// It is done, with these data.
+    Data(Vec<u8>),
+    /// It is answered later.
+    Later,
+}
+
+/// Returns the data that a command moves.
+pub fn need(entry: &Entry) -> Result<Need, Status> {
+    let feature = entry.dword(10) as u8;
+    Ok(match entry.opcode {
+        opcode::IDENTIFY => Need { taken: 0, given: identify::BYTES },
+        opcode::GET_LOG => {
+            let dwords = u64::from(entry.dword(10) >> 16 | entry.dword(11) << 16) + 1;
+            match usize::try_from(dwords * 4) {
+                Ok(bytes) if bytes <= LARGEST => Need { taken: 0, given: bytes },
+                _ => return Err(Status::INVALID_FIELD),
+            }
+        }
+        opcode::SET_FEATURES if feature == feature::TIMESTAMP => Need { taken: 8, given: 0 },
+        opcode::GET_FEATURES if selected(entry) == Select::Capabilities => Need::default(),
+        opcode::GET_FEATURES if feature == feature::TIMESTAMP => Need { taken: 0, given: 8 },
+        opcode::GET_FEATURES if feature == feature::HOST => {
+            let long = entry.dword(11) & 1 != 0;
+            Need { taken: 0, given: if long { 16 } else { 8 } }
+        }
+        _ => Need::default(),
+    })
+}
+
+/// Executes a command with the data that it takes.
+pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, Status> {
+    let controller = &link.controller;
+    match entry.opcode {
+        opcode::IDENTIFY => identify(link, entry).map(Outcome::Data),
+        opcode::GET_LOG => log(link, entry).map(Outcome::Data),
+        opcode::SET_FEATURES => set_feature(link, entry, data).map(Outcome::Done),
+        opcode::GET_FEATURES => get_feature(link, entry),
+        opcode::KEEP_ALIVE => Ok(Outcome::Done(0)),
+        opcode::EVENT => {
+            let (link, entry) = (Arc::clone(link), *entry);
+            let tell = move |outcome: Result<u32, Status>| {
+                link.done(&entry, outcome.map(u64::from), 0);
+            };
+            controller.await_event(entry.cid, tell)?;
+            Ok(Outcome::Later)
+        }
+        opcode::ABORT if controller.kind == Kind::Drive => {
+            let (queue, cid) = (entry.dword(10) as u16, (entry.dword(10) >> 16) as u16);
+            // All other commands are executed soon: bit 0 says that this one was not aborted.
+            let is_aborted = queue == 0 && controller.abort_event(cid.into());
+            Ok(Outcome::Done(u64::from(!is_aborted)))
+        }
+        _ => Err(Status::INVALID_OPCODE),
+    }
+}
+
+fn identify(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
+    let asked = Asked {
+        structure: entry.dword(10) as u8,
+        namespace: entry.nsid.get(),
+        controller: (entry.dword(10) >> 16) as u16,
+        command_set: (entry.dword(11) >> 24) as u8,
+    };
+    let Link { subsystem, controller, .. } = link;
+    let data = identify::data(subsystem, controller.id, controller.kind, &asked)?;
+    Ok(data.unwrap_or_else(|| {
+        let (_, pages) = subsystem.health();
+        let used = pages * subsystem.blocks_per_page();
+        identify::namespace(subsystem, used).as_bytes().to_vec()
+    }))
+}
+
+fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
+    let Link { subsystem, controller, line, .. } = link;
+    let number = entry.dword(10) as u8;
+    let keeps_event = entry.dword(10) & 1 << 15 != 0;
+    let is_drive = controller.kind == Kind::Drive;
+    let whole = match number {
+        page::SUPPORTED if is_drive => log_pages::supported(&page::OF_DRIVE),
+        page::SUPPORTED => log_pages::supported(&[page::SUPPORTED, page::DISCOVERY]),
+        page::DISCOVERY if !is_drive => {
+            log_pages::discovery(subsystem.name_of(Kind::Drive), line.address)
+        }
+        _ if !is_drive => return Err(Status::INVALID_LOG),
+        page::ERROR => {
+            let mut entries = controller.errors().0.as_bytes().to_vec();
+            entries.resize(log_pages::ERRORS * size_of::<log_pages::ErrorEntry>(), 0);
+            entries
+        }
+        page::HEALTH => {
+            if !matches!(entry.nsid.get(), 0 | NAMESPACE | u32::MAX) {
+                return Err(Status::INVALID_NAMESPACE);
+            }
+            if !keeps_event {
+                controller.unmask();
+            }
+            log_pages::health(&subsystem.health().0, controller.errors().1)
+        }
+        page::FIRMWARE => log_pages::firmware(),
+        page::EFFECTS => log_pages::effects(),
+        page::ENDURANCE => {
+            if entry.dword(11) >> 16 != 1 {
+                return Err(Status::INVALID_FIELD);
+            }
+            let size = subsystem.queue.size();
+            log_pages::endurance(&subsystem.health().0, controller.errors().1, size)
+        }
+        page::OCP => {
+            let (health, pages) = subsystem.health();
+            log_pages::ocp(&health, pages * subsystem.blocks_per_page())
+        }
+        _ => return Err(Status::INVALID_LOG),
+    };
+    let (from, bytes) = (entry.quadword(12), need(entry)?.given);
+    let is_index = entry.dword(14) & 1 << 23 != 0;
+    if is_index || !from.is_multiple_of(4) || from > whole.len() as u64 {
+        return Err(Status::INVALID_FIELD);
+    }
+    let mut part = whole[from as usize..].to_vec();
+    part.resize(bytes, 0);
+    Ok(part)
+}
+
+/// The values of a feature that a host may ask for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Select {
+    Current,
+    Default,
+    Capabilities,
+    Unknown,
+}
+
+fn selected(entry: &Entry) -> Select {
+    match entry.dword(10) >> 8 & 7 {
+        0 => Select::Current,
+        // Nothing is saved, so the saved value is the default.
+        1 | 2 => Select::Default,
+        3 => Select::Capabilities,
+        _ => Select::Unknown,
+    }
+}
+
+/// Returns `true` if a controller of this kind has a feature.
+fn has_feature(kind: Kind, id: u8) -> bool {
+    let of_both = matches!(id, feature::EVENTS | feature::KEEP_ALIVE);
+    let of_drive = matches!(
+        id,
+        feature::ARBITRATION
+            | feature::POWER
+            | feature::TEMPERATURE
+            | feature::RECOVERY
+            | feature::WRITE_CACHE
+            | feature::QUEUES
+            | feature::ATOMICITY
+            | feature::TIMESTAMP
+            | feature::HOST
+    );
+    of_both || (kind == Kind::Drive && of_drive)
+}
+
+fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {
+    let Link { subsystem, controller, .. } = link;
+    let id = entry.dword(10) as u8;
+    if !has_feature(controller.kind, id) {
+        return Err(Status::INVALID_FIELD);
+    }
+    let is_current = match selected(entry) {
+        Select::Current => true,
+        Select::Default => false,
+        Select::Capabilities => {
+            let can_change = !matches!(id, feature::HOST | feature::RECOVERY);
+            return Ok(Outcome::Done(u64::from(can_change) << 2));
+        }
+        Select::Unknown => return Err(Status::INVALID_FIELD),
+    };
+    let number = match id {
+        feature::WRITE_CACHE => u32::from(!is_current || !subsystem.writes_through()),
+        feature::QUEUES => features::queues(),
+        feature::KEEP_ALIVE if is_current => controller.keep_alive(),
+        feature::KEEP_ALIVE => 0,
+        feature::TIMESTAMP => {
+            let bytes = controller.features(|features| features.timestamp());
+            return Ok(Outcome::Data(bytes.to_vec()));
+        }
+        feature::HOST => {
+            let bytes = need(entry)?.given;
+            return Ok(Outcome::Data(controller.host.id[..bytes].to_vec()));
+        }
+        // Thresholds of heat: the upper one of the drive as a whole; the lower one is 0.
+        feature::TEMPERATURE if entry.dword(11) >> 16 & 0x3f != 0 => 0,
+        _ if is_current => {
+            let number = controller.features(|features| features.number(id));
+            number.ok_or(Status::INVALID_FIELD)?
+        }
+        _ => features::default(id).ok_or(Status::INVALID_FIELD)?,
+    };
+    Ok(Outcome::Done(number.into()))
+}
+
+fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
+    let Link { subsystem, controller, .. } = link;
+    let (id, value) = (entry.dword(10) as u8, entry.dword(11));
+    if !has_feature(controller.kind, id) {
+        return Err(Status::INVALID_FIELD);
+    }
+    if entry.dword(10) >> 31 != 0 {
+        return Err(Status::NOT_SAVEABLE);
+    }
+    match id {
+        feature::WRITE_CACHE => {
+            let is_on = value & 1 != 0;
+            subsystem.write_cache.store(is_on, Ordering::Relaxed);
+            if !is_on {
+                // Writes that were answered before are durable now, too.
+                let flushed = subsystem.queue.call(Command::Flush);
+                flushed.map_err(|failure| commands::status(&failure, true))?;
+            }
+            Ok(0)
+        }
+        feature::QUEUES if value as u16 == 0xffff || value >> 16 == 0xffff => {
+            Err(Status::INVALID_FIELD)
+        }
+        feature::QUEUES => Ok(features::queues().into()),
+        feature::KEEP_ALIVE => {
+            controller.set_keep_alive(value);
+            Ok(0)
+        }
+        feature::TIMESTAMP => {
+            let bytes = data.try_into().map_err(|_| Status::DATA_LENGTH)?;
+            controller.features(|features| features.set_timestamp(bytes));
+            Ok(0)
+        }
+        feature::HOST => Err(Status::NOT_CHANGEABLE),
+        feature::TEMPERATURE if value >> 16 & 0x3f != 0 => Ok(0),
+        _ => controller.features(|features| features.set_number(id, value)).map(|()| 0),
+    }
+}
+
+/// The size of a page must be what [`super::LARGEST_SHIFT`] counts in.
+const _: () = assert!(PAGE == 4096);

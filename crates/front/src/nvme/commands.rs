@@ -1,0 +1,203 @@
+//! The commands of the NVM command set, as commands of the drive.
+//!
+//! # Source
+//! NVM Command Set Specification 1.0, section 3.2.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashgc_device::failure::Failure;
+use zerocopy::FromBytes;
+
+use super::link::{Link, Need, Reply};
+use super::structures::{Entry, Range, Status, opcode};
+use super::subsystem::Subsystem;
+use super::{LARGEST, NAMESPACE};
+use crate::command::{Answer, Command};
+
+/// The bit of dword 12 with which a command is durable when it is answered (FUA).
+const DURABLE: u32 = 1 << 30;
+/// The bit of dword 12 with which Write Zeroes discards (DEAC).
+const DISCARD: u32 = 1 << 25;
+/// The bit of dword 11 with which Dataset Management discards (AD).
+const DISCARDS: u32 = 1 << 2;
+
+/// The bytes that a command addresses.
+struct Addressed {
+    at: u64,
+    bytes: u64,
+}
+
+/// Checks a command as far as that needs no data. Returns the data that it moves.
+pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
+    let nothing = Need::default();
+    let code = entry.opcode;
+    if !matches!(
+        code,
+        opcode::FLUSH
+            | opcode::WRITE
+            | opcode::READ
+            | opcode::COMPARE
+            | opcode::WRITE_ZEROES
+            | opcode::DATASET
+            | opcode::VERIFY
+    ) {
+        return Err(Status::INVALID_OPCODE);
+    }
+    let is_flush_of_all = code == opcode::FLUSH && entry.nsid.get() == u32::MAX;
+    if entry.nsid.get() != NAMESPACE && !is_flush_of_all {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    let writes = matches!(code, opcode::WRITE | opcode::WRITE_ZEROES | opcode::DATASET);
+    if writes && subsystem.read_only {
+        return Err(Status::WRITE_PROTECTED);
+    }
+    match code {
+        opcode::FLUSH => return Ok(nothing),
+        opcode::DATASET => {
+            let ranges = (entry.dword(10) as u8 as usize) + 1;
+            return Ok(Need { taken: ranges * size_of::<Range>(), given: 0 });
+        }
+        _ => {}
+    }
+    let bytes = addressed(subsystem, entry)?.bytes as usize;
+    let may_be_large = code == opcode::WRITE_ZEROES && entry.dword(12) & DISCARD != 0;
+    if bytes > LARGEST && !may_be_large {
+        return Err(Status::INVALID_FIELD);
+    }
+    // The type of a directive: there are none.
+    if code == opcode::WRITE && entry.dword(12) >> 20 & 15 != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    Ok(match code {
+        opcode::WRITE | opcode::COMPARE => Need { taken: bytes, given: 0 },
+        opcode::READ => Need { taken: 0, given: bytes },
+        _ => nothing,
+    })
+}
+
+/// Returns the bytes that a command addresses, all of which are on the drive.
+fn addressed(subsystem: &Subsystem, entry: &Entry) -> Result<Addressed, Status> {
+    let (first, blocks) = (entry.quadword(10), u64::from(entry.dword(12) as u16) + 1);
+    on_drive(subsystem, first, blocks)
+}
+
+fn on_drive(subsystem: &Subsystem, first: u64, blocks: u64) -> Result<Addressed, Status> {
+    match first.checked_add(blocks) {
+        Some(end) if end <= subsystem.blocks() => {
+            let shift = subsystem.block_shift;
+            Ok(Addressed { at: first << shift, bytes: blocks << shift })
+        }
+        _ => Err(Status::OUT_OF_RANGE),
+    }
+}
+
+/// Executes a command that was checked, with the data that it takes. `cost` goes back with the answer.
+pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
+    let Link { subsystem, .. } = &**link;
+    let queue = &subsystem.queue;
+    if entry.opcode == opcode::DATASET {
+        return discard(link, entry, &data, cost);
+    }
+    let (at, bytes) = match entry.opcode {
+        opcode::FLUSH => (0, 0),
+        _ => match addressed(subsystem, &entry) {
+            Ok(Addressed { at, bytes }) => (at, bytes),
+            Err(status) => return link.done(&entry, Err(status), cost),
+        },
+    };
+    let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
+    let link = Arc::clone(link);
+    let read = Command::Read { at, bytes: bytes as usize };
+    match entry.opcode {
+        opcode::READ => queue.submit(read, move |outcome| match outcome {
+            Ok(Answer::Data(data)) => link.send(Reply::Data { cid: entry.cid, data, cost }),
+            outcome => link.done(&entry, finished(&link, outcome, false), cost),
+        }),
+        opcode::COMPARE => queue.submit(read, move |outcome| {
+            let outcome = match outcome {
+                Ok(Answer::Data(stored)) if stored != data => Err(Status::COMPARE_FAILURE),
+                outcome => finished(&link, outcome, false),
+            };
+            link.done(&entry, outcome, cost);
+        }),
+        opcode::VERIFY => queue.submit(read, move |outcome| {
+            link.done(&entry, finished(&link, outcome, false), cost);
+        }),
+        code => {
+            let keep = entry.dword(12) & DISCARD == 0;
+            let command = match code {
+                opcode::WRITE => Command::Write { at, data, streams: vec![], fua },
+                opcode::WRITE_ZEROES => Command::Zero { at, bytes, keep, fua },
+                _ => Command::Flush,
+            };
+            queue.submit(command, move |outcome| {
+                link.done(&entry, finished(&link, outcome, true), cost);
+            });
+        }
+    }
+}
+
+/// The discards of one command, until the last of them is done.
+struct Discards {
+    left: AtomicUsize,
+    failed: Mutex<Option<Status>>,
+}
+
+/// Executes Dataset Management. Its hints on access change nothing.
+fn discard(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
+    let Link { subsystem, .. } = &**link;
+    let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();
+    let addressed: Result<Vec<Addressed>, Status> = ranges
+        .iter()
+        .filter(|range| range.blocks.get() > 0)
+        .map(|range| on_drive(subsystem, range.first.get(), range.blocks.get().into()))
+        .collect();
+    let addressed = match addressed {
+        Ok(addressed) if entry.dword(11) & DISCARDS != 0 && !addressed.is_empty() => addressed,
+        other => return link.done(&entry, other.map(|_| 0), cost),
+    };
+    let fua = subsystem.writes_through();
+    let discards =
+        Arc::new(Discards { left: AtomicUsize::new(addressed.len()), failed: Mutex::default() });
+    for Addressed { at, bytes } in addressed {
+        let (link, discards) = (Arc::clone(link), Arc::clone(&discards));
+        let queue = &subsystem.queue;
+        queue.submit(Command::Trim { at, bytes, fua }, move |outcome| {
+            let failed = || discards.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(status) = finished(&link, outcome, true) {
+                failed().get_or_insert(status);
+            }
+            if discards.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let outcome = failed().take().map_or(Ok(0), Err);
+                link.done(&entry, outcome, cost);
+            }
+        });
+    }
+}
+
+/// Returns the result of a command. A drive that has become read-only says so to all hosts.
+fn finished(link: &Link, outcome: Result<Answer, Failure>, writes: bool) -> Result<u64, Status> {
+    match outcome {
+        Ok(_) => Ok(0),
+        Err(failure) => {
+            if matches!(failure, Failure::ReadOnly(_)) {
+                link.subsystem.warn();
+            }
+            Err(status(&failure, writes))
+        }
+    }
+}
+
+/// Returns the status of a failure.
+pub fn status(failure: &Failure, writes: bool) -> Status {
+    match failure {
+        Failure::OutOfRange { .. } => Status::OUT_OF_RANGE,
+        Failure::ReadOnly(_) => Status::WRITE_PROTECTED,
+        Failure::NoSpace(_) => Status::CAPACITY,
+        Failure::Refused(_) => Status::INVALID_FIELD,
+        Failure::Io(_) if writes => Status::WRITE_FAULT,
+        Failure::Io(_) => Status::UNRECOVERED_READ,
+        Failure::Stopped => Status::NOT_READY,
+    }
+}

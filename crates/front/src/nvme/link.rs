@@ -1,0 +1,89 @@
+//! A queue of a host: what its commands need until they are answered.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+
+use zerocopy::little_endian::U16;
+
+use super::controller::Controller;
+use super::pdu::{Fatal, Terms};
+use super::structures::{Entry, Status};
+use super::subsystem::Subsystem;
+
+/// The terms of a queue.
+pub struct Line {
+    /// The number of the queue: 0 is the admin queue.
+    pub queue: u16,
+    /// The number of its entries.
+    pub entries: u16,
+    /// `true` if completions say how far the queue was read.
+    pub has_flow_control: bool,
+    /// The terms of the connection.
+    pub terms: Terms,
+    /// The address of this end of the connection.
+    pub address: Option<SocketAddr>,
+    /// The number of commands that are not answered.
+    pub under_way: AtomicUsize,
+}
+
+/// The data that a command moves, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// From the host.
+    pub taken: usize,
+    /// To the host.
+    pub given: usize,
+}
+
+/// A PDU on its way to the host.
+pub enum Reply {
+    /// The answer to a command; `cost` bytes go back to the window.
+    Done { cid: U16, status: Status, result: u64, cost: usize },
+    /// The data of a command that has succeeded; `cost` bytes go back to the window.
+    Data { cid: U16, data: Vec<u8>, cost: usize },
+    /// The request for the data of a command.
+    Grant { cid: U16, tag: u16, bytes: u32 },
+    /// The end of the connection, with the header that is the reason.
+    End(Fatal, Vec<u8>),
+}
+
+/// See the module's text.
+pub struct Link {
+    pub subsystem: Arc<Subsystem>,
+    pub controller: Arc<Controller>,
+    pub line: Arc<Line>,
+    pub replies: Sender<Reply>,
+}
+
+impl Link {
+    /// Sends a PDU. A host that is gone needs none.
+    pub fn send(&self, reply: Reply) {
+        let _ = self.replies.send(reply);
+    }
+
+    /// Answers a command.
+    pub fn done(&self, entry: &Entry, outcome: Result<u64, Status>, cost: usize) {
+        let (status, result) = match outcome {
+            Ok(result) => (Status::SUCCESS, result),
+            Err(status) => {
+                self.controller.note_error(self.line.queue, entry, status);
+                (status, 0)
+            }
+        };
+        self.send(Reply::Done { cid: entry.cid, status, result, cost });
+    }
+}
+
+impl Line {
+    /// Notes that a command was answered.
+    pub fn answered(&self) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Notes a command. Returns `false` if the queue has no room for it.
+    pub fn asked(&self) -> bool {
+        self.under_way.fetch_add(1, Ordering::Relaxed) < usize::from(self.entries)
+    }
+}

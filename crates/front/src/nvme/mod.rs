@@ -1,0 +1,327 @@
+//! A target of NVMe over TCP: the drive as a controller with one namespace, and a discovery controller.
+//!
+//! Each connection is a queue of a host: a thread reads commands ([`connection`]), and one writes answers
+//! ([`replies`]). The queues of one host share a [`controller`], which ends with its admin queue or when the host
+//! breaks its promise to be heard of in time (keep alive). A flush covers what was completed on every queue.
+//! [`Limits`] bound what hosts take; there is no authentication and no encryption.
+//!
+//! Not here: reservations, several namespaces, protection information, fused commands, directives, TLS.
+//!
+//! # Source
+//! NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, TCP Transport Specification 1.0.
+
+mod address;
+mod admin;
+mod commands;
+mod connection;
+mod controller;
+mod fabrics;
+mod features;
+mod identify;
+#[cfg(test)]
+mod layout;
+mod link;
+mod log_pages;
+#[doc(hidden)]
+pub mod pdu;
+mod replies;
+mod structures;
+mod subsystem;
+
+use std::io::{self, BufReader, Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::clients::{Client, Clients};
+use super::limits::{Limits, PIECE};
+use super::queue::Queue;
+use super::socket::{Listener, Requests, Socket, Until};
+use super::window::{Room, Window};
+pub use address::{Address, AddressError};
+use connection::Reader;
+use fabrics::Joined;
+use link::{Link, Reply};
+use pdu::End;
+use subsystem::Subsystem;
+
+/// The name of every discovery controller.
+const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
+/// The version of the specification: 2.0.
+const VERSION: u32 = 0x0002_0000;
+/// The version of this program.
+const FIRMWARE: &str = env!("CARGO_PKG_VERSION");
+/// The number of the only namespace, which is the number of namespaces, too.
+const NAMESPACE: u32 = 1;
+/// The most entries of a queue.
+const QUEUE_ENTRIES: u16 = 128;
+/// The entries of an admin queue that the discovery log recommends.
+const ADMIN_ENTRIES: u16 = 32;
+/// The most queues of I/O of a controller.
+const QUEUES: u16 = 16;
+/// The most requests for events that wait.
+const EVENTS: usize = 4;
+/// The most ranges of Dataset Management.
+const RANGES: usize = 256;
+/// The logarithm of the most pages that a command moves.
+const LARGEST_SHIFT: u8 = 8;
+/// The most bytes that a command moves.
+const LARGEST: usize = 4096 << LARGEST_SHIFT;
+/// The most data in the PDU of a command of the admin queue; the transport prescribes it.
+const ADMIN_CAPSULE: usize = 8192;
+/// The most data in the PDU of a command of a queue of I/O.
+const CAPSULE: usize = 16 << 10;
+/// The most data in a PDU of data of the host.
+const DATA: usize = 128 << 10;
+/// The time in which a controller is ready, in units of 500 ms.
+const READY_LIMIT: u64 = 20;
+/// The property CAP: entries of queues, contiguous queues, time to be ready, the command set of NVM and the choice of
+/// sets, and a controller that is ready with its media.
+const CAPABILITIES: u64 =
+    (QUEUE_ENTRIES as u64 - 1) | 1 << 16 | READY_LIMIT << 24 | 1 << 37 | 1 << 43 | 1 << 59;
+
+/// The time between two looks for hosts that were not heard of in time.
+const LOOK: Duration = Duration::from_millis(200);
+/// The time in which a host takes the reason why its connection ends, and closes it.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Sizes of a logical block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Block {
+    /// 4096 bytes: a page.
+    #[default]
+    Page,
+    /// 512 bytes. A write of a part of a page reads the page first.
+    Sector,
+}
+
+impl Block {
+    fn shift(self) -> u8 {
+        match self {
+            Self::Page => 12,
+            Self::Sector => 9,
+        }
+    }
+}
+
+/// The drive as hosts see it.
+#[derive(Clone, Debug, Default)]
+pub struct Export {
+    /// The drive's UUID: its name, its serial number and the identifiers of its namespace follow from it.
+    pub uuid: [u8; 16],
+    /// The size of a logical block.
+    pub block: Block,
+    /// `true` if writes are refused.
+    pub read_only: bool,
+}
+
+impl Export {
+    /// Returns the NVMe qualified name, by which hosts connect.
+    pub fn name(&self) -> String {
+        let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+        let uuid = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-");
+        format!("nqn.2014-08.org.nvmexpress:uuid:{uuid}")
+    }
+}
+
+/// A target with its threads. Dropped, it stops as [`Server::stop`] does.
+pub struct Server {
+    address: Address,
+    clients: Clients,
+    keeper: Keeper,
+}
+
+impl Server {
+    /// Listens at `address` and serves the drive of `queue` to all who connect.
+    ///
+    /// # Errors
+    /// The address is in use or not one of this machine.
+    pub fn start(queue: Queue, address: &Address, export: &Export) -> io::Result<Self> {
+        Self::start_with(queue, address, Self::listen(address)?, export, Limits::default())
+    }
+
+    /// Listens at `address`, for [`Server::start_with`].
+    ///
+    /// # Errors
+    /// Those of [`Server::start`].
+    pub fn listen(address: &Address) -> io::Result<Listener> {
+        Listener::tcp(&address.resolved()?)
+    }
+
+    /// Serves as [`Server::start`] does, with a listener that is there already, and these limits.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start_with(
+        queue: Queue,
+        address: &Address,
+        listener: Listener,
+        export: &Export,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address);
+        let subsystem = Arc::new(Subsystem::new(queue, export));
+        let keeper = Keeper::start(Arc::downgrade(&subsystem))?;
+        let serve = move |client: &Client| serve(client, &subsystem);
+        Ok(Self { address, clients: Clients::start(listener, "nvme", limits, serve)?, keeper })
+    }
+
+    /// Returns the address at which it listens. For port 0 it has the port that the system chose.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Closes all connections and waits for their threads. Commands that the drive has not answered get no answer.
+    pub fn stop(self) {
+        drop(self.clients);
+        drop(self.keeper);
+    }
+}
+
+/// The thread that ends controllers whose hosts were not heard of in time. Dropped, it stops.
+struct Keeper {
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    fn start(subsystem: Weak<Subsystem>) -> io::Result<Self> {
+        let (stop, stopped) = sync_channel(0);
+        let run = move || Self::run(&subsystem, &stopped);
+        let thread = std::thread::Builder::new().name("nvme-keeper".into()).spawn(run)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+
+    fn run(subsystem: &Weak<Subsystem>, stopped: &Receiver<()>) {
+        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            let Some(subsystem) = subsystem.upgrade() else { break };
+            subsystem.remove_lost();
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves one connection until it ends.
+fn serve(client: &Client, subsystem: &Arc<Subsystem>) -> io::Result<()> {
+    let Client { socket, window } = client;
+    let limits = window.limits();
+    let deadline = Instant::now() + limits.negotiation;
+    let mut until = Until { socket, deadline };
+    let address = socket.local_address();
+    let joined = match fabrics::connect(&mut until, subsystem, window, address) {
+        Ok(Some(joined)) => joined,
+        Ok(None) => return Ok(()),
+        Err(End::Gone(error)) => return Err(error),
+        Err(End::Fatal(fatal, header)) => {
+            pdu::terminate(&mut until, fatal, &header)?;
+            return part(socket);
+        }
+    };
+    socket.set_patience(Some(limits.patience))?;
+    transmit(client, subsystem, joined)
+}
+
+/// Executes the commands of a queue until its connection ends.
+fn transmit(client: &Client, subsystem: &Arc<Subsystem>, joined: Joined) -> io::Result<()> {
+    let Client { socket, window } = client;
+    let Joined { controller, line } = joined;
+    let line = Arc::new(line);
+    let ended = std::thread::scope(|scope| {
+        let (replies, queued) = channel();
+        let write = {
+            let line = Arc::clone(&line);
+            move || replies::write(socket, &queued, window, &line)
+        };
+        std::thread::Builder::new().name("nvme-replies".into()).spawn_scoped(scope, write)?;
+        let subsystem = Arc::clone(subsystem);
+        let link =
+            Link { subsystem, controller: Arc::clone(&controller), line: line.clone(), replies };
+        let link = Arc::new(link);
+        let input = BufReader::with_capacity(PIECE, Requests::new(socket, window));
+        let ended = Reader::new(input, Arc::clone(&link), window).run();
+        controller.leave(line.queue);
+        if line.queue == 0 {
+            link.subsystem.remove(&controller);
+        }
+        match ended {
+            Err(End::Fatal(fatal, header)) => {
+                link.send(Reply::End(fatal, header));
+                Ok(true)
+            }
+            Err(End::Gone(error)) => Err(error),
+            Ok(()) => Ok(false),
+        }
+        // The thread of answers ends when the last of them is written.
+    });
+    if ended? { part(socket) } else { Ok(()) }
+}
+
+/// Lets the host take what it was sent before the connection is closed: data that nobody has read would reset it.
+fn part(socket: &Socket) -> io::Result<()> {
+    socket.finish();
+    let mut rest = Until { socket, deadline: Instant::now() + FAREWELL };
+    io::copy(&mut Read::by_ref(&mut rest).take(1 << 20), &mut io::sink())?;
+    Ok(())
+}
+
+/// Serves the bytes that a host may have sent, without a connection, and returns what it would get. For tests that send
+/// garbage.
+#[doc(hidden)]
+pub fn answers(queue: &Queue, export: &Export, input: &[u8]) -> Vec<u8> {
+    struct Both<'a>(&'a [u8], Vec<u8>);
+    impl Read for Both<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0.read(into)
+        }
+    }
+    impl Write for Both<'_> {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            self.1.write(data)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let subsystem = Arc::new(Subsystem::new(queue.clone(), export));
+    let window = Window::new(&Room::new(Limits::default()), || {});
+    let mut stream = Both(input, Vec::new());
+    let joined = fabrics::connect(&mut stream, &subsystem, &window, None);
+    let Both(rest, mut sent) = stream;
+    let Joined { controller, line } = match joined {
+        Ok(Some(joined)) => joined,
+        Err(End::Fatal(fatal, header)) => {
+            pdu::terminate(&mut sent, fatal, &header).expect("memory takes all bytes");
+            return sent;
+        }
+        _ => return sent,
+    };
+    let line = Arc::new(line);
+    std::thread::scope(|scope| {
+        let (replies, queued) = channel();
+        let (sent, window, line) = (&mut sent, &window, &line);
+        scope.spawn(move || {
+            let mut head = 1;
+            for reply in queued {
+                replies::encode(sent, &reply, line, &mut head).expect("memory takes all bytes");
+                replies::answered(&reply, window, line);
+            }
+        });
+        let link = Arc::new(Link { subsystem, controller, line: Arc::clone(line), replies });
+        let ended = Reader::new(rest, Arc::clone(&link), window).run();
+        if let Err(End::Fatal(fatal, header)) = ended {
+            link.send(Reply::End(fatal, header));
+        }
+        link.controller.leave(line.queue);
+        link.subsystem.remove(&link.controller);
+    });
+    sent
+}

@@ -1,0 +1,95 @@
+//! The thread of a connection that writes PDUs.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::Receiver;
+
+use super::link::{Line, Reply};
+use super::pdu;
+use super::structures::{Completion, Status};
+use crate::limits::PIECE;
+use crate::socket::{Replies, Socket};
+use crate::window::Window;
+
+/// Writes PDUs until nobody is left to send one. Once the host is gone, the commands that are under way are the only
+/// cost.
+pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, line: &Line) {
+    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
+    let lost = |_: &io::Error| {
+        socket.shutdown();
+        window.close();
+    };
+    let mut sent = Ok(());
+    // The Connect was the first command.
+    let mut head = 1;
+    loop {
+        let reply = match replies.try_recv() {
+            Ok(reply) => reply,
+            Err(_) => {
+                // No PDU waits, so the gathered bytes go out.
+                if sent.is_ok() {
+                    sent = out.flush().inspect_err(lost);
+                }
+                let Ok(reply) = replies.recv() else { break };
+                reply
+            }
+        };
+        if sent.is_ok() {
+            sent = encode(&mut out, &reply, line, &mut head).inspect_err(lost);
+        }
+        answered(&reply, window, line);
+    }
+}
+
+/// Gives the room of a command back that was answered.
+pub fn answered(reply: &Reply, window: &Window, line: &Line) {
+    if let Reply::Done { cost, .. } | Reply::Data { cost, .. } = *reply {
+        line.answered();
+        // A command that was refused at once has taken none.
+        if cost > 0 {
+            window.free(cost);
+        }
+    }
+}
+
+/// Writes a PDU. `head` is the place up to which the queue was read.
+pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) -> io::Result<()> {
+    let terms = line.terms;
+    match *reply {
+        Reply::Grant { cid, tag, bytes } => pdu::grant(out, cid, tag, bytes, terms),
+        Reply::Done { cid, status, result, .. } => {
+            let completion = Completion {
+                result: result.into(),
+                head: next(head, line),
+                queue: line.queue.into(),
+                cid,
+                status: status.field(),
+            };
+            pdu::respond(out, completion, terms)
+        }
+        Reply::Data { cid, ref data, .. } => {
+            // Without flow control the data are the answer, too.
+            pdu::send_data(out, cid, data, !line.has_flow_control, terms)?;
+            if !line.has_flow_control {
+                return Ok(());
+            }
+            let completion = Completion {
+                result: 0.into(),
+                head: next(head, line),
+                queue: line.queue.into(),
+                cid,
+                status: Status::SUCCESS.field(),
+            };
+            pdu::respond(out, completion, terms)
+        }
+        Reply::End(fatal, ref header) => pdu::terminate(out, fatal, header),
+    }
+}
+
+/// Returns the place in the queue behind the command that is answered.
+fn next(head: &mut u16, line: &Line) -> zerocopy::little_endian::U16 {
+    if !line.has_flow_control {
+        return 0xffff.into();
+    }
+    *head = (*head + 1) % line.entries;
+    (*head).into()
+}

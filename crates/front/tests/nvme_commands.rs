@@ -1,0 +1,352 @@
+//! NVMe/TCP: reads and writes, with and without digests, in capsules and in PDUs of their own.
+
+use std::sync::atomic::Ordering;
+
+use crate::initiator::*;
+use flashgc_device::Served;
+use flashgc_front::limits::Limits;
+use flashgc_front::nvme::Export;
+use flashgc_front::ram::Ram;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const PAGES: u64 = 4096;
+const FUA: u32 = 1 << 30;
+const DEAC: u32 = 1 << 25;
+
+fn pattern(bytes: usize, seed: u8) -> Vec<u8> {
+    (0..bytes).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
+}
+
+/// All terms of a connection: digests, alignment, flow control.
+fn all_terms() -> impl Iterator<Item = Wanted> {
+    (0..16).map(|bits: u8| Wanted {
+        header_digests: bits & 1 != 0,
+        data_digests: bits & 2 != 0,
+        alignment: if bits & 4 != 0 { 15 } else { 0 },
+        flow_control: bits & 8 == 0,
+        ..Wanted::default()
+    })
+}
+
+#[test]
+fn data_come_back_under_all_terms() {
+    let setup = serve(Ram::new(PAGES));
+    for (seed, wanted) in (0..).zip(all_terms()) {
+        let mut host = setup.host_with(&wanted, 1);
+        let queue = &mut host.queues[0];
+        // In the capsule, in one PDU, and in several: the largest has 1 MiB.
+        for (first, blocks) in [(0, 1), (10, 2), (20, 16), (100, 256)] {
+            let data = pattern(blocks as usize * 4096, seed);
+            queue.write(first, blocks, &data, 0).ok();
+            assert_eq!(queue.read(first, blocks, data.len()).ok(), data);
+        }
+        queue.ask(entry(0, 1, &[])).ok();
+    }
+}
+
+#[test]
+fn answers_say_how_far_the_queue_was_read() {
+    let setup = serve(Ram::new(PAGES));
+    let mut host = setup.host_with(&Wanted { entries: 4, ..Wanted::default() }, 1);
+    let heads: Vec<_> = (0..5).map(|_| host.queues[0].ask(entry(0, 1, &[])).head).collect();
+    // The Connect was the first command.
+    assert_eq!(heads, [2, 3, 0, 1, 2]);
+    let mut host = setup.host_with(&Wanted { flow_control: false, ..Wanted::default() }, 1);
+    assert_eq!(host.queues[0].ask(entry(0, 1, &[])).head, 0xffff);
+}
+
+#[test]
+fn each_command_does_what_it_says() {
+    let drive = Ram::new(PAGES);
+    let counts = drive.counts();
+    let setup = serve(drive);
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    let flushes = || counts.flushes.load(Ordering::SeqCst);
+    let written = || counts.written.load(Ordering::SeqCst);
+    let page = pattern(4096, 1);
+    queue.write(5, 1, &page, 0).ok();
+    assert_eq!(flushes(), 0);
+    queue.write(6, 1, &page, FUA).ok();
+    assert_eq!(flushes(), 1);
+    queue.ask(entry(0, 1, &[])).ok();
+    queue.ask(entry(0, 0xffff_ffff, &[])).ok();
+    assert_eq!(flushes(), 3);
+    // Compare.
+    let mut compare =
+        |data: &[u8]| queue.call(Sent { entry: io(5, 5, 1, 0), data, in_capsule: true }).status;
+    assert_eq!(compare(&page), 0);
+    assert_eq!(compare(&pattern(4096, 2)), DNR | 0x285);
+    // Verify.
+    queue.ask(io(0x0c, 0, 256, 0)).ok();
+    // Write Zeroes writes; with its flag it discards, and then the range may be large.
+    let before = written();
+    queue.ask(io(8, 5, 1, 0)).ok();
+    assert_eq!(written(), before + 1);
+    assert_eq!(queue.read(5, 1, 4096).ok(), [0; 4096]);
+    queue.ask(io(8, 0, 4096, DEAC)).ok();
+    assert_eq!(written(), before + 1);
+    assert_eq!(counts.trimmed.load(Ordering::SeqCst), PAGES);
+    assert_eq!(queue.read(6, 1, 4096).ok(), [0; 4096]);
+    assert_eq!(queue.ask(io(8, 0, 257, 0)).status, DNR | 0x02);
+    assert_eq!(queue.ask(entry(0x0d, 1, &[])).status, DNR | 0x01);
+}
+
+fn ranges(all: &[(u32, u64)]) -> Vec<u8> {
+    let one = |&(blocks, first): &(u32, u64)| {
+        [[0; 4].as_slice(), &blocks.to_le_bytes(), &first.to_le_bytes()].concat()
+    };
+    all.iter().flat_map(one).collect()
+}
+
+#[test]
+fn discards_are_of_many_ranges_or_of_none() {
+    let mut drive = Ram::new(PAGES);
+    drive.write(0, &vec![1; 1000 * 4096], false).unwrap();
+    let counts = drive.counts();
+    let setup = serve(drive);
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    let mut discard = |all: &[(u32, u64)], flags: u32| {
+        let entry = entry(9, 1, &[all.len() as u32 - 1, flags]);
+        queue.call(Sent { entry, data: &ranges(all), in_capsule: true }).status
+    };
+    let trimmed = || counts.trimmed.load(Ordering::SeqCst);
+    // The hints alone do nothing.
+    assert_eq!(discard(&[(100, 0)], 3), 0);
+    assert_eq!(trimmed(), 0);
+    assert_eq!(discard(&[(3, 0), (0, 50), (4, 100)], 4), 0);
+    assert_eq!(trimmed(), 7);
+    let all: Vec<_> = (0..256).map(|index| (1, 200 + index)).collect();
+    assert_eq!(discard(&all, 4), 0);
+    assert_eq!(trimmed(), 263);
+    // One range beyond the end refuses all.
+    assert_eq!(discard(&[(1, 0), (1, PAGES)], 4), DNR | 0x80);
+    assert_eq!(discard(&[(u32::MAX, u64::MAX - 5)], 4), DNR | 0x80);
+    assert_eq!(trimmed(), 263);
+    assert_eq!(queue.read(0, 1, 4096).ok(), [0; 4096]);
+    assert_eq!(queue.read(3, 1, 4096).ok(), [1; 4096]);
+}
+
+#[test]
+fn wrong_commands_get_the_status_of_the_specification() {
+    let setup = serve(Ram::new(PAGES));
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    let page = [7; 4096];
+    assert_eq!(queue.read(PAGES, 1, 4096).status, DNR | 0x80);
+    assert_eq!(queue.read(PAGES - 1, 2, 8192).status, DNR | 0x80);
+    assert_eq!(queue.read(u64::MAX, 1, 4096).status, DNR | 0x80);
+    assert_eq!(queue.write(PAGES, 1, &page, 0).status, DNR | 0x80);
+    assert_eq!(queue.write(0, 1, &page, 1 << 20).status, DNR | 0x02, "a directive");
+    let with_nsid = |nsid: u32| {
+        let mut entry = moves(io(2, 0, 1, 0), 4096);
+        entry[4..8].copy_from_slice(&nsid.to_le_bytes());
+        entry
+    };
+    assert_eq!(queue.ask(with_nsid(0)).status, DNR | 0x0b);
+    assert_eq!(queue.ask(with_nsid(2)).status, DNR | 0x0b);
+    assert_eq!(queue.ask(with_nsid(u32::MAX)).status, DNR | 0x0b);
+    // More than 1 MiB.
+    assert_eq!(queue.read(0, 257, 257 * 4096).status, DNR | 0x02);
+    // Lengths that do not fit, and descriptors that do not exist.
+    assert_eq!(queue.read(0, 2, 4096).status, DNR | 0x0f);
+    assert_eq!(queue.write(0, 2, &page, 0).status, DNR | 0x0f);
+    let mut odd = moves(io(2, 0, 1, 0), 4096);
+    odd[39] = 0x40;
+    assert_eq!(queue.ask(odd).status, DNR | 0x11);
+    let mut fused = moves(io(2, 0, 1, 0), 4096);
+    fused[1] |= 1;
+    assert_eq!(queue.ask(fused).status, DNR | 0x02);
+    let mut pages = moves(io(2, 0, 1, 0), 4096);
+    pages[1] = 0;
+    assert_eq!(queue.ask(pages).status, DNR | 0x02);
+    let mut away = io(1, 0, 1, 0);
+    away[24] = 8;
+    let sent = Sent { entry: away, data: &page, in_capsule: true };
+    assert_eq!(queue.call(sent).status, DNR | 0x16, "an offset in the capsule");
+    // The queue goes on.
+    assert_eq!(queue.read(0, 1, 4096).ok(), [0; 4096]);
+}
+
+#[test]
+fn a_read_only_drive_refuses_writes_alone() {
+    let export = Export { uuid: UUID, read_only: true, ..Export::default() };
+    let setup = serve_with(Ram::new(PAGES), export, Limits::default());
+    let mut host = setup.host();
+    assert_eq!(host.admin.identify(0, 1).ok()[99], 1, "NSATTR");
+    let queue = &mut host.queues[0];
+    assert_eq!(queue.write(0, 1, &[1; 4096], 0).status, DNR | 0x20);
+    assert_eq!(queue.ask(io(8, 0, 1, 0)).status, DNR | 0x20);
+    assert_eq!(queue.read(0, 1, 4096).ok(), [0; 4096]);
+}
+
+#[test]
+fn a_stopped_drive_says_so_and_the_target_still_stops() {
+    let setup = serve(Ram::new(PAGES));
+    let mut host = setup.host();
+    setup.engine.stop().1.unwrap();
+    // Not ready: the host may try again.
+    assert_eq!(host.queues[0].read(0, 1, 4096).status, 0x82);
+    setup.server.stop();
+    assert!(host.queues[0].is_closed());
+}
+
+/// Data whose digest is wrong are not written; the queue goes on, and the host may try again.
+#[test]
+fn damaged_data_are_not_written() {
+    let setup = serve(Ram::new(PAGES));
+    let wanted = Wanted { header_digests: true, data_digests: true, ..Wanted::default() };
+    let mut host = setup.host_with(&wanted, 1);
+    let queue = &mut host.queues[0];
+    queue.write(0, 4, &pattern(16384, 1), 0).ok();
+    let write = |cid: u16, in_capsule: bool| {
+        let mut entry = moves(io(1, 0, 4, 0), 16384);
+        entry[2..4].copy_from_slice(&cid.to_le_bytes());
+        if in_capsule {
+            entry[39] = 1;
+        }
+        entry
+    };
+    // In a capsule.
+    let entry = write(500, true);
+    let mut bytes = queue.pdu(4, 0, &entry, &pattern(16384, 2));
+    *bytes.last_mut().unwrap() ^= 1;
+    std::io::Write::write_all(&mut queue.stream, &bytes).unwrap();
+    assert_eq!(queue.wait(500).status, 0x22);
+    // In PDUs of their own: the first of two is damaged.
+    let entry = write(501, false);
+    queue.send(4, 0, &entry, &[]);
+    let grant = queue.receive().unwrap();
+    let (tag, data) = (grant.u16(10), pattern(16384, 3));
+    let mut bytes = queue.pdu(6, 0, &transfer(501, tag, 0, 8192), &data[..8192]);
+    *bytes.last_mut().unwrap() ^= 1;
+    std::io::Write::write_all(&mut queue.stream, &bytes).unwrap();
+    queue.send(6, 4, &transfer(501, tag, 8192, 8192), &data[8192..]);
+    assert_eq!(queue.wait(501).status, 0x22);
+    assert_eq!(queue.read(0, 4, 16384).ok(), pattern(16384, 1));
+}
+
+/// Four queues of one host, each with 32 commands under way, and a page that each command has to itself.
+#[test]
+fn four_queues_with_32_commands_each() {
+    let setup = serve(Ram::new(PAGES));
+    let wanted = Wanted { data_digests: true, ..Wanted::default() };
+    let host = setup.host_with(&wanted, 4);
+    std::thread::scope(|scope| {
+        for (number, mut queue) in (0_u64..).zip(host.queues) {
+            scope.spawn(move || {
+                let place = |index: u64| number * 1024 + index % 128 * 8;
+                for round in 0..20_u8 {
+                    let data = |index: u64| pattern(32768, round ^ index as u8);
+                    let writes: Vec<_> = (0..32)
+                        .map(|index| {
+                            let entry = io(1, place(index), 8, 0);
+                            queue.submit(Sent { entry, data: &data(index), in_capsule: false })
+                        })
+                        .collect();
+                    for cid in writes {
+                        queue.wait(cid).ok();
+                    }
+                    let reads: Vec<_> = (0..32)
+                        .map(|index| {
+                            let entry = moves(io(2, place(index), 8, 0), 32768);
+                            queue.submit(Sent { entry, data: &[], in_capsule: false })
+                        })
+                        .collect();
+                    for (index, cid) in (0..).zip(reads) {
+                        assert_eq!(queue.wait(cid).ok(), data(index));
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn two_hosts_see_one_drive() {
+    let setup = serve(Ram::new(PAGES));
+    let mut first = setup.host();
+    let other = Wanted {
+        host: "nqn.2014-08.org.nvmexpress:uuid:99999999-2222-3333-4444-555555555555",
+        host_id: 9,
+        ..Wanted::default()
+    };
+    let mut second = setup.host_with(&other, 2);
+    assert_ne!(first.admin.controller, second.admin.controller);
+    first.queues[0].write(3, 1, &[3; 4096], 0).ok();
+    assert_eq!(second.queues[1].read(3, 1, 4096).ok(), [3; 4096]);
+    // The end of one is none of the other.
+    drop(second);
+    first.queues[0].write(3, 1, &[4; 4096], 0).ok();
+    assert_eq!(first.queues[0].read(3, 1, 4096).ok(), [4; 4096]);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(u64, u32, u8, bool),
+    Read(u64, u32),
+    Zero(u64, u32, bool),
+    Discard(u64, u32),
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let (first, blocks) = (0_u64..64, 1_u32..9);
+    prop_oneof![
+        (first.clone(), blocks.clone(), any::<u8>(), any::<bool>())
+            .prop_map(|(first, blocks, seed, short)| Step::Write(first, blocks, seed, short)),
+        (first.clone(), blocks.clone()).prop_map(|(first, blocks)| Step::Read(first, blocks)),
+        (first.clone(), blocks.clone(), any::<bool>())
+            .prop_map(|(first, blocks, discard)| Step::Zero(first, blocks, discard)),
+        (first, blocks).prop_map(|(first, blocks)| Step::Discard(first, blocks)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+    #[test]
+    fn a_drive_is_its_blocks(
+        steps in vec(steps(), 1..60),
+        (header_digests, data_digests, is_of_sectors) in any::<(bool, bool, bool)>(),
+    ) {
+        let size = if is_of_sectors { 512 } else { 4096 };
+        let export = Export { uuid: UUID, ..if is_of_sectors { sectors() } else { Export::default() } };
+        let setup = serve_with(Ram::new(72), export, Limits::default());
+        let wanted = Wanted { header_digests, data_digests, ..Wanted::default() };
+        let mut host = setup.host_with(&wanted, 1);
+        let queue = &mut host.queues[0];
+        let mut naive = vec![0; 72 * 4096];
+        let range = |first: u64, blocks: u32| {
+            let from = first as usize * size;
+            from..from + blocks as usize * size
+        };
+        for step in steps {
+            match step {
+                Step::Write(first, blocks, seed, in_capsule) => {
+                    let data = pattern(blocks as usize * size, seed);
+                    let in_capsule = in_capsule && data.len() <= 16384;
+                    let entry = io(1, first, blocks, 0);
+                    queue.call(Sent { entry, data: &data, in_capsule }).ok();
+                    naive[range(first, blocks)].copy_from_slice(&data);
+                }
+                Step::Read(first, blocks) => {
+                    let found = queue.read(first, blocks, blocks as usize * size).ok();
+                    prop_assert_eq!(&found, &naive[range(first, blocks)]);
+                }
+                Step::Zero(first, blocks, discard) => {
+                    queue.ask(io(8, first, blocks, if discard { DEAC } else { 0 })).ok();
+                    naive[range(first, blocks)].fill(0);
+                }
+                // Blocks of parts of pages keep their data.
+                Step::Discard(first, blocks) if !is_of_sectors => {
+                    let entry = entry(9, 1, &[0, 4]);
+                    let data = ranges(&[(blocks, first)]);
+                    queue.call(Sent { entry, data: &data, in_capsule: true }).ok();
+                    naive[range(first, blocks)].fill(0);
+                }
+                Step::Discard(..) => {}
+            }
+        }
+    }
+}
