@@ -37,6 +37,7 @@ LINUX_ONLY = (
     "DeviceMount",
     "DeviceReplay",
     "DriveFile",
+    "FileRings",
     "PageCacheFollower",
     "PostgresFollower",
     "RecordedDrive",

@@ -337,14 +337,10 @@ class StoredDrive:
     """A stored drive that is open in this process."""
 
     def __init__(
-        self,
-        path: os.PathLike[str],
-        written: dict[str, tuple[str, object]] | None,
-        durability: str | None,
-        clock: tuple[str, float, float | os.PathLike[str], str | None] | None = None,
-        held: DriveFile | None = None,
-        files: FileRings | None = None,
-    ) -> None: ...
+        self, path: os.PathLike[str], written: dict[str, tuple[str, object]] | None,
+        durability: str | None, clock: tuple[str, float, Any, str | None] | None = None,
+        held: DriveFile | None = None, files: FileRings | None = None,
+    ) -> None: ...  # fmt: skip
     @property
     def size(self) -> int: ...
     def read(self, at: int, bytes: int) -> bytes: ...

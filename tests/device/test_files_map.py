@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -180,10 +181,14 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-def pixels(window: Browser, colour: str) -> int:
-    image = np.rint(matplotlib.image.imread(io.BytesIO(window.screenshot()))[..., :3] * 255)
+def count(image: Any, colour: str) -> int:
+    """The number of pixels with exactly this colour."""
     wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return int((image == wanted).all(axis=-1).sum())
+    return int((np.rint(image[..., :3] * 255) == wanted).all(axis=-1).sum())
+
+
+def pixels(window: Browser, colour: str) -> int:
+    return count(matplotlib.image.imread(io.BytesIO(window.screenshot())), colour)
 
 
 @needs_browser
@@ -211,7 +216,7 @@ def test_a_browser_shows_whose_pages_are_where(window: Browser, tmp_path: Path) 
             "for (let at = 0; at < 3; at += 1) document.querySelector('canvas').dispatchEvent("
             "new KeyboardEvent('keydown', {key: 'ArrowRight'}))"
         )
-        told = window.run("return document.querySelector('.tip').textContent")
+        told = window.run("return document.querySelector('.tip span').textContent")
         assert told == "Block 2: a<b>.N 5, </script> 5 pages"
         label = window.run("return document.querySelector('canvas').getAttribute('aria-label')")
         assert label.startswith("map of 4 blocks. Current pages: a<b>.N 15, </script> 15")
@@ -221,12 +226,22 @@ def test_a_browser_shows_whose_pages_are_where(window: Browser, tmp_path: Path) 
             "for (let at = 0; at < 2; at += 1) document.querySelector('canvas').dispatchEvent("
             "new KeyboardEvent('keydown', {key: 'ArrowRight'}))"
         )
-        told = window.run("return document.querySelector('.tip').textContent")
+        told = window.run("return document.querySelector('.tip span').textContent")
         assert told == "Block 2: a<b>.N 5, </script> 5 pages"
         assert "beside invalid pages of </script> 100%" in window.run(
             "return document.body.innerText"
         )
         assert window.complaints() == []
+    # The picture of its own has the bars and the legend.
+    window.run(
+        "const link = document.querySelector('a.save');"
+        "link.addEventListener('click', (event) => event.preventDefault()); link.click()"
+    )
+    saved = window.run("return document.querySelector('a.save').href")
+    assert saved.startswith("data:image/png;base64,")
+    image = matplotlib.image.imread(io.BytesIO(base64.b64decode(saved.partition(",")[2])))
+    assert image.shape[1] == 2080
+    assert count(image, PALETTE["light"]["classes"][0]) > 2000
 
 
 def test_the_data_of_a_page_are_those_of_the_map(made: Made) -> None:

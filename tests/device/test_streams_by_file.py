@@ -110,6 +110,37 @@ def test_a_renamed_file_has_the_stream_of_its_new_name(command: Command) -> None
     assert {stream: counts[stream] for stream in (1, 2, 3)} == {1: 64, 2: 192, 3: 0}
 
 
+NAMELESS = """
+import os
+fd = os.open('.', os.O_TMPFILE | os.O_RDWR)
+for _ in range(3):
+    os.write(fd, os.urandom(1 << 16)), os.fsync(fd)
+"""
+
+
+def test_a_file_without_a_name_is_told(command: Command) -> None:
+    found = run(command, *DRIVE, "--streams-by-file", "*=1", *python(NAMELESS))
+    assert pages(found)[1] == 0
+    [said] = [one for one in found["findings"] if one["id"] == "streams-incomplete"]
+    assert said["evidence"] == {"late_files": 1, "lost_events": 0}
+    assert "names too late or never told 1, events lost 0" in said["claim"]
+
+
+def test_a_host_names_the_streams_of_its_writes(tmp_path: Path) -> None:
+    options = {"blocks": 64, "pages_per_block": 16, "spare": 0.3}
+    with flashgc.Device.create(tmp_path / "a", placement="fdp:handles=3", **options) as drive:
+        drive.write(0, bytes(8192), stream=2)
+        drive.write(8192, bytes(4096))
+        rows = {one["stream"]: one["host_pages"] for one in drive.stat()["streams"]}
+        assert rows == {2: 2, None: 1}
+        with pytest.raises(flashgc.ConfigError, match="stream: found 255, expected 0 to 254"):
+            drive.write(0, bytes(4096), stream=255)
+    with flashgc.Device.create(tmp_path / "b", **options) as drive:
+        said = "stream: the drive takes none from its host; hint: make it with placement="
+        with pytest.raises(flashgc.ConfigError, match=said):
+            drive.write(0, bytes(4096), stream=1)
+
+
 def test_files_that_are_copied_in_have_streams(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

@@ -23,7 +23,7 @@ pub struct File {
     pub life: u32,
 }
 
-/// What was found so far.
+/// The files and faults so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The files with a stream.
@@ -34,7 +34,7 @@ pub struct Found {
     pub lost: u64,
 }
 
-/// What is known of a file's stream.
+/// The knowledge of a file's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// It was not told yet.
@@ -151,7 +151,7 @@ impl Files {
         }
     }
 
-    /// Returns what was found so far.
+    /// Returns the files and faults so far.
     pub fn found(&self) -> Found {
         let count =
             |is: fn(&Known) -> bool| self.files.iter().filter(|known| is(known)).count() as u64;
@@ -260,7 +260,7 @@ mod live {
             }
         }
 
-        /// Returns what was found so far; `None` while nothing is followed.
+        /// Returns the files and faults so far; `None` while nothing is followed.
         pub fn found(&self) -> Option<Found> {
             self.lock().files.as_ref().map(Files::found)
         }

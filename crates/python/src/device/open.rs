@@ -34,7 +34,7 @@ use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::policy::{Raised, lock};
 
-/// The kernel's rings for the events of ext4 or xfs, opened while this process may. Nothing comes to them yet.
+/// The kernel's rings for the events of ext4 or xfs, opened while this process may. They receive nothing yet.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct FileRings(Arc<Live>);
 

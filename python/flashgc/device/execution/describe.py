@@ -77,8 +77,8 @@ def _all(done: Executed, refused: str | None, log: Path | None) -> Iterator[Find
         yield RULES["marks-refused"].found(f"not every phase was noted: {refused}")
     if (found := done.streams) is not None and (found.late_files or found.lost_events):
         yield RULES["streams-incomplete"].found(
-            f"not every write had the stream of its file: {format_count(found.late_files)} files "
-            f"were named too late, and the kernel lost {format_count(found.lost_events)} events",
+            f"not every write had the stream of its file: names too late or never told "
+            f"{format_count(found.late_files)}, events lost {format_count(found.lost_events)}",
             "a quieter machine",
             late_files=found.late_files,
             lost_events=found.lost_events,

@@ -8,6 +8,7 @@
   const column = (text) => text.split(",").map(Number);
   const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   /** So many bars say more in the order of their owners. */
   const MANY = 2000;
 
@@ -22,8 +23,9 @@
 
   class Drawn {
     constructor(figure, { live, invalid }) {
+      this.figure = figure;
       this.canvas = figure.querySelector("canvas");
-      this.tip = figure.querySelector(".tip");
+      this.tip = figure.querySelector(".tip span");
       this.parts = [...live.map(column), column(invalid)];
       this.cells = this.parts.at(-1).length;
       this.orders = { number: [...Array(this.cells).keys()] };
@@ -36,6 +38,9 @@
       canvas.addEventListener("pointerleave", () => this.select(null));
       canvas.addEventListener("blur", () => this.select(null));
       canvas.addEventListener("keydown", (event) => this.press(event));
+      const save = figure.querySelector("a.save");
+      save.hidden = false;
+      save.addEventListener("click", () => { save.href = this.picture(); });
       new ResizeObserver(() => this.draw()).observe(figure);
     }
 
@@ -52,37 +57,81 @@
     }
 
     draw() {
-      const { canvas, cells, parts } = this;
+      const { canvas, cells } = this;
       const width = canvas.clientWidth;
       if (!width) return;
       const scale = window.devicePixelRatio || 1;
-      const { tall, columns, rows, wide } = this.layout = arrange(cells, width);
+      const { tall, rows } = this.layout = arrange(cells, width);
       Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(rows * tall * scale) });
       canvas.style.height = `${rows * tall}px`;
-      const context = canvas.getContext("2d");
-      const style = getComputedStyle(document.documentElement);
-      const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+      this.paint(canvas.getContext("2d"), scale, this.layout);
+      this.mark();
+    }
+
+    /** Draws the bars below `above`, which is in the pixels of `context`. */
+    paint(context, scale, { tall, columns, wide }, above = 0) {
       const colours = [...keys, "ki"].map(colour);
       const line = colour("line");
-      const whole_ = (length) => Math.round(length * scale);
-      const gap = whole_(tall >= 6 ? 2 : tall >= 4 ? 1 : 0);
+      const length = (css) => Math.round(css * scale);
+      const gap = length(tall >= 6 ? 2 : tall >= 4 ? 1 : 0);
       this.orders[order].forEach((cell, at) => {
-        const left = whole_((at % columns) * wide);
-        const right = whole_((at % columns + 1) * wide) - whole_(2);
-        const top = whole_(Math.floor(at / columns) * tall), high = whole_(tall) - gap;
+        const left = length((at % columns) * wide);
+        const right = length((at % columns + 1) * wide) - length(2);
+        const top = above + length(Math.floor(at / columns) * tall), high = length(tall) - gap;
         let sum = 0;
-        parts.forEach((part, owner) => {
-          const from = left + Math.round((right - left) * sum / whole);
+        const edge = () => left + Math.round((right - left) * sum / whole);
+        this.parts.forEach((part, owner) => {
+          const from = edge();
           sum += part[cell];
           context.fillStyle = colours[owner];
-          context.fillRect(from, top, left + Math.round((right - left) * sum / whole) - from, high);
+          context.fillRect(from, top, edge() - from, high);
         });
         // Erased pages are an empty place with a floor.
-        const from = left + Math.round((right - left) * sum / whole);
         context.fillStyle = line;
-        context.fillRect(from, top + high - 1, right - from, 1);
+        context.fillRect(edge(), top + high - 1, right - edge(), 1);
       });
-      this.mark();
+    }
+
+    /** The map with its words and its legend as a picture of its own: the address of a PNG. */
+    picture() {
+      const scale = 2, width = 1000, margin = 20, step = 22;
+      const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
+      const font = "13px system-ui, sans-serif";
+      context.font = font;
+      // The legend's entries, in lines.
+      const entries = [...owners.map((name, at) => [name, keys[at]]), ["invalid", "ki"], ["erased", "ke"]];
+      const placed = [];
+      let x = 0, row = 0;
+      for (const [name, key] of entries) {
+        const long = 18 + context.measureText(name).width + 18;
+        if (x && x + long > width) { x = 0; row += 1; }
+        placed.push([name, key, x, row]);
+        x += long;
+      }
+      const layout = arrange(this.cells, width);
+      const top = margin + 2 * step, foot = top + layout.rows * layout.tall + step / 2;
+      Object.assign(canvas, { width: (width + 2 * margin) * scale, height: (foot + (row + 1) * step + margin) * scale });
+      context.fillStyle = colour("back");
+      context.fillRect(0, 0, canvas.width, canvas.height);
+      context.translate(margin * scale, 0);
+      this.paint(context, scale, layout, top * scale);
+      context.scale(scale, scale);
+      const write = (text, at, line, name, bold = "") => {
+        context.font = bold + font;
+        context.fillStyle = colour(name);
+        context.fillText(text, at, line, width - at);
+      };
+      write(`${document.title}: ${this.figure.querySelector("b").textContent}`, 0, margin + 12, "ink", "bold ");
+      write(this.figure.querySelector("small").textContent.trim(), 0, margin + 12 + step, "soft");
+      for (const [name, key, at, line] of placed) {
+        const y = foot + line * step;
+        context.fillStyle = key === "ke" ? colour("back") : colour(key);
+        context.fillRect(at, y, 12, 12);
+        context.strokeStyle = colour("line");
+        if (["ke", "ki"].includes(key)) context.strokeRect(at + 0.5, y + 0.5, 11, 11);
+        write(name, at + 18, y + 11, "ink");
+      }
+      return canvas.toDataURL("image/png");
     }
 
     mark() {
@@ -91,7 +140,7 @@
       const { tall, columns, wide } = layout;
       const scale = this.canvas.width / this.canvas.clientWidth;
       const context = this.canvas.getContext("2d");
-      context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+      context.strokeStyle = colour("ink");
       context.lineWidth = 2 * scale;
       context.strokeRect((place % columns) * wide * scale, Math.floor(place / columns) * tall * scale,
         (wide - 2) * scale, Math.max(tall - 2, 3) * scale);
