@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
 # Packages above the engine's, each after those that it needs.
-ABOVE := python-studies python-papers
+ABOVE := python-studies python-trials python-papers
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
 RUST := Cargo.toml Cargo.lock pyproject.toml $(addsuffix /pyproject.toml,$(ABOVE)) $(shell find crates -name '*.rs' -o -name '*.toml')

@@ -154,6 +154,7 @@ class Crate:
 PACKAGES = {
     "flashgc": ROOT / "python",
     "flashgc_studies": ROOT / "python-studies",
+    "flashgc_trials": ROOT / "python-trials",
     "flashgc_papers": ROOT / "python-papers",
 }
 

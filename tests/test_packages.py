@@ -23,7 +23,7 @@ import importlib.metadata, sys
 def distribution(name):
     raise importlib.metadata.PackageNotFoundError(name)
 importlib.metadata.distribution = distribution
-sys.modules["flashgc_papers"] = sys.modules["flashgc_studies"] = None
+sys.modules |= dict.fromkeys(("flashgc_studies", "flashgc_trials", "flashgc_papers"))
 """
 #: The command in such a process.
 MAIN = """
@@ -53,6 +53,8 @@ def hint(package: str) -> str:
     [
         ("reproduce", "papers"),
         ("device crash-test", "papers"),
+        ("device bench", "trials"),
+        ("device cut-test", "trials"),
         ("hints demo", "papers"),
         ("find", "studies"),
         ("fleet", "studies"),
@@ -122,7 +124,11 @@ def test_each_package_has_the_commands_that_the_engine_asks_it_for() -> None:
 
 @pytest.mark.parametrize(
     ("package", "above"),
-    [("python", ("flashgc_studies", "flashgc_papers")), ("python-studies", ("flashgc_papers",))],
+    [
+        ("python", ("flashgc_studies", "flashgc_trials", "flashgc_papers")),
+        ("python-studies", ("flashgc_trials", "flashgc_papers")),
+        ("python-trials", ("flashgc_studies", "flashgc_papers")),
+    ],
 )
 def test_nothing_needs_the_packages_above_it(package: str, above: tuple[str, ...]) -> None:
     naming = {

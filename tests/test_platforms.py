@@ -13,6 +13,7 @@ import pytest
 
 import flashgc
 import flashgc_studies
+import flashgc_trials
 from conftest import ROOT
 
 #: Modules of the standard library that Windows lacks.
@@ -106,6 +107,8 @@ def test_help_is_there(arguments: tuple[str, ...]) -> None:
         ("device", "stat", "drive.flash"),
         ("device", "exec", "--", "true"),
         ("device", "crash-test"),
+        ("device", "bench", "file.toml"),
+        ("device", "cut-test", "--check", "true", "--", "true"),
         ("hints", "demo"),
         ("hints", "postgres", "--dsn", "dbname=a", "--device", "drive.flash"),
         ("hints", "page-cache", "--mount", "here", "--device", "drive.flash"),
@@ -120,7 +123,8 @@ def test_what_needs_linux_is_refused_in_one_line(arguments: tuple[str, ...]) -> 
 
 
 def test_no_module_needs_unix_when_it_is_imported() -> None:
-    packages = (Path(package.__file__).parent for package in (flashgc, flashgc_studies))
+    above = (flashgc, flashgc_studies, flashgc_trials)
+    packages = (Path(package.__file__).parent for package in above)
     for path in (path for package in packages for path in package.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for statement in tree.body:

@@ -21,7 +21,7 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 CRATE = {"src", "tests", "benches", "examples", "build.rs", "Cargo.toml", "proptest-regressions"}
 
 #: The packages above the engine's.
-ABOVE = ("studies", "papers")
+ABOVE = ("studies", "trials", "papers")
 
 
 def test_there_is_one_version() -> None:

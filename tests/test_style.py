@@ -35,6 +35,7 @@ OPENINGS = {
     "crates/workload": 0,
     "python-papers/flashgc_papers": 0,
     "python-studies/flashgc_studies": 0,
+    "python-trials/flashgc_trials": 0,
     "python/flashgc": 0,
 }
 

@@ -31,6 +31,12 @@ SUMMARIES = {
         "identify": "Find the garbage collection of a drive whose write amplification was "
         "measured.",
     },
+    "trials": {
+        "device.bench": "Run the command of FILE in all its settings, and say what a unit of its "
+        "work costs.",
+        "device.cut-test": "Run COMMAND on a recorded drive, cut the power again and again, and "
+        "check its promises.",
+    },
     "papers": {
         "reproduce": "Repeat published experiments, and compare the papers' results with the "
         "measured ones.",

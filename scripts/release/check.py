@@ -25,9 +25,11 @@ ABOVE: dict[str, list[tuple[str, ...]]] = {
         ("find", "spare", "--wanted", "WA<9", "--from", "20%", "--to", "21%", *RUN[1:]),
         *((name, "--help") for name in ("fleet", "tune", "gap", "identify")),
     ],
+    "trials": [],
     "papers": [("reproduce", "--list")],
 }
 if sys.platform == "linux":
+    ABOVE["trials"] += [("device", name, "--help") for name in ("bench", "cut-test")]
     ABOVE["papers"] += [
         ("device", "crash-test", "--level", "images", "--images", "100", "--quiet"),
         ("hints", "demo", "--help"),

@@ -119,7 +119,6 @@ _MODULES = (
     "flashgc.results.ranked",
     "flashgc.studies.sweep.describe",
     "flashgc.device.execution.describe",
-    "flashgc.device.benching.describe",
 )
 
 
@@ -127,7 +126,7 @@ _MODULES = (
 def rules() -> tuple[Rule, ...]:
     """The rules of all findings, in the order of their declaration.
 
-    Rules of studies are there if ``flashgc-studies`` is installed.
+    Rules of our other packages are there if those are installed.
 
     >>> [one.id for one in rules()][:2]
     ['nothing-measured', 'runs-in-warm-up']

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from flashgc.device.benching.budget import Missed
-from flashgc.device.benching.outcome import CellOutcome, Outcome
-from flashgc.device.benching.picture import picture
-from flashgc.device.benching.texts import shown
-from flashgc.device.benching.wording import change_in_words, in_words, label, noise_in_words
 from flashgc.device.execution.page import STYLE
+from flashgc_trials.benching.budget import Missed
+from flashgc_trials.benching.outcome import CellOutcome, Outcome
+from flashgc_trials.benching.picture import picture
+from flashgc_trials.benching.texts import shown
+from flashgc_trials.benching.wording import change_in_words, in_words, label, noise_in_words
 
 #: The figures of the table.
 COLUMNS = (

@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from flashgc._core import Control, DriveError
 from flashgc.device import making, mounts
-from flashgc.device.cutting.acknowledging import Listener, Note
 from flashgc.device.execution import FOLDER
 from flashgc.device.logged import served
 from flashgc.device.scratch import note
+from flashgc_trials.cutting.acknowledging import Listener, Note
 
 #: Physical sizes of drives that nobody chose. mkfs.xfs makes no file system below 300 MB.
 CAPACITIES = {"ext4": "256MiB", "xfs": "400MiB", "btrfs": "256MiB"}

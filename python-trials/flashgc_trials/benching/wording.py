@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flashgc.device.benching.outcome import FIGURES, Mean
 from flashgc.units import format_count, format_size, format_time
+from flashgc_trials.benching.outcome import FIGURES, Mean
 
 #: The word where an interval holds 0.
 NOISE = "inside the noise"

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from flashgc._core import ConfigError
 from flashgc.device import trust
-from flashgc.device.cutting.recording import Recording
+from flashgc_trials.cutting.recording import Recording
 
 #: Files of the folder.
 ASKED, LOG, CUTS = "cut-test.json", "drive.log", "cuts.jsonl"

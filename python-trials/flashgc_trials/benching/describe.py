@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flashgc.device.benching.outcome import COMPARED, Outcome
 from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc_trials.benching.outcome import COMPARED, Outcome
 
 RULES = declare(
     "bench",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from flashgc.device.benching.outcome import FIGURES, CellOutcome, Outcome
-from flashgc.device.benching.wording import label, value_in_words
+from flashgc_trials.benching.outcome import FIGURES, CellOutcome, Outcome
+from flashgc_trials.benching.wording import label, value_in_words
 
 #: The figures that have a panel.
 PANELS = ("flash_bytes_per_unit", "units_per_second", "write_p99")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import version
-from flashgc.device.benching.file import Bench, Value
-from flashgc.device.benching.texts import contents, shown, words_of
+from flashgc_trials.benching.file import Bench, Value
+from flashgc_trials.benching.texts import contents, shown, words_of
 
 #: Characters of a key.
 KEY = 16

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashgc.device.cutting.log import PAGE, Piece
+from flashgc_trials.cutting.log import PAGE, Piece
 
 #: The request for the extents of a file, and its parts (linux/fiemap.h).
 _FIEMAP = 0xC020660B

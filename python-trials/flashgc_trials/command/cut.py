@@ -12,7 +12,7 @@ from flashgc.command.entrance import BROKEN, CONTEXT, INTERRUPTED, OK
 from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
-    from flashgc.device.cutting.running import Outcome, Smallest
+    from flashgc_trials.cutting.running import Outcome, Smallest
 
 
 @click.command(
@@ -81,11 +81,11 @@ def cut_test(
     check runs. The smallest cut that breaks a promise is shown.
     """
     from flashgc._core import ConfigError, Control
-    from flashgc.device.cutting import running
-    from flashgc.device.cutting.keeping import Asked
-    from flashgc.device.cutting.recording import CAPACITIES
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
+    from flashgc_trials.cutting import running
+    from flashgc_trials.cutting.keeping import Asked
+    from flashgc_trials.cutting.recording import CAPACITIES
 
     wanted = parse_count(cuts, "--cuts")
     if wanted < 1:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from flashgc.device.benching.cells import Run
-from flashgc.device.benching.outcome import COMPARED, FIGURES, Mean
-from flashgc.device.benching.wording import in_words, one_of
 from flashgc.terminal.progress import Bar
 from flashgc.terminal.render import is_screen
 from flashgc.units import format_duration
+from flashgc_trials.benching.cells import Run
+from flashgc_trials.benching.outcome import COMPARED, FIGURES, Mean
+from flashgc_trials.benching.wording import in_words, one_of
 
 #: Seconds between two looks of the bar: it shows itself in the middle of a run, too.
 LOOK = 0.5

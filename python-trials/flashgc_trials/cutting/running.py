@@ -12,16 +12,16 @@ from typing import Any
 
 from flashgc._core import ConfigError, Control, DriveError
 from flashgc.device import mounts
-from flashgc.device.cutting import acknowledging, naming, places, recording
-from flashgc.device.cutting.checking import Checker, Verdict
-from flashgc.device.cutting.images import Images
-from flashgc.device.cutting.keeping import Asked, Kept, Result
-from flashgc.device.cutting.log import FLUSH, Log
-from flashgc.device.cutting.places import Cut
-from flashgc.device.cutting.recording import Recording
-from flashgc.device.cutting.shrinking import shrunk
 from flashgc.device.scratch import scratch
 from flashgc.progress import Show
+from flashgc_trials.cutting import acknowledging, naming, places, recording
+from flashgc_trials.cutting.checking import Checker, Verdict
+from flashgc_trials.cutting.images import Images
+from flashgc_trials.cutting.keeping import Asked, Kept, Result
+from flashgc_trials.cutting.log import FLUSH, Log
+from flashgc_trials.cutting.places import Cut
+from flashgc_trials.cutting.recording import Recording
+from flashgc_trials.cutting.shrinking import shrunk
 
 #: The purpose of scratch folders.
 PURPOSE = "cut-test"

@@ -14,9 +14,9 @@ from flashgc.command.common import JSON, QUIET
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
-    from flashgc.device.benching import Bench, Folder, Outcome, Run
-    from flashgc.device.benching.budget import Baseline, Compared, Missed, Wanted
     from flashgc.terminal.render import AnyTable, Console
+    from flashgc_trials.benching import Bench, Folder, Outcome, Run
+    from flashgc_trials.benching.budget import Baseline, Compared, Missed, Wanted
 
 #: The exit code where a budget was missed, or a figure is worse than that of the baseline.
 MISSED = 3
@@ -108,8 +108,8 @@ def bench(
     prints, and the settings that vary: those of the command and those of the drive.
     """
     from flashgc.command.show.findings import warn_each
-    from flashgc.device import benching
-    from flashgc.device.benching.budget import Baseline, check
+    from flashgc_trials import benching
+    from flashgc_trials.benching.budget import Baseline, check
 
     read = benching.read(file)
     wanted = [benching.wanted(text) for text in limits]
@@ -147,8 +147,8 @@ def _tolerance(text: str) -> float:
 
 def _figures(names: Sequence[str]) -> Sequence[str]:
     from flashgc._core import ConfigError, suggest
-    from flashgc.device.benching import FIGURES
-    from flashgc.device.benching.budget import JUDGED
+    from flashgc_trials.benching import FIGURES
+    from flashgc_trials.benching.budget import JUDGED
 
     for name in names:
         if name not in FIGURES:
@@ -160,7 +160,7 @@ def _figures(names: Sequence[str]) -> Sequence[str]:
 def _compared(
     done: Outcome, before: Baseline | None, judged: Sequence[str], allowed: float
 ) -> Compared | None:
-    from flashgc.device import benching
+    from flashgc_trials import benching
 
     return None if before is None else benching.against(done, before, judged, allowed)
 
@@ -168,8 +168,8 @@ def _compared(
 def _run(bench: Bench, runs: list[Run], folder: Folder, *, resume: bool, quiet: bool) -> int:
     """Runs what is not finished; the exit code of that."""
     from flashgc.command.entrance import fail
-    from flashgc.device.benching import StoppedError
-    from flashgc.device.benching.running import stops
+    from flashgc_trials.benching import StoppedError
+    from flashgc_trials.benching.running import stops
 
     if not resume:
         folder.forget(runs)
@@ -197,8 +197,8 @@ def _each(
     """Runs each run that is to do; files have what is known after each of them."""
     from flashgc._core import DriveError
     from flashgc.command.entrance import fail
-    from flashgc.device import benching
-    from flashgc.device.benching.progress import Told
+    from flashgc_trials import benching
+    from flashgc_trials.benching.progress import Told
 
     runner = benching.Runner(bench, folder, came)
     if to_do:
@@ -218,8 +218,8 @@ def _each(
 
 
 def _outcome(bench: Bench, runs: list[Run], folder: Folder) -> Outcome:
-    from flashgc.device import benching
-    from flashgc.device.benching.describe import findings
+    from flashgc_trials import benching
+    from flashgc_trials.benching.describe import findings
 
     return benching.outcome(bench, runs, folder.all_kept(runs), say=findings)
 
@@ -228,8 +228,8 @@ def _write(done: Outcome, folder: Folder, missed: Sequence[Missed]) -> None:
     """Writes the document, the page and the picture."""
     from flashgc import _files
     from flashgc._documents import dumps
-    from flashgc.device.benching.page import page
-    from flashgc.device.benching.picture import picture
+    from flashgc_trials.benching.page import page
+    from flashgc_trials.benching.picture import picture
 
     _files.write(str(folder.path / DOCUMENT), dumps(done.to_dict()) + "\n")
     _files.write(str(folder.path / PAGE), page(done, missed))
@@ -243,7 +243,7 @@ def _append(
     missed: Sequence[Missed],
     compared: Compared | None,
 ) -> None:
-    from flashgc.device.benching.summary import summary
+    from flashgc_trials.benching.summary import summary
 
     with file.open("a", encoding="utf-8") as out:
         out.write(summary(done, wanted, missed, compared))
@@ -268,15 +268,15 @@ def _give(done: Outcome, folder: Folder, *, as_json: bool) -> None:
 
 def _table(done: Outcome, out: Console) -> AnyTable:
     """The flash bytes of each cell, beside those of the first one."""
-    from flashgc.device.benching import texts
-    from flashgc.device.benching.outcome import COMPARED
-    from flashgc.device.benching.wording import (
+    from flashgc.terminal.render import LEFT, RIGHT, table
+    from flashgc_trials.benching import texts
+    from flashgc_trials.benching.outcome import COMPARED
+    from flashgc_trials.benching.wording import (
         change_in_words,
         in_words,
         noise_in_words,
         one_of,
     )
-    from flashgc.terminal.render import LEFT, RIGHT, table
 
     names = [*done.cells[0].cell.varied]
     made = table(
@@ -303,8 +303,8 @@ def _table(done: Outcome, out: Console) -> AnyTable:
 
 def _costs(done: Outcome, out: Console) -> AnyTable:
     """The other figures of each cell, by its number."""
-    from flashgc.device.benching.wording import in_words, one_of
     from flashgc.terminal.render import RIGHT, table
+    from flashgc_trials.benching.wording import in_words, one_of
 
     unit = done.bench.unit
     heads = ("", f"{unit}/s", f"host/{one_of(unit)}", "amplification", "write p99")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc.device import mounts
-from flashgc.device.cutting.log import Log, Piece
-from flashgc.device.cutting.places import Cut
-from flashgc.device.cutting.recording import create
+from flashgc_trials.cutting.log import Log, Piece
+from flashgc_trials.cutting.places import Cut
+from flashgc_trials.cutting.recording import create
 
 
 class Images:

@@ -12,7 +12,7 @@ from flashgc import _files
 from flashgc._core import ConfigError
 from flashgc._documents import dumps
 from flashgc.device import trust
-from flashgc.device.benching.cells import Run
+from flashgc_trials.benching.cells import Run
 
 #: Version of a run's document: one of another version is run anew.
 FORMAT = 1

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flashgc.device.cutting.log import FLUSH, Log
+from flashgc_trials.cutting.log import FLUSH, Log
 
 
 @dataclass(frozen=True, slots=True)

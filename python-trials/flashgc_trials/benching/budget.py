@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, suggest
-from flashgc.device.benching.outcome import FIGURES, FORMAT, CellOutcome, Figure, Outcome
-from flashgc.device.benching.texts import shown
-from flashgc.device.benching.wording import value_in_words
 from flashgc.results.intervals import mean, welch
 from flashgc.units import parse_size
+from flashgc_trials.benching.outcome import FIGURES, FORMAT, CellOutcome, Figure, Outcome
+from flashgc_trials.benching.texts import shown
+from flashgc_trials.benching.wording import value_in_words
 
 #: The figures that a baseline decides if nobody says which: those that the machine's speed leaves
 #: alone.

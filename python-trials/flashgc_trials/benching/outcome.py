@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._documents import Json
-from flashgc.device.benching.cells import Cell, Run
-from flashgc.device.benching.file import Bench, as_json
 from flashgc.results import Finding
 from flashgc.results.intervals import half_width, mean
+from flashgc_trials.benching.cells import Cell, Run
+from flashgc_trials.benching.file import Bench, as_json
 
 #: Version of the document.
 FORMAT = 1

@@ -9,11 +9,11 @@ from typing import Any, NoReturn, TypeAlias
 
 from flashgc._core import ConfigError, suggest
 from flashgc._documents import Json
-from flashgc.device.benching.counting import Count
-from flashgc.device.benching.texts import known_names, names_in
 from flashgc.device.making import OPTIONS
 from flashgc.experiment_file import load
 from flashgc.options import PATHS
+from flashgc_trials.benching.counting import Count
+from flashgc_trials.benching.texts import known_names, names_in
 
 #: A value of an axis.
 Value: TypeAlias = bool | int | float | str

@@ -13,11 +13,11 @@ from typing import Self
 
 from flashgc._core import DriveError
 from flashgc.device import mounts
-from flashgc.device.cutting import naming
 from flashgc.device.execution import FOLDER
 from flashgc.device.hints.place import IN_PLACE
 from flashgc.device.logged import Server
 from flashgc.device.scratch import note
+from flashgc_trials.cutting import naming
 
 #: Names in the environment of the check: the file with all acknowledged lines, and the last one.
 ACKED, LAST = "FLASHGC_ACKED", "FLASHGC_LAST"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashgc.device.benching.file import Bench
+    from flashgc_trials.benching.file import Bench
 
 #: A name in braces, or a brace that is written twice. The shell's ``${name}`` is none.
 _NAME = re.compile(r"\{\{|\}\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}")

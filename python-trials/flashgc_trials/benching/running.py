@@ -16,14 +16,14 @@ from flashgc import _files
 from flashgc._core import ConfigError, DriveError, check, version
 from flashgc._documents import dumps
 from flashgc.device import making, mounts
-from flashgc.device.benching.cells import Cell, Run
-from flashgc.device.benching.counting import QUOTED, counted
-from flashgc.device.benching.file import DRIVE, OWN, Bench
-from flashgc.device.benching.folder import Folder
-from flashgc.device.benching.texts import shown
 from flashgc.device.execution import Command, Executed, Source, execute
 from flashgc.device.past import Past, given, past
 from flashgc.device.scratch import MARKS, PIPE
+from flashgc_trials.benching.cells import Cell, Run
+from flashgc_trials.benching.counting import QUOTED, counted
+from flashgc_trials.benching.file import DRIVE, OWN, Bench
+from flashgc_trials.benching.folder import Folder
+from flashgc_trials.benching.texts import shown
 
 #: Exit codes of a command that was stopped on its way: by Ctrl-C, by the signal to terminate.
 STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)

@@ -1,0 +1,1 @@
+"""Trials of programs on stored drives: many settings, or many power cuts, for one answer."""

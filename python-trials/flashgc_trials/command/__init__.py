@@ -1,0 +1,1 @@
+"""The commands of the trials: a module for each."""
