@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::initiator::*;
-use flashgc_device::{DeviceError, Hinted, Served};
+use flashgc_device::{DeviceError, Hinted, Named, Served};
 use flashgc_front::nvme::{Export, Server};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
@@ -38,7 +38,13 @@ impl Served for Failing {
         self.0.read(page, into)
     }
 
-    fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        _: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
         self.fail(true)?;
         self.0.write(page, data, fua)
     }
