@@ -50,7 +50,6 @@ def changed(options: Mapping[str, Any], **answers: Any) -> dict[str, Any]:
 _PGC = {"preemption": "pgc"}
 _PROMOTES = "dac:regions=3,threshold=0"
 _UNTIL_8 = {**_PGC, "gc_high": "8"}
-_YOUNG = "dac:regions=3,threshold=400000"
 #: Each set by its name: the readings, and the chosen one with collections that requests pass.
 SETS: Mapping[str, Mapping[str, Any]] = {
     **{one.name: one.answers for one in READINGS},
@@ -58,7 +57,6 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     "semi-preemptive, no idle phase": changed(_PGC, host=""),
     "semi-preemptive, writes wait below one erased block": changed({**_PGC, "gc_hard": "1"}),
     "semi-preemptive, DAC promotes": changed(_PGC, placement=_PROMOTES),
-    "semi-preemptive, young for 400,000 programs": changed(_PGC, placement=_YOUNG),
     "semi-preemptive, until 8 are erased": changed(_UNTIL_8),
     "semi-preemptive, until 8 are erased, 1.25 of the earlier run": changed(
         _UNTIL_8, before=175_000
