@@ -253,6 +253,8 @@ impl<'a, I: Source> Reader<'a, I> {
         {
             self.transfers -= 1;
             match is_whole {
+                // A controller that has ended executes nothing more: its host may write the same blocks elsewhere.
+                _ if self.window.is_gone() => self.link.done(&entry, Err(Status::ABORTED), cost),
                 true => self.execute(entry, data, cost),
                 false => self.link.done(&entry, Err(Status::TRANSPORT), cost),
             }
