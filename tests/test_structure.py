@@ -35,7 +35,7 @@ def test_no_modules_of_python_need_each_other() -> None:
 
 
 #: Lines of the engine's package that are no blanks, comments or docstrings: below this.
-MOST_LINES = 24_500
+MOST_LINES = 22_500
 
 
 def test_the_engines_package_stays_small() -> None:
