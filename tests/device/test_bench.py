@@ -151,6 +151,11 @@ def test_a_changed_program_is_another_run(tmp_path: Path) -> None:
         ("[4096, 16384]", "[4096, 4096]", "expected values that differ"),
         ("[4096, 16384]", "{a = 1}", "expected a text or a number"),
         ("victim", "vicitm", "[drive] has no key 'vicitm'; hint: did you mean 'victim'?"),
+        (
+            "[drive]",
+            "[run]\nstreams_by_file = 'wal'\n[drive]",
+            "streams_by_file: found 'wal', expected '' for none, or PATTERN=STREAM",
+        ),
         ('unit = "transactions"', "unit = 3", "unit: found 3, expected a text"),
         ("command =", "setup =", "[bench] has no command"),
         ("[bench]", "[bench", "one.toml:2"),
@@ -171,6 +176,11 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, old: str, new: str, s
         ('"50%"', '"0%"', "one.toml: [drive] fill: found 0%, expected more than 0%"),
         ('"50%"', '"50%"\naged = "unifrom"', "one.toml: [drive] "),
         ('"50%"', '"50%"\n[run]\nuser = "no-one"', "one.toml: [run] user: there is no user no-one"),
+        (
+            '"50%"',
+            '"50%"\nplacement = "dac"\n[run]\nstreams_by_file = "a=1"',
+            "one.toml: [run] streams-by-file: the placement of the drive is dac",
+        ),
         ('"50%"', '"50%"\n[run]\ncopy_in = "no"', "[run] copy-in: "),
         ('"50%"', '"50%"\n[run]\nfs = ["ext4", "ext5"]', "one.toml: [run] fs: found 'ext5'"),
     ],
@@ -562,3 +572,42 @@ def test_a_run_that_fails_is_named_with_its_last_words(
     assert failed.returncode == 1, failed.stderr
     assert "error: mib=" in failed.stderr
     assert said in failed.stderr
+
+
+WITH_STREAMS = """
+[bench]
+command = "for f in a b a b; do head -c 1048576 /dev/zero >$f; sync; done; echo did 4"
+unit = "files"
+count = 'did ([0-9]+)'
+repeats = 1
+
+[drive]
+capacity = "64MiB"
+pages_per_block = 32
+
+[run]
+streams_by_file = ["", "a=1,b=2"]
+"""
+
+
+def test_a_cell_with_streams_has_a_drive_with_handles(tmp_path: Path) -> None:
+    plain, named = benching.cells_of(benching.read(written(tmp_path, WITH_STREAMS)))
+    assert "placement" not in plain.drive
+    assert named.drive["placement"] == "fdp:handles=3"
+    assert named.image != plain.image
+    assert named.name == "streams_by_file=a=1,b=2"
+
+
+@needs_mounts
+@pytest.mark.xdist_group("mounts")
+def test_files_have_streams_in_the_cells_that_ask_for_them(
+    command: Command, tmp_path: Path
+) -> None:
+    file = written(tmp_path, WITH_STREAMS)
+    done = command("device", "bench", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(one.read_text()) for one in (tmp_path / "out" / "runs").glob("*.json")]
+    streams = {one["name"]: one["executed"]["streams"] for one in runs}
+    assert streams.pop("streams_by_file=") is None
+    [found] = streams.values()
+    assert [one["written_pages"] for one in found["streams"][:2]] == [512, 512]

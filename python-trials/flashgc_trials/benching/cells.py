@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._core import version
-from flashgc_trials.benching.file import Bench, Value
+from flashgc_trials.benching.file import STREAMS, Bench, Value, patterns_of
 from flashgc_trials.benching.texts import contents, shown, words_of
 
 #: Characters of a key.
@@ -78,6 +78,9 @@ def cells_of(bench: Bench) -> list[Cell]:
             parts[part][name] = value
         all_ = {**parts["axes"], **parts["drive"], **parts["run"]}
         differ = {name: value for name, value in all_.items() if name in varied}
+        patterns = patterns_of(parts["run"].get(STREAMS))
+        if patterns is not None and not {"placement", "preset"} & parts["drive"].keys():
+            parts["drive"]["placement"] = patterns.placement
         made.append(Cell(number, parts["axes"], parts["drive"], parts["run"], differ))
     return made
 

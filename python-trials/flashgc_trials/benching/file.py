@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from flashgc._core import ConfigError, suggest
 from flashgc._documents import Json
+from flashgc.device.files.streams import Patterns
 from flashgc.device.making import OPTIONS
 from flashgc.experiment_file import load
 from flashgc.options import PATHS
@@ -33,7 +34,16 @@ BENCH = {
     "seed": "a whole number from 0",
     "setup": "a text or a list of words",
 }
-RUN = {"fs": "a text", "mount_options": "a text", "user": "a text", "copy_in": "a folder"}
+RUN = {
+    "fs": "a text",
+    "mount_options": "a text",
+    "user": "a text",
+    "copy_in": "a folder",
+    "streams_by_file": "patterns of files with their streams",
+}
+
+#: The setting that gives files streams.
+STREAMS = "streams_by_file"
 
 #: The options that make a drive, by their names in the file; ``fill`` and ``aged`` are its past.
 DRIVE = {PATHS[path].flag.replace("-", "_"): path for path in OPTIONS}
@@ -116,6 +126,7 @@ class _Reader:
             places=self.places,
         )
         self._check_names(made)
+        self._check_streams(made)
         return made
 
     def refuse(self, key: str, found: object, expected: str, hint: str) -> NoReturn:
@@ -183,6 +194,15 @@ class _Reader:
             self.refuse(path, several, "values that differ", "[bench] repeats is for repeats")
         return tuple(several)
 
+    def _check_streams(self, made: Bench) -> None:
+        """Check the patterns of files; an empty text is for no streams."""
+        for text in made.run.get(STREAMS, ()):
+            try:
+                patterns_of(text)
+            except ConfigError:
+                expected = "'' for none, or PATTERN=STREAM,... with streams from 0 to 63"
+                self.refuse(f"run.{STREAMS}", text, expected, "'pg_wal/*=1,base/*=2'")
+
     def _check_names(self, made: Bench) -> None:
         """Check that texts name settings that are there, and that every axis is used."""
         known = known_names(made)
@@ -199,6 +219,14 @@ class _Reader:
             if name not in used:
                 hint = f'command = "... {{{name}}}"'
                 self.refuse(f"axes.{name}", name, "an axis that the command or setup names", hint)
+
+
+def patterns_of(text: Value | None) -> Patterns | None:
+    """The patterns of files with streams in a setting; ``None`` for none.
+
+    Raises :class:`flashgc.ConfigError` for anything else.
+    """
+    return None if text is None or text == "" else Patterns.parse(str(text))
 
 
 def as_json(bench: Bench) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from flashgc.device.past import Past, given, past
 from flashgc.device.scratch import MARKS, PIPE
 from flashgc_trials.benching.cells import Cell, Run
 from flashgc_trials.benching.counting import QUOTED, counted
-from flashgc_trials.benching.file import DRIVE, OWN, Bench
+from flashgc_trials.benching.file import DRIVE, OWN, STREAMS, Bench, patterns_of
 from flashgc_trials.benching.folder import Folder
 from flashgc_trials.benching.texts import shown
 
@@ -78,9 +78,13 @@ class Runner:
         Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError`.
         """
         for run in runs:
-            plan_of(self.bench, run.cell)
+            plan = plan_of(self.bench, run.cell)
             with self._named("drive"):
                 past_of(run.cell)
+            patterns = patterns_of(run.cell.run.get(STREAMS))
+            with self._named("run"):
+                if patterns is not None:
+                    patterns.check(plan.config["placement"])
             with self._named("run"):
                 self._command(run.cell, run.words).check()
         for filesystem in dict.fromkeys(filesystem_of(run.cell) for run in runs):
@@ -132,6 +136,7 @@ class Runner:
             source,
             filesystem=filesystem_of(cell),
             options=tuple(word for word in options if word) or ("defaults",),
+            streams=patterns_of(cell.run.get(STREAMS)),
         )
 
     def _command(self, cell: Cell, words: tuple[str, ...]) -> Prepared:

@@ -71,17 +71,18 @@ class Patterns:
         Raises :class:`flashgc.ConfigError` where it does not.
         """
         hint = f"--placement {self.placement}"
-        if not placement.startswith("fdp:"):
+        name, _, given = placement.partition(":")
+        if name != "fdp":
             raise ConfigError(
                 f"{OPTION}: the placement of the drive is {placement}, which has no handles; "
                 f"hint: {hint}, or leave --placement out"
             )
-        words = dict(word.split("=") for word in placement.removeprefix("fdp:").split(","))
-        most = max(stream for _, stream in self.each)
-        if most >= int(words["handles"]):
+        words = dict(word.split("=") for word in given.split(",") if word)
+        # A file of a drive has all parameters; a plan may leave the number of handles open.
+        handles, most = words.get("handles"), max(stream for _, stream in self.each)
+        if handles is not None and most >= int(handles):
             raise ConfigError(
-                f"{OPTION}: stream {most} has no handle on a drive with {words['handles']}; "
-                f"hint: {hint}"
+                f"{OPTION}: stream {most} has no handle on a drive with {handles}; hint: {hint}"
             )
 
 
