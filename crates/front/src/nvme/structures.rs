@@ -135,6 +135,8 @@ pub mod opcode {
     pub const GET_FEATURES: u8 = 0x0a;
     pub const EVENT: u8 = 0x0c;
     pub const KEEP_ALIVE: u8 = 0x18;
+    pub const DIRECTIVE_SEND: u8 = 0x19;
+    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
     // Of the queues of I/O.
     pub const FLUSH: u8 = 0x00;
     pub const WRITE: u8 = 0x01;
@@ -143,6 +145,8 @@ pub mod opcode {
     pub const WRITE_ZEROES: u8 = 0x08;
     pub const DATASET: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
+    pub const IO_RECEIVE: u8 = 0x12;
+    pub const IO_SEND: u8 = 0x1d;
 }
 
 /// Types of Fabrics commands.
