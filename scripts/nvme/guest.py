@@ -336,6 +336,7 @@ def verdict(said: list[str]) -> int:
             (f"steps failed: {failed}", len(failed) == 2),
             ("a read beyond the end got another status", "LBA Out of Range" in whole
              or "LBA_RANGE" in whole),
+            ("the drive refused what the kernel sent", "I/O Error" not in whole),
             ("a wrong identifier is no event", "Invalid Placement Identifier" in whole),
             ("an update of a handle got another status", "Invalid Field" in whole
              or "INVALID_FIELD" in whole),

@@ -14,7 +14,7 @@ use super::fdp::DIRECTIVE;
 use super::link::{Link, Need, Reply};
 use super::structures::{Entry, Range, Status, opcode};
 use super::subsystem::Subsystem;
-use super::{LARGEST, NAMESPACE, fdp_commands};
+use super::{LARGEST, NAMESPACE, RANGES, fdp_commands};
 use crate::command::{Answer, Command};
 
 /// The bit of dword 12 with which a command is durable when it is answered (FUA).
@@ -62,7 +62,8 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         opcode::FLUSH => return Ok(nothing),
         opcode::DATASET => {
             let ranges = (entry.dword(10) as u8 as usize) + 1;
-            return Ok(Need { taken: ranges * size_of::<Range>(), ..nothing });
+            let taken = entry.described(ranges * size_of::<Range>(), RANGES * size_of::<Range>());
+            return Ok(Need { taken, ..nothing });
         }
         opcode::IO_RECEIVE | opcode::IO_SEND => return fdp_commands::need(entry),
         _ => {}
@@ -192,8 +193,10 @@ struct Discards {
 fn discard(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let Link { subsystem, .. } = &**link;
     let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();
+    let count = usize::from(entry.dword(10) as u8) + 1;
     let addressed: Result<Vec<Addressed>, Status> = ranges
         .iter()
+        .take(count)
         .filter(|range| range.blocks.get() > 0)
         .map(|range| on_drive(subsystem, range.first.get(), range.blocks.get().into()))
         .collect();

@@ -15,7 +15,7 @@ use crate::health::Written;
 /// Operations of I/O Management: none, and status or update of handles.
 const NOTHING: u32 = 0;
 const HANDLES: u32 = 1;
-/// The most bytes of a list of types of events. nvme-cli always sends 255.
+/// The most bytes of a list of types of events.
 const LIST: usize = 256;
 
 /// Returns the data that an I/O Management moves.
@@ -58,9 +58,7 @@ pub fn feature_need(entry: &Entry) -> Need {
     if entry.opcode == opcode::GET_FEATURES {
         return Need { given: types * 2, ..Need::default() };
     }
-    let described = entry.data.bytes.get() as usize;
-    let taken = if (types..=LIST).contains(&described) { described } else { types };
-    Need { taken, ..Need::default() }
+    Need { taken: entry.described(types, LIST), ..Need::default() }
 }
 
 /// Returns the value of a feature, the current or the default one, and its data.

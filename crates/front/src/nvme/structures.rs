@@ -55,6 +55,13 @@ impl Entry {
         u64::from(self.dword(number)) | u64::from(self.dword(number + 1)) << 32
     }
 
+    /// Returns the bytes of a list of which `wanted` count. Hosts may send more, up to `most`: Linux and
+    /// nvme-cli always send whole lists.
+    pub fn described(&self, wanted: usize, most: usize) -> usize {
+        let described = self.data.bytes.get() as usize;
+        if (wanted..=most).contains(&described) { described } else { wanted }
+    }
+
     /// Returns the type of a Fabrics command.
     pub fn fabrics_type(&self) -> u8 {
         self.nsid.get() as u8
