@@ -1,7 +1,7 @@
 //! Directives: which types there are, and which are enabled.
 //!
 //! # Source
-//! NVM Express Base Specification 2.1, sections 5.1.6, 5.1.7 and 8.1.8.
+//! NVM Express Base Specification 2.1, directives.
 
 use super::NAMESPACE;
 use super::fdp::DIRECTIVE;

@@ -5,7 +5,7 @@
 //! namespace. That list has all handles in their order. A reclaim unit is a block.
 //!
 //! # Source
-//! NVM Express Base Specification 2.1, sections 5.1.12.1.28 to 31, 5.1.25.1.20 and 21, and 8.1.10.
+//! NVM Express Base Specification 2.1, flexible data placement.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Commands of flexible data placement: I/O Management, the features 1Dh and 1Eh, and its logs.
 //!
 //! # Source
-//! NVM Express Base Specification 2.1, sections 5.1.25.1.20 and 21, and 7.3.
+//! NVM Express Base Specification 2.1, I/O Management, features 1Dh and 1Eh, log pages 20h to 23h.
 
 use super::fdp::{Fdp, GROUP, Moved};
 use super::features::feature;

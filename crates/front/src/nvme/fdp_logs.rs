@@ -2,7 +2,7 @@
 //! (22h), events (23h), status of handles.
 //!
 //! # Source
-//! NVM Express Base Specification 2.1, sections 5.1.12.1.28 to 31 and 7.3.1.
+//! NVM Express Base Specification 2.1, log pages 20h to 23h, I/O Management Receive.
 
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
