@@ -79,6 +79,20 @@ nvme read /dev/nvme0n1 -s 99999999 -c 0 -z 4096 2>&1
 nvme smart-log /dev/nvme0 | grep -E 'spare|used|units|commands|cycles|errors'
 nvme endurance-log /dev/nvme0 -g 1 | grep -iE 'spare|written'
 nvme ocp smart-add-log /dev/nvme0 | grep -E 'written|read  |free|NUSE|version'
+nvme fdp configs /dev/nvme0 -e 1
+nvme fdp usage /dev/nvme0 -e 1
+nvme get-feature /dev/nvme0 -f 0x1d --cdw11=1
+nvme dir-receive /dev/nvme0n1 -n 1 --dir-type=0 --dir-oper=1 --human-readable
+dd if=/dev/urandom of=/tmp/page bs=4096 count=1 2>/dev/null
+nvme write /dev/nvme0n1 -s 100 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec=1
+nvme write /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec=9
+nvme read /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/back
+cmp /tmp/page /tmp/back
+nvme fdp events /dev/nvme0 -e 1 --host-events
+nvme fdp stats /dev/nvme0 -e 1
+nvme fdp status /dev/nvme0n1 -n 1
+nvme fdp set-events /dev/nvme0n1 -n 1 -p 1 -t 3 --enable
+nvme fdp update /dev/nvme0n1 -n 1 --pids=1 2>&1
 nvme disconnect -n $NQN
 """
 
@@ -144,17 +158,19 @@ def main() -> int:
         initramfs.write_bytes(gzip.compress(image(packages, Path(scratch) / "tree", steps), 1))
         if given.kill:
             return killed(packages, initramfs, Path(scratch) / "drive.flash", given.timeout)
-        with Device.create(f"{scratch}/drive.flash", capacity="256MiB") as drive:
+        made = {"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"}
+        with Device.create(f"{scratch}/drive.flash", **made) as drive:
             address, name = drive.serve_nvme_tcp("127.0.0.1:0")
             said = boot(packages, initramfs, address, name, given.timeout)
-            counts = drive.stat()["counters"]
+            stat = drive.stat()
     text = transcript(said)
     if given.document is None:
         print(text)
         print("\n".join(said[said.index("@@ end") + 1 :]) if "@@ end" in said else "no end")
     else:
         put(given.document, text)
-    print(f"host pages written: {counts['host_pages_written']}", file=sys.stderr)
+    print(f"host pages written: {stat['counters']['host_pages_written']}", file=sys.stderr)
+    print(f"placement: {stat['fdp']}", file=sys.stderr)
     return verdict(said)
 
 
@@ -311,15 +327,19 @@ def transcript(said: list[str]) -> str:
 def verdict(said: list[str]) -> int:
     """Return 1, and say why, unless all went as it should."""
     whole = "\n".join(said)
-    # The read beyond the end must fail, and nothing else.
+    # The read beyond the end must fail, and the update of a handle; nothing else.
     failed = [line for line in said if line.startswith("exit status")]
     wrong = [
         what
         for what, is_right in (
             ("the guest did not come to its end", "@@ end" in said),
-            (f"steps failed: {failed}", len(failed) == 1),
+            (f"steps failed: {failed}", len(failed) == 2),
             ("a read beyond the end got another status", "LBA Out of Range" in whole
              or "LBA_RANGE" in whole),
+            ("the drive refused what the kernel sent", "I/O Error" not in whole),
+            ("a wrong identifier is no event", "Invalid Placement Identifier" in whole),
+            ("an update of a handle got another status", "Invalid Field" in whole
+             or "INVALID_FIELD" in whole),
             ("data differ after the second connection", "/mnt/two: OK" in whole),
         )
         if not is_right

@@ -54,6 +54,29 @@ pub struct Health {
     pub unaligned: u64,
 }
 
+/// The bytes of the statistics of flexible data placement (log page 22h), since the drive was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The bytes that hosts wrote (HBMW).
+    pub host: u64,
+    /// The bytes that were programmed, copies included (MBMW).
+    pub media: u64,
+    /// The bytes that were erased (MBE).
+    pub erased: u64,
+}
+
+impl Written {
+    /// Returns the statistics of a drive.
+    pub fn of(report: &Report) -> Self {
+        let (page, counters) = (PAGE as u64, report.counters);
+        Self {
+            host: report.usage.written_bytes,
+            media: (counters.host_pages + counters.copied_pages) * page,
+            erased: counters.erases * u64::from(report.geometry.pages_per_block()) * page,
+        }
+    }
+}
+
 impl Health {
     /// Returns the health that a drive reports.
     pub fn of(report: &Report) -> Self {
@@ -80,7 +103,7 @@ impl Health {
             power_on_hours: usage.open_ns / HOUR,
             unsafe_shutdowns: report.unsafe_shutdowns,
             media_errors: report.media_errors,
-            media_bytes_written: (counters.host_pages + counters.copied_pages) * page,
+            media_bytes_written: Written::of(report).media,
             media_bytes_read: usage.read_bytes + counters.copied_pages * page,
             bad_blocks: report.bad_blocks.into(),
             most_erases: report.most_erases.into(),

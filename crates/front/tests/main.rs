@@ -19,6 +19,7 @@ mod nvme_admin;
 mod nvme_commands;
 mod nvme_connections;
 mod nvme_failures;
+mod nvme_fdp;
 mod pace;
 mod queue;
 mod vhost;

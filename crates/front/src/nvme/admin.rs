@@ -10,20 +10,21 @@ use flashgc_device::PAGE;
 use zerocopy::IntoBytes;
 
 use super::controller::Kind;
+use super::fdp::Fdp;
 use super::features::{self, feature};
 use super::identify::{self, Asked};
 use super::link::{Link, Need};
 use super::log_pages::{self, page};
 use super::structures::{Entry, Status, opcode};
-use super::{LARGEST, NAMESPACE, commands};
+use super::{LARGEST, NAMESPACE, commands, directives, fdp_commands};
 use crate::command::Command;
 
 /// The answer to a command of the admin queue.
 pub enum Outcome {
     /// It is done, with this result.
     Done(u64),
-    /// It is done, with these data.
-    Data(Vec<u8>),
+    /// It is done, with these data and this result.
+    Data(Vec<u8>, u64),
     /// It is answered later.
     Later,
 }
@@ -32,20 +33,33 @@ pub enum Outcome {
 pub fn need(entry: &Entry) -> Result<Need, Status> {
     let feature = entry.dword(10) as u8;
     Ok(match entry.opcode {
-        opcode::IDENTIFY => Need { taken: 0, given: identify::BYTES },
+        opcode::IDENTIFY => Need { given: identify::BYTES, ..Need::default() },
         opcode::GET_LOG => {
             let dwords = u64::from(entry.dword(10) >> 16 | entry.dword(11) << 16) + 1;
             match usize::try_from(dwords * 4) {
-                Ok(bytes) if bytes <= LARGEST => Need { taken: 0, given: bytes },
+                Ok(bytes) if bytes <= LARGEST => Need { given: bytes, ..Need::default() },
                 _ => return Err(Status::INVALID_FIELD),
             }
         }
-        opcode::SET_FEATURES if feature == feature::TIMESTAMP => Need { taken: 8, given: 0 },
+        opcode::DIRECTIVE_RECEIVE => {
+            let bytes = (u64::from(entry.dword(10)) + 1) * 4;
+            match usize::try_from(bytes) {
+                Ok(bytes) if bytes <= LARGEST => Need { given: bytes, ..Need::default() },
+                _ => return Err(Status::INVALID_FIELD),
+            }
+        }
+        opcode::SET_FEATURES if feature == feature::FDP_EVENTS => fdp_commands::feature_need(entry),
+        opcode::SET_FEATURES if feature == feature::TIMESTAMP => {
+            Need { taken: 8, ..Need::default() }
+        }
         opcode::GET_FEATURES if selected(entry) == Select::Capabilities => Need::default(),
-        opcode::GET_FEATURES if feature == feature::TIMESTAMP => Need { taken: 0, given: 8 },
+        opcode::GET_FEATURES if feature == feature::FDP_EVENTS => fdp_commands::feature_need(entry),
+        opcode::GET_FEATURES if feature == feature::TIMESTAMP => {
+            Need { given: 8, ..Need::default() }
+        }
         opcode::GET_FEATURES if feature == feature::HOST => {
             let long = entry.dword(11) & 1 != 0;
-            Need { taken: 0, given: if long { 16 } else { 8 } }
+            Need { given: if long { 16 } else { 8 }, ..Need::default() }
         }
         _ => Need::default(),
     })
@@ -55,11 +69,19 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
 pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, Status> {
     let controller = &link.controller;
     match entry.opcode {
-        opcode::IDENTIFY => identify(link, entry).map(Outcome::Data),
-        opcode::GET_LOG => log(link, entry).map(Outcome::Data),
+        opcode::IDENTIFY => identify(link, entry).map(|data| Outcome::Data(data, 0)),
+        opcode::GET_LOG => log(link, entry).map(|data| Outcome::Data(data, 0)),
         opcode::SET_FEATURES => set_feature(link, entry, data).map(Outcome::Done),
         opcode::GET_FEATURES => get_feature(link, entry),
         opcode::KEEP_ALIVE => Ok(Outcome::Done(0)),
+        opcode::DIRECTIVE_SEND if fdp(link).is_some() => {
+            directives::send(entry).map(|()| Outcome::Done(0))
+        }
+        opcode::DIRECTIVE_RECEIVE if fdp(link).is_some() => {
+            let mut data = directives::receive(entry)?;
+            data.resize(need(entry)?.given, 0);
+            Ok(Outcome::Data(data, 0))
+        }
         opcode::EVENT => {
             let (link, entry) = (Arc::clone(link), *entry);
             let tell = move |outcome: Result<u32, Status>| {
@@ -76,6 +98,11 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
         }
         _ => Err(Status::INVALID_OPCODE),
     }
+}
+
+/// Returns the flexible data placement of a drive's controller.
+fn fdp(link: &Link) -> Option<&Fdp> {
+    link.subsystem.fdp.as_ref().filter(|_| link.controller.kind == Kind::Drive)
 }
 
 fn identify(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
@@ -100,6 +127,9 @@ fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
     let keeps_event = entry.dword(10) & 1 << 15 != 0;
     let is_drive = controller.kind == Kind::Drive;
     let whole = match number {
+        page::SUPPORTED if fdp(link).is_some() => {
+            log_pages::supported(&[&page::OF_DRIVE[..], &page::OF_FDP].concat())
+        }
         page::SUPPORTED if is_drive => log_pages::supported(&page::OF_DRIVE),
         page::SUPPORTED => log_pages::supported(&[page::SUPPORTED, page::DISCOVERY]),
         page::DISCOVERY if !is_drive => {
@@ -121,13 +151,18 @@ fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
             log_pages::health(&subsystem.health().0, controller.errors().1)
         }
         page::FIRMWARE => log_pages::firmware(),
-        page::EFFECTS => log_pages::effects(),
+        page::EFFECTS => log_pages::effects(fdp(link).is_some()),
         page::ENDURANCE => {
             if entry.dword(11) >> 16 != 1 {
                 return Err(Status::INVALID_FIELD);
             }
             let size = subsystem.queue.size();
             log_pages::endurance(&subsystem.health().0, controller.errors().1, size)
+        }
+        _ if page::OF_FDP.contains(&number)
+            && let Some(fdp) = fdp(link) =>
+        {
+            fdp_commands::log(link, fdp, entry)?
         }
         page::OCP => {
             let (health, pages) = subsystem.health();
@@ -185,18 +220,28 @@ fn has_feature(kind: Kind, id: u8) -> bool {
 fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {
     let Link { subsystem, controller, .. } = link;
     let id = entry.dword(10) as u8;
-    if !has_feature(controller.kind, id) {
+    let of_fdp = fdp(link).filter(|_| matches!(id, feature::FDP | feature::FDP_EVENTS));
+    if of_fdp.is_none() && !has_feature(controller.kind, id) {
         return Err(Status::INVALID_FIELD);
     }
     let is_current = match selected(entry) {
         Select::Current => true,
         Select::Default => false,
         Select::Capabilities => {
-            let can_change = !matches!(id, feature::HOST | feature::RECOVERY);
-            return Ok(Outcome::Done(u64::from(can_change) << 2));
+            let can_change = !matches!(id, feature::HOST | feature::RECOVERY | feature::FDP);
+            let is_of_namespace = id == feature::FDP_EVENTS;
+            return Ok(Outcome::Done(u64::from(can_change) << 2 | u64::from(is_of_namespace) << 1));
         }
         Select::Unknown => return Err(Status::INVALID_FIELD),
     };
+    if let Some(fdp) = of_fdp {
+        let (result, data) = fdp_commands::get_feature(fdp, entry, is_current)?;
+        return Ok(if data.is_empty() {
+            Outcome::Done(result)
+        } else {
+            Outcome::Data(data, result)
+        });
+    }
     let number = match id {
         feature::WRITE_CACHE => u32::from(!is_current || !subsystem.writes_through()),
         feature::QUEUES => features::queues(),
@@ -204,11 +249,11 @@ fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {
         feature::KEEP_ALIVE => 0,
         feature::TIMESTAMP => {
             let bytes = controller.features(|features| features.timestamp());
-            return Ok(Outcome::Data(bytes.to_vec()));
+            return Ok(Outcome::Data(bytes.to_vec(), 0));
         }
         feature::HOST => {
             let bytes = need(entry)?.given;
-            return Ok(Outcome::Data(controller.host.id[..bytes].to_vec()));
+            return Ok(Outcome::Data(controller.host.id[..bytes].to_vec(), 0));
         }
         // Thresholds of heat: the upper one of the drive as a whole; the lower one is 0.
         feature::TEMPERATURE if entry.dword(11) >> 16 & 0x3f != 0 => 0,
@@ -224,6 +269,9 @@ fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {
 fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
     let Link { subsystem, controller, .. } = link;
     let (id, value) = (entry.dword(10) as u8, entry.dword(11));
+    if let (feature::FDP | feature::FDP_EVENTS, Some(fdp)) = (id, fdp(link)) {
+        return fdp_commands::set_feature(fdp, entry, data);
+    }
     if !has_feature(controller.kind, id) {
         return Err(Status::INVALID_FIELD);
     }

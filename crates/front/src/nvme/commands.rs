@@ -6,13 +6,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flashgc_base::stream::StreamId;
 use flashgc_device::failure::Failure;
 use zerocopy::FromBytes;
 
+use super::fdp::DIRECTIVE;
 use super::link::{Link, Need, Reply};
 use super::structures::{Entry, Range, Status, opcode};
 use super::subsystem::Subsystem;
-use super::{LARGEST, NAMESPACE};
+use super::{LARGEST, NAMESPACE, RANGES, fdp_commands};
 use crate::command::{Answer, Command};
 
 /// The bit of dword 12 with which a command is durable when it is answered (FUA).
@@ -32,16 +34,20 @@ struct Addressed {
 pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     let nothing = Need::default();
     let code = entry.opcode;
-    if !matches!(
-        code,
-        opcode::FLUSH
-            | opcode::WRITE
-            | opcode::READ
-            | opcode::COMPARE
-            | opcode::WRITE_ZEROES
-            | opcode::DATASET
-            | opcode::VERIFY
-    ) {
+    let has_fdp = subsystem.fdp.is_some();
+    let is_of_fdp = has_fdp && matches!(code, opcode::IO_RECEIVE | opcode::IO_SEND);
+    if !is_of_fdp
+        && !matches!(
+            code,
+            opcode::FLUSH
+                | opcode::WRITE
+                | opcode::READ
+                | opcode::COMPARE
+                | opcode::WRITE_ZEROES
+                | opcode::DATASET
+                | opcode::VERIFY
+        )
+    {
         return Err(Status::INVALID_OPCODE);
     }
     let is_flush_of_all = code == opcode::FLUSH && entry.nsid.get() == u32::MAX;
@@ -56,8 +62,10 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         opcode::FLUSH => return Ok(nothing),
         opcode::DATASET => {
             let ranges = (entry.dword(10) as u8 as usize) + 1;
-            return Ok(Need { taken: ranges * size_of::<Range>(), given: 0 });
+            let taken = entry.described(ranges * size_of::<Range>(), RANGES * size_of::<Range>());
+            return Ok(Need { taken, ..nothing });
         }
+        opcode::IO_RECEIVE | opcode::IO_SEND => return fdp_commands::need(entry),
         _ => {}
     }
     let bytes = addressed(subsystem, entry)?.bytes as usize;
@@ -65,15 +73,33 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     if bytes > LARGEST && !may_be_large {
         return Err(Status::INVALID_FIELD);
     }
-    // The type of a directive: there are none.
-    if code == opcode::WRITE && entry.dword(12) >> 20 & 15 != 0 {
-        return Err(Status::INVALID_FIELD);
-    }
+    let is_placed = match directive(entry) {
+        DIRECTIVE if has_fdp => true,
+        0 => false,
+        _ if matches!(code, opcode::WRITE | opcode::WRITE_ZEROES) => {
+            return Err(Status::INVALID_FIELD);
+        }
+        _ => false,
+    };
     Ok(match code {
-        opcode::WRITE | opcode::COMPARE => Need { taken: bytes, given: 0 },
-        opcode::READ => Need { taken: 0, given: bytes },
+        opcode::WRITE | opcode::COMPARE => Need { taken: bytes, ..nothing },
+        opcode::READ => Need { given: bytes, ..nothing },
+        // Zeros of a handle are data.
+        opcode::WRITE_ZEROES if is_placed && !may_be_large => Need { held: bytes, ..nothing },
         _ => nothing,
     })
+}
+
+/// Returns the type of a write's directive: 0 for none.
+fn directive(entry: &Entry) -> u32 {
+    entry.dword(12) >> 20 & 15
+}
+
+/// Returns the stream of a write: that of its placement identifier.
+fn stream(link: &Link, entry: &Entry) -> Option<StreamId> {
+    let fdp = link.subsystem.fdp.as_ref().filter(|_| directive(entry) == DIRECTIVE)?;
+    let identifier = (entry.dword(13) >> 16) as u16;
+    Some(fdp.stream(identifier, link.controller.features(|features| features.timestamp())))
 }
 
 /// Returns the bytes that a command addresses, all of which are on the drive.
@@ -99,6 +125,16 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     if entry.opcode == opcode::DATASET {
         return discard(link, entry, &data, cost);
     }
+    if let (opcode::IO_RECEIVE | opcode::IO_SEND, Some(fdp)) = (entry.opcode, &subsystem.fdp) {
+        let need = fdp_commands::need(&entry);
+        return match need {
+            Ok(Need { given: 1.., .. }) => {
+                let data = fdp_commands::receive(subsystem, fdp, need.map_or(0, |need| need.given));
+                link.send(Reply::Data { cid: entry.cid, data, result: 0, cost });
+            }
+            _ => link.done(&entry, fdp_commands::send(&entry), cost),
+        };
+    }
     let (at, bytes) = match entry.opcode {
         opcode::FLUSH => (0, 0),
         _ => match addressed(subsystem, &entry) {
@@ -111,7 +147,9 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     let read = Command::Read { at, bytes: bytes as usize };
     match entry.opcode {
         opcode::READ => queue.submit(read, move |outcome| match outcome {
-            Ok(Answer::Data(data)) => link.send(Reply::Data { cid: entry.cid, data, cost }),
+            Ok(Answer::Data(data)) => {
+                link.send(Reply::Data { cid: entry.cid, data, result: 0, cost })
+            }
             outcome => link.done(&entry, finished(&link, outcome, false), cost),
         }),
         opcode::COMPARE => queue.submit(read, move |outcome| {
@@ -127,7 +165,14 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
         code => {
             let keep = entry.dword(12) & DISCARD == 0;
             let command = match code {
-                opcode::WRITE => Command::Write { at, data, streams: vec![], fua },
+                opcode::WRITE => {
+                    let streams = stream(&link, &entry).into_iter().collect();
+                    Command::Write { at, data, streams, fua }
+                }
+                opcode::WRITE_ZEROES if keep && let Some(stream) = stream(&link, &entry) => {
+                    let data = vec![0; bytes as usize];
+                    Command::Write { at, data, streams: vec![stream], fua }
+                }
                 opcode::WRITE_ZEROES => Command::Zero { at, bytes, keep, fua },
                 _ => Command::Flush,
             };
@@ -148,8 +193,10 @@ struct Discards {
 fn discard(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let Link { subsystem, .. } = &**link;
     let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();
+    let count = usize::from(entry.dword(10) as u8) + 1;
     let addressed: Result<Vec<Addressed>, Status> = ranges
         .iter()
+        .take(count)
         .filter(|range| range.blocks.get() > 0)
         .map(|range| on_drive(subsystem, range.first.get(), range.blocks.get().into()))
         .collect();

@@ -188,7 +188,8 @@ impl<'a, I: Source> Reader<'a, I> {
         let began = Instant::now();
         let mut is_here = true;
         while is_here && let Some(first) = self.waiting.front() {
-            let cost = OVERHEAD + first.need.taken + first.need.given;
+            let Need { taken, given, held } = first.need;
+            let cost = OVERHEAD + taken + given + held;
             if self.transfers > 0 {
                 if !self.window.try_take(cost) {
                     break;
@@ -271,7 +272,9 @@ impl<'a, I: Source> Reader<'a, I> {
         };
         match outcome {
             Ok(Outcome::Done(result)) => link.done(&entry, Ok(result), cost),
-            Ok(Outcome::Data(data)) => link.send(Reply::Data { cid: entry.cid, data, cost }),
+            Ok(Outcome::Data(data, result)) => {
+                link.send(Reply::Data { cid: entry.cid, data, result, cost });
+            }
             // It holds no room while it waits.
             Ok(Outcome::Later) => self.window.free(cost),
             Err(status) => link.done(&entry, Err(status), cost),

@@ -20,6 +20,8 @@ pub mod feature {
     pub const EVENTS: u8 = 0x0b;
     pub const TIMESTAMP: u8 = 0x0e;
     pub const KEEP_ALIVE: u8 = 0x0f;
+    pub const FDP: u8 = 0x1d;
+    pub const FDP_EVENTS: u8 = 0x1e;
     pub const HOST: u8 = 0x81;
 }
 

@@ -216,6 +216,11 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: Kind) -> ControllerData 
     };
     let mut data = ControllerData { general, admin, io, ..ControllerData::new_zeroed() };
     if is_drive {
+        if subsystem.fdp.is_some() {
+            data.general.attributes |= U32::new(1 << 19);
+            // Directives.
+            data.admin.admin_commands = (1 << 5).into();
+        }
         data.admin.abort_limit = 3;
         // One slot, which cannot be written.
         data.admin.firmware_slots = 1 << 1 | 1;

@@ -24,6 +24,7 @@ macro_rules! layout {
         );)*
     };
 }
+pub(super) use layout;
 
 /// `include/linux/nvme-tcp.h` and `nvme.h` of Linux 6.1.
 #[test]

@@ -35,14 +35,16 @@ pub struct Need {
     pub taken: usize,
     /// To the host.
     pub given: usize,
+    /// In memory only, until the command is done.
+    pub held: usize,
 }
 
 /// A PDU on its way to the host.
 pub enum Reply {
     /// The answer to a command; `cost` bytes go back to the window.
     Done { cid: U16, status: Status, result: u64, cost: usize },
-    /// The data of a command that has succeeded; `cost` bytes go back to the window.
-    Data { cid: U16, data: Vec<u8>, cost: usize },
+    /// The data of a command that has succeeded, and its result; `cost` bytes go back to the window.
+    Data { cid: U16, data: Vec<u8>, result: u64, cost: usize },
     /// The request for the data of a command.
     Grant { cid: U16, tag: u16, bytes: u32 },
     /// The end of the connection, with the header that is the reason.

@@ -29,10 +29,16 @@ pub mod page {
     pub const FIRMWARE: u8 = 0x03;
     pub const EFFECTS: u8 = 0x05;
     pub const ENDURANCE: u8 = 0x09;
+    pub const FDP_CONFIGURATIONS: u8 = 0x20;
+    pub const FDP_USAGE: u8 = 0x21;
+    pub const FDP_STATISTICS: u8 = 0x22;
+    pub const FDP_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
     pub const OCP: u8 = 0xc0;
     /// The pages of a drive's controller.
     pub const OF_DRIVE: [u8; 7] = [SUPPORTED, ERROR, HEALTH, FIRMWARE, EFFECTS, ENDURANCE, OCP];
+    /// Those of a drive with placement handles, beside the others.
+    pub const OF_FDP: [u8; 4] = [FDP_CONFIGURATIONS, FDP_USAGE, FDP_STATISTICS, FDP_EVENTS];
 }
 
 /// An entry of the error log (01h).
@@ -206,8 +212,9 @@ pub fn firmware() -> Vec<u8> {
     log
 }
 
-/// Returns the commands and their effects (05h).
-pub fn effects() -> Vec<u8> {
+/// Returns the commands and their effects (05h), those of flexible data placement among them if the drive has
+/// it.
+pub fn effects(has_fdp: bool) -> Vec<u8> {
     let mut effects = [U32::ZERO; 1024];
     let (admin, io) = effects.split_at_mut(256);
     for code in [
@@ -227,6 +234,12 @@ pub fn effects() -> Vec<u8> {
     for code in [opcode::WRITE, opcode::WRITE_ZEROES, opcode::DATASET] {
         // It changes data.
         io[usize::from(code)] = (1 | 1 << 1).into();
+    }
+    if has_fdp {
+        admin[usize::from(opcode::DIRECTIVE_SEND)] = 1.into();
+        admin[usize::from(opcode::DIRECTIVE_RECEIVE)] = 1.into();
+        io[usize::from(opcode::IO_RECEIVE)] = 1.into();
+        io[usize::from(opcode::IO_SEND)] = 1.into();
     }
     effects.as_bytes().to_vec()
 }

@@ -5,7 +5,9 @@
 //! breaks its promise to be heard of in time (keep alive). A flush covers what was completed on every queue.
 //! [`Limits`] bound what hosts take; there is no authentication and no encryption.
 //!
-//! Not here: reservations, several namespaces, protection information, fused commands, directives, TLS.
+//! A drive that takes the streams of writes has flexible data placement ([`fdp`]).
+//!
+//! Not here: reservations, several namespaces, protection information, fused commands, TLS.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, TCP Transport Specification 1.0.
@@ -15,7 +17,13 @@ mod admin;
 mod commands;
 mod connection;
 mod controller;
+mod directives;
 mod fabrics;
+mod fdp;
+mod fdp_commands;
+#[cfg(test)]
+mod fdp_layout;
+mod fdp_logs;
 mod features;
 mod identify;
 #[cfg(test)]
@@ -42,6 +50,7 @@ use super::window::{Room, Window};
 pub use address::{Address, AddressError};
 use connection::Reader;
 use fabrics::Joined;
+pub use fdp::Handles;
 use link::{Link, Reply};
 use pdu::End;
 use subsystem::Subsystem;
@@ -114,6 +123,8 @@ pub struct Export {
     pub block: Block,
     /// `true` if writes are refused.
     pub read_only: bool,
+    /// The placement handles of the drive. They count only if it takes the streams of writes from its host.
+    pub handles: Option<Handles>,
 }
 
 impl Export {

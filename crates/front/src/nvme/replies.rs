@@ -66,14 +66,15 @@ pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) 
             };
             pdu::respond(out, completion, terms)
         }
-        Reply::Data { cid, ref data, .. } => {
-            // Without flow control the data are the answer, too.
-            pdu::send_data(out, cid, data, !line.has_flow_control, terms)?;
-            if !line.has_flow_control {
+        Reply::Data { cid, ref data, result, .. } => {
+            // Without flow control the data are the answer, too, unless there is a result.
+            let is_answer = !line.has_flow_control && result == 0;
+            pdu::send_data(out, cid, data, is_answer, terms)?;
+            if is_answer {
                 return Ok(());
             }
             let completion = Completion {
-                result: 0.into(),
+                result: result.into(),
                 head: next(head, line),
                 queue: line.queue.into(),
                 cid,

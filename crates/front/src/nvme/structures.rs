@@ -55,6 +55,13 @@ impl Entry {
         u64::from(self.dword(number)) | u64::from(self.dword(number + 1)) << 32
     }
 
+    /// Returns the bytes of a list of which `wanted` count. Hosts may send more, up to `most`: Linux and
+    /// nvme-cli always send whole lists.
+    pub fn described(&self, wanted: usize, most: usize) -> usize {
+        let described = self.data.bytes.get() as usize;
+        if (wanted..=most).contains(&described) { described } else { wanted }
+    }
+
     /// Returns the type of a Fabrics command.
     pub fn fabrics_type(&self) -> u8 {
         self.nsid.get() as u8
@@ -135,6 +142,8 @@ pub mod opcode {
     pub const GET_FEATURES: u8 = 0x0a;
     pub const EVENT: u8 = 0x0c;
     pub const KEEP_ALIVE: u8 = 0x18;
+    pub const DIRECTIVE_SEND: u8 = 0x19;
+    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
     // Of the queues of I/O.
     pub const FLUSH: u8 = 0x00;
     pub const WRITE: u8 = 0x01;
@@ -143,6 +152,8 @@ pub mod opcode {
     pub const WRITE_ZEROES: u8 = 0x08;
     pub const DATASET: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
+    pub const IO_RECEIVE: u8 = 0x12;
+    pub const IO_SEND: u8 = 0x1d;
 }
 
 /// Types of Fabrics commands.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flashgc_device::{Drive, PAGE};
+use flashgc_device::{BlockState, Drive, PAGE};
 
 pub use super::controller::Kind;
 use super::controller::{Controller, Host};
+use super::fdp::{Fdp, Moved};
 use super::{DISCOVERY, Export};
 use crate::health::Health;
 use crate::queue::Queue;
@@ -29,6 +30,8 @@ pub struct Subsystem {
     pub block_shift: u8,
     /// `false` if hosts have disabled the write cache: every write is durable when it is answered.
     pub write_cache: AtomicBool,
+    /// The placement handles; `None` for a drive that takes no streams.
+    pub fdp: Option<Fdp>,
     controllers: Mutex<Controllers>,
 }
 
@@ -43,7 +46,7 @@ impl Subsystem {
     /// Returns the subsystem of the drive of `queue`.
     pub fn new(queue: Queue, export: &Export) -> Self {
         let hex: String = export.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self {
+        let mut subsystem = Self {
             queue,
             name: export.name(),
             uuid: export.uuid,
@@ -51,8 +54,12 @@ impl Subsystem {
             read_only: export.read_only,
             block_shift: export.block.shift(),
             write_cache: AtomicBool::new(true),
+            fdp: None,
             controllers: Mutex::default(),
-        }
+        };
+        let handles = export.handles.filter(|_| subsystem.queue.takes_streams());
+        subsystem.fdp = handles.map(|handles| Fdp::new(handles, subsystem.moved()));
+        subsystem
     }
 
     /// Returns the name by which hosts know a controller of this kind.
@@ -73,14 +80,56 @@ impl Subsystem {
         PAGE as u64 >> self.block_shift
     }
 
+    /// Calls `with` with the drive, between two commands. A drive of tests is none, and neither is one that has
+    /// stopped.
+    pub fn drive<T: Send + 'static>(
+        &self,
+        with: impl FnOnce(&mut Drive) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.queue.visit(move |drive, _| drive.as_drive().map(with)).ok().flatten()
+    }
+
+    /// Returns how much the drive has moved.
+    pub fn moved(&self) -> Moved {
+        let blocks_per_page = self.blocks_per_page();
+        let moved = self.drive(move |drive| {
+            let report = drive.stat();
+            let units = report.streams.map_or(0, |totals| totals.moved_blocks);
+            Moved { units, blocks: report.counters.copied_pages * blocks_per_page }
+        });
+        moved.unwrap_or_default()
+    }
+
+    /// Returns the bytes of a reclaim unit.
+    pub fn unit(&self) -> u64 {
+        let pages = self.drive(|drive| drive.stat().geometry.pages_per_block());
+        u64::from(pages.unwrap_or_default()) * PAGE as u64
+    }
+
+    /// Returns the room left in the unit of each of `count` handles, at most, in logical blocks. The drive
+    /// tells how many pages of a unit are valid, and not how many of them were overwritten since.
+    pub fn rooms(&self, count: u16) -> Vec<u64> {
+        let rooms = self.drive(move |drive| {
+            let unit = u64::from(drive.stat().geometry.pages_per_block());
+            let mut rooms = vec![unit; count.into()];
+            for block in drive.blocks().filter(|block| block.state == BlockState::Open) {
+                if let Some(room) = rooms.get_mut(usize::from(block.class)) {
+                    *room = unit - u64::from(block.valid);
+                }
+            }
+            rooms
+        });
+        let pages = rooms.unwrap_or_else(|| vec![0; count.into()]);
+        pages.iter().map(|pages| pages * self.blocks_per_page()).collect()
+    }
+
     /// Returns the drive's health and the number of its pages with data. A drive of tests has every page.
     pub fn health(&self) -> (Health, u64) {
         let report = |drive: &mut Drive| {
             let report = drive.stat();
             (Health::of(&report), report.mapped_pages)
         };
-        let visit = self.queue.visit(move |drive, _| drive.as_drive().map(report));
-        visit.ok().flatten().unwrap_or_else(|| {
+        self.drive(report).unwrap_or_else(|| {
             let health = Health { available_spare: 100, ..Health::default() };
             (health, self.queue.size() / PAGE as u64)
         })

@@ -37,7 +37,7 @@ pub fn serve_with(drive: Ram, export: Export, limits: Limits) -> Setup {
 }
 
 pub fn sectors() -> Export {
-    Export { uuid: UUID, block: Block::Sector, read_only: false }
+    Export { uuid: UUID, block: Block::Sector, ..Export::default() }
 }
 
 impl Setup {

@@ -342,7 +342,8 @@ impl StoredDrive {
             )));
         }
         let uuid = py.detach(|| self.shown.uuid()).map_err(|failure| self.raise(failure))?;
-        let export = nvme::Export { uuid, ..nvme::Export::default() };
+        let handles = self.shown.handles();
+        let export = nvme::Export { uuid, handles, ..nvme::Export::default() };
         let queue = self.shown.queue.clone();
         let target = match bound.map(|bound| bound.take()).transpose()? {
             Some(listener) => {

@@ -13,8 +13,9 @@ use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
-use flashgc_front::health::{Health, SPARE_THRESHOLD};
+use flashgc_front::health::{Health, SPARE_THRESHOLD, Written};
 use flashgc_front::meter::{Kind, Latencies, Meter};
+use flashgc_front::nvme;
 use flashgc_front::queue::{Namer, Queue};
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
 use flashgc_hints::allocations::HEAD;
@@ -86,6 +87,13 @@ impl Shown {
     /// Returns the UUID of the drive.
     pub(super) fn uuid(&self) -> Result<[u8; 16], Failure> {
         self.visit(|drive, _| drive.stat().uuid)
+    }
+
+    /// Returns the placement handles of the drive.
+    pub(super) fn handles(&self) -> Option<nvme::Handles> {
+        let Handles { count, persistent } =
+            PlacementSpec::parse(&self.placement).ok()?.handles()?;
+        Some(nvme::Handles { count, persistent })
     }
 
     pub(super) fn stat(&self) -> Result<Value, Failure> {
@@ -250,7 +258,6 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
     let page = PAGE as u64;
     let geometry = report.geometry;
     let counters = report.counters;
-    let usage = report.usage;
     let blocks = u64::from(geometry.blocks());
     let programmed = counters.host_pages + counters.copied_pages;
     let health = Health::of(report);
@@ -276,12 +283,8 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
         "mapped_pages": report.mapped_pages,
         "streams": report.streams.as_ref().map(StreamResult::all),
         "fdp": report.streams.as_ref().zip(handles).map(|(totals, handles)| {
-            let log = Log {
-                host: usage.written_bytes,
-                media: programmed * page,
-                erased: counters.erases * u64::from(geometry.pages_per_block()) * page,
-            };
-            FdpResult::new(handles, totals, log)
+            let Written { host, media, erased } = Written::of(report);
+            FdpResult::new(handles, totals, Log { host, media, erased })
         }),
         "zombie_pages": report.zombies.map(|zombies| zombies.known),
         "decisions": format!("{:016x}", report.decisions),

@@ -1,0 +1,158 @@
+//! Flexible data placement (FDP): the handles of a drive, the meaning of placement identifiers, and events.
+//!
+//! Endurance group 1 has one configuration: that with which the drive was made. It is one reclaim group, so no
+//! bit of a placement identifier names a group, and all of them are the number of a handle in the list of the
+//! namespace. That list has all handles in their order. A reclaim unit is a block.
+//!
+//! # Source
+//! NVM Express Base Specification 2.1, flexible data placement.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
+use zerocopy::FromZeros;
+
+use super::NAMESPACE;
+use super::fdp_logs::Event;
+
+/// The only endurance group.
+pub const GROUP: u32 = 1;
+/// The most events of each kind that are kept: with the head of the log they are 4096 bytes.
+pub const EVENTS: usize = 63;
+/// The type of the directive that names a placement identifier.
+pub const DIRECTIVE: u32 = 2;
+/// A stream without a handle: there are fewer handles.
+const INVALID: StreamId = NO_STREAM - 1;
+
+/// The handles of a drive that takes the streams of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handles {
+    /// The number of handles.
+    pub count: u16,
+    /// The number below which handles are persistently isolated; the others are initially isolated.
+    pub persistent: u16,
+}
+
+/// The events that come: their types.
+pub mod kind {
+    /// A write named a handle that does not exist.
+    pub const INVALID: u8 = 0x03;
+    /// The drive moved data out of a unit.
+    pub const MOVED: u8 = 0x80;
+    pub const ALL: [u8; 2] = [INVALID, MOVED];
+}
+
+/// The counts of a drive that say how much it moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// The units that had data when they were collected.
+    pub units: u64,
+    /// The logical blocks that were copied.
+    pub blocks: u64,
+}
+
+/// See the module's text.
+pub struct Fdp {
+    pub handles: Handles,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The events that a host causes, and those of the drive: the oldest first.
+    host: VecDeque<Event>,
+    drive: VecDeque<Event>,
+    /// For each handle and each of the types of [`kind::ALL`], `true` if such events are kept.
+    kept: Vec<[bool; kind::ALL.len()]>,
+    /// The counts up to which the drive's events are known.
+    moved: Moved,
+}
+
+impl Fdp {
+    /// Returns the state of a drive that has moved so much until now.
+    pub fn new(handles: Handles, moved: Moved) -> Self {
+        let kept = vec![[true; kind::ALL.len()]; handles.count.into()];
+        let (host, drive) = Default::default();
+        Self { handles, state: Mutex::new(State { host, drive, kept, moved }) }
+    }
+
+    /// Returns the stream of a write with this placement identifier. One that names no handle is an event; the
+    /// write goes to handle 0.
+    pub fn stream(&self, identifier: u16, now: [u8; 8]) -> StreamId {
+        if identifier < self.handles.count {
+            return identifier as StreamId;
+        }
+        let mut state = self.lock();
+        if state.kept.first().is_some_and(|kept| kept[0]) {
+            let event = Event {
+                kind: kind::INVALID,
+                // The identifier, the namespace and the place are valid: the write goes to handle 0.
+                flags: 0b111,
+                identifier: identifier.into(),
+                time: now,
+                namespace: NAMESPACE.into(),
+                ..Event::new_zeroed()
+            };
+            keep(&mut state.host, event);
+        }
+        INVALID
+    }
+
+    /// Notes what the drive has moved until now: an event for each unit. It knows neither which handles the
+    /// data are of nor how many were in each unit, so every event has their mean.
+    pub fn look(&self, moved: Moved, now: [u8; 8]) {
+        let mut state = self.lock();
+        let units = moved.units.saturating_sub(state.moved.units);
+        let blocks = moved.blocks.saturating_sub(state.moved.blocks);
+        state.moved = moved;
+        if !state.kept.iter().any(|kept| kept[1]) {
+            return;
+        }
+        for _ in 0..units.min(EVENTS as u64) {
+            let mean = u16::try_from(blocks / units).unwrap_or(u16::MAX);
+            let mut event = Event { kind: kind::MOVED, time: now, ..Event::new_zeroed() };
+            event.own[2..4].copy_from_slice(&mean.to_le_bytes());
+            keep(&mut state.drive, event);
+        }
+    }
+
+    /// Returns the events that hosts caused, or those of the drive: the oldest first.
+    pub fn events(&self, of_host: bool) -> Vec<Event> {
+        let state = self.lock();
+        let events = if of_host { &state.host } else { &state.drive };
+        events.iter().copied().collect()
+    }
+
+    /// Returns the types of events, each with `true` if those of a handle are kept; `None` without such a
+    /// handle.
+    pub fn kept(&self, handle: u16) -> Option<[(u8, bool); kind::ALL.len()]> {
+        let kept = *self.lock().kept.get(usize::from(handle))?;
+        Some([(kind::ALL[0], kept[0]), (kind::ALL[1], kept[1])])
+    }
+
+    /// Keeps events of these types of a handle from now on, or no more. Returns `false` without such a handle
+    /// or type.
+    pub fn keep(&self, handle: u16, types: &[u8], is_kept: bool) -> bool {
+        let mut state = self.lock();
+        let Some(kept) = state.kept.get_mut(usize::from(handle)) else { return false };
+        if !types.iter().all(|one| kind::ALL.contains(one)) {
+            return false;
+        }
+        for (place, _) in kind::ALL.iter().enumerate().filter(|(_, one)| types.contains(one)) {
+            kept[place] = is_kept;
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds an event, and forgets the oldest one if there are too many.
+fn keep(events: &mut VecDeque<Event>, event: Event) {
+    if events.len() == EVENTS {
+        events.pop_front();
+    }
+    events.push_back(event);
+}

@@ -1,0 +1,133 @@
+//! Commands of flexible data placement: I/O Management, the features 1Dh and 1Eh, and its logs.
+//!
+//! # Source
+//! NVM Express Base Specification 2.1, I/O Management, features 1Dh and 1Eh, log pages 20h to 23h.
+
+use super::fdp::{Fdp, GROUP, Moved};
+use super::features::feature;
+use super::link::{Link, Need};
+use super::log_pages::page;
+use super::structures::{Entry, Status, opcode};
+use super::subsystem::Subsystem;
+use super::{LARGEST, NAMESPACE, fdp_logs};
+use crate::health::Written;
+
+/// Operations of I/O Management: none, and status or update of handles.
+const NOTHING: u32 = 0;
+const HANDLES: u32 = 1;
+/// The most bytes of a list of types of events.
+const LIST: usize = 256;
+
+/// Returns the data that an I/O Management moves.
+pub fn need(entry: &Entry) -> Result<Need, Status> {
+    let (operation, specific) = (entry.dword(10) & 0xff, entry.dword(10) >> 16);
+    match (entry.opcode, operation) {
+        (_, NOTHING) => Ok(Need::default()),
+        (opcode::IO_RECEIVE, HANDLES) => {
+            let bytes = (u64::from(entry.dword(11)) + 1) * 4;
+            if bytes > LARGEST as u64 {
+                return Err(Status::INVALID_FIELD);
+            }
+            Ok(Need { given: bytes as usize, ..Need::default() })
+        }
+        (opcode::IO_SEND, HANDLES) => {
+            Ok(Need { taken: (specific as usize + 1) * 2, ..Need::default() })
+        }
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Executes an I/O Management Receive for `bytes` bytes: the status of all handles.
+pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
+    if bytes == 0 {
+        return vec![];
+    }
+    let mut data = fdp_logs::status(&subsystem.rooms(fdp.handles.count));
+    data.resize(bytes, 0);
+    data
+}
+
+/// Executes an I/O Management Send. The engine closes a unit when it is full, and not before.
+pub fn send(entry: &Entry) -> Result<u64, Status> {
+    if entry.dword(10) & 0xff == NOTHING { Ok(0) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Returns the data of a feature's command that come from the host, or that go there.
+pub fn feature_need(entry: &Entry) -> Need {
+    let types = usize::from((entry.dword(11) >> 16) as u8);
+    if entry.opcode == opcode::GET_FEATURES {
+        return Need { given: types * 2, ..Need::default() };
+    }
+    Need { taken: entry.described(types, LIST), ..Need::default() }
+}
+
+/// Returns the value of a feature, the current or the default one, and its data.
+pub fn get_feature(fdp: &Fdp, entry: &Entry, is_current: bool) -> Result<(u64, Vec<u8>), Status> {
+    if entry.dword(10) as u8 == feature::FDP {
+        // The one configuration has number 0, and is enabled.
+        return if entry.dword(11) & 0xffff == GROUP {
+            Ok((1, vec![]))
+        } else {
+            Err(Status::INVALID_FIELD)
+        };
+    }
+    if entry.nsid.get() != NAMESPACE {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    let kept = fdp.kept(entry.dword(11) as u16).ok_or(Status::INVALID_FIELD)?;
+    let bytes = feature_need(entry).given;
+    let mut data: Vec<u8> = kept
+        .iter()
+        .flat_map(|(kind, is_kept)| [*kind, u8::from(*is_kept || !is_current)])
+        .collect();
+    let count = kept.len().min(bytes / 2);
+    data.resize(bytes, 0);
+    Ok((count as u64, data))
+}
+
+/// Sets a feature. The mode is that with which the drive was made.
+pub fn set_feature(fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
+    if entry.dword(10) as u8 == feature::FDP {
+        let is_group = entry.dword(11) & 0xffff == GROUP;
+        // It cannot change while there is a namespace.
+        return Err(if is_group { Status::SEQUENCE } else { Status::INVALID_FIELD });
+    }
+    if !matches!(entry.nsid.get(), NAMESPACE | u32::MAX) {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    if entry.dword(10) >> 31 != 0 {
+        return Err(Status::NOT_SAVEABLE);
+    }
+    let (handle, count) = (entry.dword(11) as u16, usize::from((entry.dword(11) >> 16) as u8));
+    let types = data.get(..count).ok_or(Status::DATA_LENGTH)?;
+    let is_done = fdp.keep(handle, types, entry.dword(12) & 1 != 0);
+    if is_done { Ok(0) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Returns a log.
+pub fn log(link: &Link, fdp: &Fdp, entry: &Entry) -> Result<Vec<u8>, Status> {
+    if entry.dword(11) >> 16 != GROUP {
+        return Err(Status::INVALID_FIELD);
+    }
+    let Link { subsystem, controller, .. } = link;
+    let handles = fdp.handles;
+    Ok(match entry.dword(10) as u8 {
+        page::FDP_CONFIGURATIONS => {
+            let all: Vec<bool> = (0..handles.count).map(|one| one < handles.persistent).collect();
+            fdp_logs::configurations(&all, subsystem.unit())
+        }
+        page::FDP_USAGE => fdp_logs::usage(handles.count),
+        page::FDP_STATISTICS => {
+            let written = subsystem.drive(|drive| Written::of(&drive.stat()));
+            fdp_logs::statistics(written.unwrap_or_default())
+        }
+        _ => {
+            let of_host = entry.dword(10) & 1 << 8 != 0;
+            if !of_host {
+                let moved: Moved = subsystem.moved();
+                fdp.look(moved, controller.features(|features| features.timestamp()));
+            }
+            fdp_logs::events(&fdp.events(of_host))
+        }
+    })
+}

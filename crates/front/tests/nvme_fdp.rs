@@ -1,0 +1,418 @@
+//! NVMe/TCP: flexible data placement, on a stored drive with placement handles.
+
+use std::path::Path;
+
+use crate::common::{new_medium, open, page_of, settings};
+use crate::initiator::*;
+use flashgc_base::rng::Stream;
+use flashgc_base::stream::NO_STREAM;
+use flashgc_device::{Drive, PAGE, Recording, Report, Settings};
+use flashgc_front::limits::Limits;
+use flashgc_front::nvme::{Address, Block, Export, Handles, Server};
+use flashgc_front::queue::Engine;
+use flashgc_front::ram::Ram;
+use flashgc_workload::Op;
+use flashgc_workload::trace::{ReadOptions, TraceReader};
+
+/// The pages of a block of [`settings`].
+const UNIT: u64 = 12;
+/// The directive that names a placement identifier.
+const PLACED: u32 = 2 << 20;
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+fn placed(count: u16, persistent: u16) -> Settings {
+    settings("greedy", &format!("fdp:handles={count},persistent={persistent}"), "fifo")
+}
+
+/// A stored drive with handles, served.
+struct Placing {
+    server: Server,
+    engine: Engine<Drive>,
+    name: String,
+}
+
+impl Placing {
+    fn serve(drive: Drive, handles: Option<Handles>, block: Block) -> Self {
+        let engine = Engine::start(drive).unwrap();
+        let export = Export { uuid: UUID, block, handles, ..Export::default() };
+        let address: Address = "127.0.0.1:0".parse().unwrap();
+        let listener = Server::listen(&address).unwrap();
+        let limits = Limits::default();
+        let server =
+            Server::start_with(engine.queue(), &address, listener, &export, limits).unwrap();
+        Self { server, engine, name: export.name() }
+    }
+
+    fn with_handles(count: u16, persistent: u16) -> Self {
+        let settings = placed(count, persistent);
+        let handles = Some(Handles { count, persistent });
+        Self::serve(open(new_medium(&settings), &settings), handles, Block::Page)
+    }
+
+    fn host(&self, wanted: &Wanted) -> Host {
+        let address = self.server.address().to_string();
+        let mut admin = Queue::connect(&address, &self.name, wanted, 0, 0xffff).unwrap();
+        admin.enable();
+        let io = Queue::connect(&address, &self.name, wanted, 1, admin.controller).unwrap();
+        Host { admin, queues: vec![io] }
+    }
+
+    fn drive<T: Send + 'static>(&self, with: fn(&mut Drive) -> T) -> T {
+        self.engine.queue().visit(move |drive, _| with(drive.as_drive().unwrap())).unwrap()
+    }
+
+    fn stat(&self) -> Report {
+        self.drive(|drive| drive.stat())
+    }
+}
+
+/// Returns the entry of a command for `count` blocks from `first` on, with this placement identifier.
+fn at(opcode: u8, first: u64, count: u32, identifier: u32, flags: u32) -> [u8; 64] {
+    entry(opcode, 1, &[first as u32, 0, (count - 1) | PLACED | flags, identifier << 16])
+}
+
+fn put(queue: &mut Queue, first: u64, data: &[u8], identifier: u32) -> u16 {
+    let entry = at(1, first, (data.len() / PAGE) as u32, identifier, 0);
+    queue.call(Sent { entry, data, in_capsule: data.len() <= 8192 }).status
+}
+
+/// Reads a log of endurance group 1; `specific` is the log's own field.
+fn log(queue: &mut Queue, page: u32, specific: u32, from: u32, bytes: usize) -> Answer {
+    let dwords = bytes as u32 / 4 - 1;
+    let low = [page | specific << 8 | dwords << 16, 1 << 16, from, 0];
+    queue.get(entry(0x02, 0, &low), bytes)
+}
+
+#[test]
+fn only_a_drive_that_takes_streams_has_placement() {
+    let plain = crate::common::plain();
+    let handles = Some(Handles { count: 2, persistent: 0 });
+    let without = Placing::serve(open(new_medium(&plain), &plain), handles, Block::Page);
+    let with = Placing::with_handles(3, 1);
+    for (placing, has) in [(&without, false), (&with, true)] {
+        let mut host = placing.host(&Wanted::default());
+        let controller = host.admin.identify(1, 0).ok();
+        assert_eq!(number(&controller[96..100]) >> 19 & 1 == 1, has);
+        assert_eq!(number(&controller[256..258]) >> 5 & 1 == 1, has);
+        assert_eq!(number(&host.admin.identify(0, 1).ok()[102..104]), 1);
+        let supported = host.admin.log(0, 0, 1024).ok();
+        let effects = host.admin.log(5, 0, 4096).ok();
+        for page in 0x20..=0x23 {
+            assert_eq!(supported[page * 4] == 1, has);
+            let status = if has { 0 } else { DNR | 0x109 };
+            assert_eq!(log(&mut host.admin, page as u32, 0, 0, 8).status, status);
+        }
+        for place in [0x19, 0x1a, 256 + 0x12, 256 + 0x1d] {
+            assert_eq!(effects[place * 4] == 1, has, "{place:#x}");
+        }
+        let refused = |status: u16| if has { 0 } else { DNR | status };
+        assert_eq!(host.admin.ask(entry(0x0a, 0, &[0x1d, 1])).status, refused(0x02));
+        let parameters = entry(0x1a, 1, &[1023, 1]);
+        assert_eq!(host.admin.get(parameters, 4096).status, refused(0x01));
+        let queue = &mut host.queues[0];
+        assert_eq!(put(queue, 0, &page_of(1), 1), refused(0x02));
+        assert_eq!(queue.ask(at(8, 0, 1, 1, 0)).status, refused(0x02));
+        assert_eq!(queue.get(entry(0x12, 1, &[1, 27]), 112).status, refused(0x01));
+        // Streams, the directive of type 1, are nowhere.
+        let entry = io(1, 0, 1, 1 << 20);
+        let sent = Sent { entry, data: &page_of(1), in_capsule: true };
+        assert_eq!(queue.call(sent).status, DNR | 0x02);
+    }
+    let stat = without.stat();
+    assert_eq!(stat.counters.host_pages, 0);
+    // A host that knows of no handle sees none, either.
+    let settings = placed(3, 1);
+    let unknown = Placing::serve(open(new_medium(&settings), &settings), None, Block::Page);
+    assert_eq!(put(&mut unknown.host(&Wanted::default()).queues[0], 0, &page_of(1), 1), DNR | 2);
+    let ram = serve(Ram::new(100));
+    assert_eq!(put(&mut ram.host().queues[0], 0, &page_of(1), 1), DNR | 2);
+}
+
+#[test]
+fn the_configuration_is_that_with_which_the_drive_was_made() {
+    let placing = Placing::with_handles(3, 1);
+    let mut host = placing.host(&Wanted::default());
+    let admin = &mut host.admin;
+    // First the head, and then as much as it says.
+    let head = log(admin, 0x20, 0, 0, 16).ok();
+    let bytes = number(&head[4..8]) as usize;
+    assert_eq!((number(&head[..2]), head[2], bytes), (0, 0, 16 + 80));
+    let whole = log(admin, 0x20, 0, 0, bytes).ok();
+    assert_eq!(log(admin, 0x20, 0, 16, bytes - 16).ok(), whole[16..]);
+    let one = &whole[16..];
+    assert_eq!(number(&one[..2]), 80);
+    // No bit of a group, a volatile cache, valid; one group, three handles, their identifiers, one namespace.
+    assert_eq!((one[2], number(&one[4..8])), (0x90, 1));
+    assert_eq!((number(&one[8..10]), number(&one[10..12]), number(&one[12..16])), (3, 2, 1));
+    assert_eq!(number(&one[16..24]), UNIT * PAGE as u64);
+    // The first handle is persistently isolated.
+    assert_eq!([one[64], one[68], one[72]], [2, 1, 1]);
+    let usage = log(admin, 0x21, 0, 0, 32).ok();
+    assert_eq!((number(&usage[..2]), usage[8], usage[16], usage[24]), (3, 1, 1, 1));
+    // Another endurance group, and a place beyond the end.
+    let other = entry(0x02, 0, &[0x20 | 3 << 16, 2 << 16]);
+    assert_eq!(admin.get(other, 16).status, DNR | 0x02);
+    assert_eq!(log(admin, 0x22, 0, 68, 4).status, DNR | 0x02);
+    // The mode: enabled, number 0; not to be changed.
+    assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d, 1])).result, 1);
+    assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d, 2])).status, DNR | 0x02);
+    assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d | 3 << 8, 1])).result, 0);
+    assert_eq!(admin.ask(entry(0x09, 0, &[0x1d | 1 << 31, 1, 0])).status, DNR | 0x0c);
+    // Directives: the one that tells of others, and data placement, which stays.
+    let parameters = admin.get(entry(0x1a, 1, &[1023, 1]), 4096).ok();
+    assert_eq!([parameters[0], parameters[32], parameters[64]], [5, 5, 5]);
+    assert_eq!(admin.get(entry(0x1a, 1, &[1, 1]), 8).ok(), parameters[..8]);
+    assert_eq!(admin.get(entry(0x1a, 1, &[1, 2]), 8).status, DNR | 0x02);
+    assert_eq!(admin.get(entry(0x1a, 7, &[1, 1]), 8).status, DNR | 0x0b);
+    assert_eq!(admin.ask(entry(0x19, 1, &[0, 1, 2 << 8 | 1])).status, 0);
+    for change in [2 << 8, 1 << 8 | 1, 1] {
+        assert_eq!(admin.ask(entry(0x19, 1, &[0, 1, change])).status, DNR | 0x02);
+    }
+}
+
+/// Two hosts write their parts of the drive in order, again and again: the first its smaller part more often.
+/// Returns the counts of the drive and those of the log.
+fn two_writers(names: bool, path: &Path) -> (Report, [u64; 3], u64) {
+    let settings = placed(2, 0);
+    let mut drive = open(new_medium(&settings), &settings);
+    let pages = u64::from(settings.layout.geometry.logical_pages());
+    drive.replace_recording(Some(Recording::begin(path, pages, true).unwrap()));
+    let placing = Placing::serve(drive, Some(Handles { count: 2, persistent: 0 }), Block::Page);
+    let mut hosts = [0, 1].map(|_| placing.host(&Wanted::default()));
+    let parts = [0..pages / 5, pages / 5..pages];
+    let (mut next, mut rng) = (parts.clone().map(|part| part.start), Stream::new(1, "writers"));
+    let count = 10_000;
+    for page in 0..count {
+        let who = rng.below(2) as usize;
+        let (queue, first) = (&mut hosts[who].queues[0], next[who]);
+        let status = match names {
+            true => put(queue, first, &page_of(page), who as u32),
+            false => queue.write(first, 1, &page_of(page), 0).status,
+        };
+        assert_eq!(status, 0);
+        next[who] = if first + 1 == parts[who].end { parts[who].start } else { first + 1 };
+    }
+    let log = log(&mut hosts[1].admin, 0x22, 0, 0, 64).ok();
+    let counts = [0, 16, 32].map(|place| number(&log[place..place + 16]));
+    let stat = placing.stat();
+    let recording = placing.drive(|drive| drive.replace_recording(None)).unwrap();
+    assert_eq!(recording.end().unwrap(), count);
+    (stat, counts, count)
+}
+
+/// Returns the counting drive after the writes of a recording.
+fn replayed(path: &Path) -> Box<dyn flashgc_ftl::Translation> {
+    let settings = placed(2, 0);
+    let mut counting = settings.victim.build(settings.layout.clone()).unwrap();
+    let mut reader = TraceReader::open(path, &ReadOptions::default()).unwrap();
+    let mut block = Vec::new();
+    while reader.next_block(&mut block).unwrap() {
+        for one in &block {
+            assert_eq!((one.op, one.size), (Op::Write, PAGE as u64));
+            let page = [(one.offset / PAGE as i64) as u32];
+            counting.streams().unwrap().name(&page, &[one.stream]).unwrap();
+            counting.write(&page).unwrap();
+        }
+    }
+    counting
+}
+
+#[test]
+fn handles_of_two_writers_cut_copies_as_on_the_counting_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut copies = Vec::new();
+    for names in [true, false] {
+        let path = folder.path().join(format!("{names}.flashgc"));
+        let (stat, [host, media, erased], count) = two_writers(names, &path);
+        let (page, counters) = (PAGE as u64, stat.counters);
+        assert_eq!(host, count * page);
+        assert_eq!(media, (count + counters.copied_pages) * page);
+        assert_eq!(erased, counters.erases * UNIT * page);
+        assert!(counters.erases > 500);
+        let counting = replayed(&path);
+        assert_eq!(counting.counters(), counters, "names: {names}");
+        assert_eq!(counting.decisions(), stat.decisions, "names: {names}");
+        let totals = stat.streams.unwrap();
+        assert_eq!(Some(&totals), counting.counts().streams.as_ref());
+        let hosts = |stream: u8| totals.streams[usize::from(stream)].host_pages;
+        assert_eq!(hosts(0) + hosts(1), if names { count } else { 0 });
+        assert_eq!(hosts(NO_STREAM), if names { 0 } else { count });
+        copies.push(counters.copied_pages);
+    }
+    assert!(copies[0] * 4 < copies[1], "{copies:?}");
+}
+
+/// A write whose identifier names no handle is done, in handle 0, and is an event.
+#[test]
+fn a_wrong_identifier_loses_no_data_and_is_an_event() {
+    let placing = Placing::with_handles(2, 0);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    for (page, identifier) in [(0, 1), (1, 2), (2, 0xffff)] {
+        assert_eq!(put(queue, page, &page_of(page), identifier), 0);
+        assert_eq!(queue.read(page, 1, PAGE).ok(), page_of(page));
+    }
+    let none = log(&mut host.admin, 0x23, 0, 0, 128).ok();
+    assert_eq!(number(&none[..4]), 0, "those of the drive");
+    let events = log(&mut host.admin, 0x23, 1, 0, 64 * 3).ok();
+    assert_eq!(number(&events[..4]), 2);
+    for (event, identifier) in events[64..].chunks(64).zip([2, 0xffff]) {
+        // Its type, what is valid, the identifier, the namespace; the group and the handle of the data.
+        assert_eq!((event[0], event[1], number(&event[2..4])), (0x03, 0b111, identifier));
+        assert!(number(&event[4..10]) > 1_600_000_000_000, "milliseconds since 1970");
+        assert_eq!((number(&event[12..16]), number(&event[32..34]), event[34]), (1, 0, 0));
+    }
+    assert_eq!(log(&mut host.admin, 0x23, 1, 128, 64).ok(), events[128..]);
+    // The drive counts the same pages as written in a stream without a handle, which is in the class of handle
+    // 0.
+    let totals = placing.stat().streams.unwrap();
+    let wrong: u64 = (2..NO_STREAM).map(|one| totals.streams[usize::from(one)].host_pages).sum();
+    assert_eq!((totals.streams[1].host_pages, wrong), (1, 2));
+    let open = placing.drive(|drive| {
+        let blocks = drive.blocks().filter(|block| block.valid > 0);
+        blocks.map(|block| (block.class, block.valid)).collect::<Vec<_>>()
+    });
+    assert_eq!(open, [(1, 1), (0, 2)]);
+    // No more than 63 are kept, the latest.
+    for identifier in 100..200 {
+        assert_eq!(put(&mut host.queues[0], 3, &page_of(3), identifier), 0);
+    }
+    let events = log(&mut host.admin, 0x23, 1, 0, 4096).ok();
+    assert_eq!(number(&events[..4]), 63);
+    assert_eq!((number(&events[66..68]), number(&events[4034..4036])), (137, 199));
+}
+
+#[test]
+fn data_that_the_drive_moves_are_events_of_the_drive() {
+    let placing = Placing::with_handles(2, 0);
+    let mut host = placing.host(&Wanted::default());
+    let pages = host.admin.identify(0, 1).ok();
+    let pages = number(&pages[..8]);
+    let mut rng = Stream::new(2, "moved");
+    let mut look = |host: &mut Host, writes: u64| {
+        for number in 0..writes {
+            let page = u64::from(rng.below(pages as u32));
+            assert_eq!(put(&mut host.queues[0], page, &page_of(number), 1), 0);
+        }
+        let events = log(&mut host.admin, 0x23, 0, 0, 4096).ok();
+        let count = number(&events[..4]) as usize;
+        let moved: u64 = events[64..64 * (count + 1)]
+            .chunks(64)
+            .map(|event| {
+                assert_eq!((event[0], event[1], event[16]), (0x80, 0, 0));
+                number(&event[18..20])
+            })
+            .sum();
+        let stat = placing.stat();
+        (count as u64, moved, stat.streams.unwrap().moved_blocks, stat.counters.copied_pages)
+    };
+    let (mut count, mut moved, mut units, mut copied) = (0, 0, 0, 0);
+    while count < 20 {
+        (count, moved, units, copied) = look(&mut host, 10);
+    }
+    assert_eq!(count, units);
+    assert!(moved > copied * 3 / 4 && moved <= copied, "{moved} {copied}");
+    let (count, _, units, _) = look(&mut host, 3000);
+    assert!(units > 100);
+    assert_eq!(count, 63);
+}
+
+#[test]
+fn events_are_kept_for_the_handles_that_want_them() {
+    let placing = Placing::with_handles(2, 0);
+    // Without flow control, an answer with data and a result is two PDUs all the same.
+    for flow_control in [true, false] {
+        let mut host = placing.host(&Wanted { flow_control, ..Wanted::default() });
+        let kept = |admin: &mut Queue, handle: u32, most: u32| {
+            let feature = entry(0x0a, 1, &[0x1e, handle | most << 16]);
+            let answer = admin.get(feature, 2 * most as usize);
+            (answer.status, answer.result, answer.data)
+        };
+        let keep = |admin: &mut Queue, handle: u32, types: &[u8], is_kept: u32, bytes: usize| {
+            let mut data = types.to_vec();
+            data.resize(bytes, 0);
+            let entry = entry(0x09, 1, &[0x1e, handle | (types.len() as u32) << 16, is_kept]);
+            admin.call(Sent { entry, data: &data, in_capsule: true }).status
+        };
+        let admin = &mut host.admin;
+        assert_eq!(kept(admin, 0, 3), (0, 2, vec![3, 1, 0x80, 1, 0, 0]));
+        assert_eq!(kept(admin, 1, 1), (0, 1, vec![3, 1]));
+        assert_eq!(kept(admin, 2, 2).0, DNR | 0x02);
+        // nvme-cli sends 255 bytes, whatever number of types there is.
+        assert_eq!(keep(admin, 0, &[3], 0, 255), 0);
+        assert_eq!(kept(admin, 0, 2), (0, 2, vec![3, 0, 0x80, 1]));
+        assert_eq!(kept(admin, 1, 2), (0, 2, vec![3, 1, 0x80, 1]));
+        let default = admin.get(entry(0x0a, 1, &[0x1e | 1 << 8, 2 << 16]), 4);
+        assert_eq!(default.data, [3, 1, 0x80, 1]);
+        assert_eq!(keep(admin, 2, &[3], 0, 1), DNR | 0x02);
+        assert_eq!(keep(admin, 0, &[3, 1], 1, 2), DNR | 0x02);
+        assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 9), 0);
+        let count = |admin: &mut Queue| number(&log(admin, 0x23, 1, 0, 64).ok()[..4]);
+        assert_eq!(count(&mut host.admin), u64::from(!flow_control));
+        assert_eq!(keep(&mut host.admin, 0, &[0x80, 3], 1, 2), 0);
+        assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 9), 0);
+        assert_eq!(count(&mut host.admin), 1 + u64::from(!flow_control));
+    }
+}
+
+#[test]
+fn zeros_that_are_kept_and_parts_of_pages_belong_to_a_handle() {
+    let settings = placed(3, 0);
+    let handles = Some(Handles { count: 3, persistent: 0 });
+    let drive = open(new_medium(&settings), &settings);
+    let placing = Placing::serve(drive, handles, Block::Sector);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    // Page 0 by its middle, pages 1 to 4 by zeros, page 5 by a discard that names a handle.
+    let entry = at(1, 3, 2, 2, 0);
+    assert_eq!(queue.call(Sent { entry, data: &[7; 1024], in_capsule: true }).status, 0);
+    assert_eq!(queue.ask(at(8, 8, 32, 1, 0)).status, 0);
+    assert_eq!(queue.ask(at(8, 40, 8, 1, 1 << 25)).status, 0);
+    let mut expected = vec![0; 6 * PAGE];
+    expected[3 * 512..5 * 512].fill(7);
+    assert_eq!(queue.read(0, 48, 6 * PAGE).ok(), expected);
+    let streams =
+        placing.drive(|drive| (0..6).map(|page| drive.stream_of(page)).collect::<Vec<_>>());
+    assert_eq!(streams, [2, 1, 1, 1, 1, NO_STREAM]);
+    assert_eq!(placing.stat().mapped_pages, 5);
+}
+
+#[test]
+fn the_status_of_handles_has_the_room_in_their_units() {
+    let placing = Placing::with_handles(3, 0);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    for page in 0..5 {
+        assert_eq!(put(queue, page, &page_of(page), 1), 0);
+    }
+    let status = |queue: &mut Queue, bytes: usize| {
+        queue.get(entry(0x12, 1, &[1, bytes as u32 / 4 - 1]), bytes)
+    };
+    let head = status(queue, 16).ok();
+    assert_eq!(number(&head[14..16]), 3);
+    // Linux asks for 126 of them.
+    let all = status(queue, 16 + 126 * 32).ok();
+    for (handle, room) in [(0, UNIT), (1, UNIT - 5), (2, UNIT)] {
+        let one = &all[16 + 32 * handle..][..32];
+        assert_eq!((number(&one[..2]), number(&one[2..4])), (handle as u64, handle as u64));
+        assert_eq!((number(&one[4..8]), number(&one[8..16])), (0, room));
+    }
+    assert!(all[16 + 96..].iter().all(|byte| *byte == 0));
+    // A full unit has no room; the next write begins another one.
+    for page in 5..UNIT {
+        assert_eq!(put(queue, page, &page_of(page), 1), 0);
+    }
+    assert_eq!(number(&status(queue, 112).ok()[56..64]), 0);
+    assert_eq!(put(queue, UNIT, &page_of(UNIT), 1), 0);
+    assert_eq!(number(&status(queue, 112).ok()[56..64]), UNIT - 1);
+    // Nothing to do, and what there is not: another operation, another namespace, an update of a handle.
+    assert_eq!(queue.ask(entry(0x12, 1, &[0, 0])).status, 0);
+    assert_eq!(queue.get(entry(0x12, 1, &[2, 3]), 16).status, DNR | 0x02);
+    assert_eq!(queue.get(entry(0x12, 2, &[1, 3]), 16).status, DNR | 0x0b);
+    assert_eq!(queue.ask(entry(0x1d, 1, &[0])).status, 0);
+    let update = Sent { entry: entry(0x1d, 1, &[1 | 1 << 16]), data: &[0; 4], in_capsule: true };
+    assert_eq!(queue.call(update).status, DNR | 0x02);
+}
