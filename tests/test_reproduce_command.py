@@ -239,7 +239,7 @@ def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "alone").mkdir()
     alone = start(tmp_path / "alone", BRIEF).communicate(timeout=120)
     assert printed == [alone, alone]
-    assert len(kept(tmp_path)) == 30
+    assert len(kept(tmp_path)) == 45
     assert not list(tmp_path.rglob("*.part"))
     (claim,) = results(tmp_path / "made")["claims"]  # type: ignore[misc]
     assert "not-run" not in {claim["verdict"], *(row["verdict"] for row in claim["rows"])}
