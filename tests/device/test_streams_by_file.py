@@ -89,13 +89,13 @@ def test_handles_of_files_cut_copies(command: Command) -> None:
 
 
 RENAMED = """
-import os
+import os, time
 def write(file, how, at=0):
     with open(file, how) as opened:
         opened.seek(at)
         opened.write(os.urandom(64 * 4096)), opened.flush(), os.fsync(opened.fileno())
 write('one.tmp', 'wb')
-os.rename('one.tmp', 'one.db')
+os.rename('one.tmp', 'one.db'), time.sleep(0.5)
 write('one.db', 'r+b')
 write('one.db', 'ab')
 os.link('one.db', 'two.log')
