@@ -167,8 +167,13 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert [row.verdict for row in outcome.rows if "CB" in row.label] == [Verdict.NOT_RUN] * 2
     # The micro-benchmark, with hints from the page cache.
     state = image.made(SMALL, "micro-6", tmp_path / "micro", Pace(show, _core.Control()))
-    micro = session.run(SMALL, "micro-6", "ZGC-GD", 0, state, Pace(show, _core.Control()))
-    assert micro["totals"] == micro["replayed"]
+    # If the kernel writes back at once, few pages wait for a hint. It hardly does so three times.
+    for repeat in range(3):
+        pace = Pace(show, _core.Control())
+        micro = session.run(SMALL, "micro-6", "ZGC-GD", repeat, state, pace)
+        assert micro["totals"] == micro["replayed"]
+        if micro["counters"]["hinted_pages"] > 100:
+            break
     assert micro["counters"]["hinted_pages"] > 100
     assert micro["follower"]["lost"] == 0
     assert micro["known_share"] > 0.5

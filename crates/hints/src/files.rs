@@ -176,7 +176,7 @@ mod live {
     use crate::tracing::FollowError;
 
     /// The longest time that a write waits for the stream of a new file. It is waited for once a file.
-    const PATIENCE: Duration = Duration::from_millis(100);
+    const PATIENCE: Duration = Duration::from_millis(500);
 
     /// The bytes of a ring. Rings are read with every write, and the kernel locks their memory.
     const RING_BYTES: usize = 256 << 10;

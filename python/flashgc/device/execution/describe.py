@@ -45,7 +45,7 @@ RULES = declare(
         "streams-incomplete",
         DOUBT,
         "Not every write had the stream of its file.",
-        "The kernel lost events, or it told the name of a file after the drive had waited 0.1 s.",
+        "The kernel lost events, or it told the name of a file after the drive had waited 0.5 s.",
     ),
 )
 
