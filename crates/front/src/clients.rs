@@ -2,14 +2,15 @@
 //!
 //! Where all places are taken, a client that makes no use of its own gives it to the next one.
 
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::limits::Limits;
-use super::socket::{Listener, Socket};
+use super::limits::{Limits, PIECE};
+use super::socket::{Listener, Replies, Socket};
 use super::window::{Room, Window};
 
 /// A client: its socket, and the window of its requests under way.
@@ -128,5 +129,39 @@ impl Shared {
         connection.window.end();
         connection.ends = true;
         true
+    }
+}
+
+/// Writes replies until nobody is left to send one: `encode` writes each, and `answered` gives its room back. Once the
+/// client is gone, what is already under way is the only cost.
+pub fn reply<'a, R>(
+    socket: &'a Socket,
+    window: &'a Window,
+    replies: &Receiver<R>,
+    mut encode: impl FnMut(&mut BufWriter<Replies<'a>>, &R) -> io::Result<()>,
+    answered: impl Fn(&R),
+) {
+    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
+    let lost = |_: &io::Error| {
+        socket.shutdown();
+        window.close();
+    };
+    let mut sent = Ok(());
+    loop {
+        let reply = match replies.try_recv() {
+            Ok(reply) => reply,
+            Err(_) => {
+                // No reply waits, so the gathered bytes go out.
+                if sent.is_ok() {
+                    sent = out.flush().inspect_err(lost);
+                }
+                let Ok(reply) = replies.recv() else { break };
+                reply
+            }
+        };
+        if sent.is_ok() {
+            sent = encode(&mut out, &reply).inspect_err(lost);
+        }
+        answered(&reply);
     }
 }

@@ -1,12 +1,12 @@
 //! The thread of a connection that writes replies.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::mpsc::Receiver;
 
 use super::wire::{SIMPLE_REPLY, STRUCTURED_REPLY, allocation, chunk};
+use crate::clients;
 use crate::command::Answer;
-use crate::limits::PIECE;
-use crate::socket::{Replies, Socket};
+use crate::socket::Socket;
 use crate::window::Window;
 use flashgc_device::bytes::Extent;
 
@@ -22,32 +22,10 @@ pub struct Reply {
     pub cost: usize,
 }
 
-/// Writes replies until nobody is left to send one. Once the client is gone, the requests that are
-/// already under way are the only cost.
+/// Writes replies until nobody is left to send one.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
-    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
-    let lost = |_: &io::Error| {
-        socket.shutdown();
-        window.close();
-    };
-    let mut sent = Ok(());
-    loop {
-        let reply = match replies.try_recv() {
-            Ok(reply) => reply,
-            Err(_) => {
-                // No reply waits, so the gathered bytes go out.
-                if sent.is_ok() {
-                    sent = out.flush().inspect_err(lost);
-                }
-                let Ok(reply) = replies.recv() else { break };
-                reply
-            }
-        };
-        if sent.is_ok() {
-            sent = encode(&mut out, &reply, structured).inspect_err(lost);
-        }
-        window.free(reply.cost);
-    }
+    let encode = |out: &mut _, reply: &Reply| encode(out, reply, structured);
+    clients::reply(socket, window, replies, encode, |reply| window.free(reply.cost));
 }
 
 fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {

@@ -1,43 +1,21 @@
 //! The thread of a connection that writes PDUs.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::mpsc::Receiver;
 
 use super::link::{Line, Reply};
 use super::pdu;
 use super::structures::{Completion, Status};
-use crate::limits::PIECE;
-use crate::socket::{Replies, Socket};
+use crate::clients;
+use crate::socket::Socket;
 use crate::window::Window;
 
-/// Writes PDUs until nobody is left to send one. Once the host is gone, the commands that are under way are the only
-/// cost.
+/// Writes PDUs until nobody is left to send one.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, line: &Line) {
-    let mut out = BufWriter::with_capacity(PIECE, Replies { socket, window });
-    let lost = |_: &io::Error| {
-        socket.shutdown();
-        window.close();
-    };
-    let mut sent = Ok(());
     // The Connect was the first command.
     let mut head = 1;
-    loop {
-        let reply = match replies.try_recv() {
-            Ok(reply) => reply,
-            Err(_) => {
-                // No PDU waits, so the gathered bytes go out.
-                if sent.is_ok() {
-                    sent = out.flush().inspect_err(lost);
-                }
-                let Ok(reply) = replies.recv() else { break };
-                reply
-            }
-        };
-        if sent.is_ok() {
-            sent = encode(&mut out, &reply, line, &mut head).inspect_err(lost);
-        }
-        answered(&reply, window, line);
-    }
+    let encode = |out: &mut _, reply: &Reply| encode(out, reply, line, &mut head);
+    clients::reply(socket, window, replies, encode, |reply| answered(reply, window, line));
 }
 
 /// Gives the room of a command back that was answered.
