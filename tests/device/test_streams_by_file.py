@@ -168,6 +168,18 @@ def test_a_drive_with_a_clock_takes_the_streams_of_files(command: Command) -> No
     assert found["realtime"]["answers"] > 0
 
 
+def test_a_drive_with_another_file_system_is_refused(command: Command, tmp_path: Path) -> None:
+    file, mount = tmp_path / "held.flash", tmp_path / "mount"
+    words = ("--capacity", "400MiB", "--placement", "fdp:handles=3")
+    assert command("device", "create", file, *words).returncode == 0
+    assert command("device", "up", "--fs", "xfs", file, "--mount", mount).returncode == 0
+    assert command("device", "down", file).returncode == 0
+    done = command("device", "exec", "--from", file, "--streams-by-file", "a=1", *python("pass"))
+    assert done.returncode == 2
+    assert "the drive holds xfs, expected ext4; hint: --fs xfs" in done.stderr
+    file.unlink()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -177,6 +189,10 @@ def test_a_drive_with_a_clock_takes_the_streams_of_files(command: Command) -> No
         (
             ("--streams-by-file", "a=1", "--fs", "btrfs"),
             "--streams-by-file: flashgc does not see which pages of the device btrfs gives",
+        ),
+        (
+            ("--streams-by-file", "a=1", "--streams", "s.csv"),
+            "--streams-by-file does not go with --streams; hint: leave one of both out",
         ),
         (
             ("--streams-by-file", "a=1", "--placement", "dac"),

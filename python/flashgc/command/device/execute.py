@@ -234,7 +234,7 @@ def with_handles(streams: str, given: Asked, source: Path | None) -> Patterns:
 
     patterns = Patterns.parse(streams)
     policies = given.values.get("gc", {})
-    if "streams" in given.values.get("drive", {}) or "streams" in policies:
+    if "streams" in given.values.get("workload", {}):
         raise ConfigError(f"{OPTION} does not go with --streams; hint: leave one of both out")
     if source is None and not {"placement", "preset"} & policies.keys():
         given.values.setdefault("gc", {})["placement"] = patterns.placement

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import _core
-from flashgc._core import DriveError
+from flashgc._core import ConfigError, DriveError
 from flashgc._documents import read
 from flashgc.device import making, mounts, realtime, trust
 from flashgc.device import up as upping
@@ -99,6 +99,11 @@ def execute(
                 user=server_user,
             )
             try:
+                if streams is not None and done.filesystem != filesystem:
+                    raise ConfigError(
+                        f"--streams-by-file: the drive holds {done.filesystem}, expected "
+                        f"{filesystem}; hint: --fs {done.filesystem}"
+                    )
                 with Tree() as tree:
                     run = _Run(command, folder, file, done, made, tell, files, streams)
                     measured = run.measured(signals, tree)
@@ -171,9 +176,8 @@ class _Run:
     tell: Tell
     #: True if it is to be known who owns the pages; and who does.
     files: bool = False
-    #: The streams of files, and who tells the drive's server of them.
+    #: The streams of files.
     streams: Patterns | None = None
-    naming: Naming | None = None
     owners: Owners | None = None
 
     def measured(self, signals: Signals, tree: Tree) -> Executed:
@@ -185,7 +189,7 @@ class _Run:
                 self.owners = stack.enter_context(owners)
             if self.streams is not None:
                 naming = Naming(mount, self.up.device, self.file, FOLDER, self.streams)
-                self.naming = stack.enter_context(naming)
+                stack.enter_context(naming)
             self.command.prepare(mount / FOLDER)
             sync(mount)
             client = stack.enter_context(Client(self.file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -139,7 +140,6 @@ class Naming:
         """
         self._device, self._folder, self._given = Path(device), f"{folder}/", given
         self._client = Client(file)
-        self.refused: str | None = None
         try:
             # The folder was made before names were followed.
             self._client.files(self._device, [(mount.stat().st_ino, 0, NONE)])
@@ -163,7 +163,6 @@ class Naming:
             # A folder has no path here, and no stream.
             stream = self._given.of(path.removeprefix(self._folder)) if path else NONE
             told.append((inode, life, stream))
-        try:
+        # Whoever serves the drive counts the files of which it was not told.
+        with contextlib.suppress(DriveError):
             self._client.files(self._device, told)
-        except DriveError as error:  # The server ends; what it was not told it says itself.
-            self.refused = str(error)
