@@ -125,6 +125,7 @@ def fill(
     ``written`` is called between: what else has the table may write it, too.
     """
     stand.cluster.ask(
+        f"DROP TABLE IF EXISTS {table};"
         f"CREATE TABLE {table} (n INT, words TEXT) {where};"
         f"INSERT INTO {table} SELECT i, repeat('w', 90) FROM generate_series(1, {rows}) AS i;"
         f"CHECKPOINT"
@@ -245,6 +246,29 @@ def test_a_follower_that_stood_still_goes_on_behind_log_that_is_gone(stand: Stan
         # What the command says is a fifth of a second old, and more on a busy machine.
         hinted = before["drive"]["pages_hinted"] + 200
         until(lambda: last(out)["drive"]["pages_hinted"] > hinted)
+
+
+def test_a_follower_that_stood_still_knows_what_became_dirty_last(stand: Stand) -> None:
+    """It hears at once of a checkpoint, and of what became dirty after the drive was written."""
+    ask = stand.cluster.ask
+    # What it has not heard must fit into a socket: else the server sends it later.
+    ask("ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()")
+    with command(stand) as (follower, _):
+        fill(stand, "again")
+        until(lambda: zombies(stand) > 200)
+        follower.send_signal(signal.SIGSTOP)
+        try:
+            ask("CHECKPOINT")
+            subprocess.run(["sync", "-f", str(stand.mount)], check=True)
+            until(lambda: zombies(stand) <= FEW)
+            ask("UPDATE again SET n = -n WHERE n % 60 = 7")
+            time.sleep(postgres.HELD_UP)
+        finally:
+            follower.send_signal(signal.SIGCONT)
+        until(lambda: zombies(stand) > 200, seconds=20)
+        ask("DROP TABLE again")
+        settle(stand)
+    ask("ALTER SYSTEM RESET full_page_writes; SELECT pg_reload_conf()")
 
 
 def test_a_server_that_comes_back_with_another_log_is_followed_when_it_can_be(

@@ -32,6 +32,10 @@ GATHER = 0.01
 #: A record is sent when it is flushed. A hint counts from so many seconds before it was sent.
 MARGIN = 0.005
 
+#: Seconds between two looks at the drive behind which the follower was held up. What became dirty
+#: meanwhile would count from the look before, and be late where the drive was written since.
+HELD_UP = 0.1
+
 #: Seconds between two attempts to reach a server that is gone.
 PAUSE = 0.5
 
@@ -190,11 +194,21 @@ class Hints:
             Stream(self._dsn) as stream,
         ):
             self._start(asked, stream)
-            due = time.monotonic() + every
+            looked = time.monotonic()
+            due, behind = looked + every, None
             while not stopped():
+                before, looked = looked, time.monotonic()
+                if looked - before > HELD_UP:
+                    behind = time.time()
                 if self.link.look():
                     self._recall(asked)
-                self._turn(stream)
+                    looked = time.monotonic()
+                last = self._turn(stream)
+                if behind and (last is None or last > behind):
+                    # What was sent meanwhile is read: nothing of it cancels what is told now.
+                    self.link.look()
+                    self._recall(asked)
+                    looked, behind = time.monotonic(), None
                 if every and time.monotonic() >= due:
                     yield self._sample(asked)
                     due = time.monotonic() + every
@@ -216,28 +230,33 @@ class Hints:
         self._has_begun, self._is_away = True, False
 
     def _recall(self, asked: Any) -> None:
-        """Tells the drive what is dirty already: the log has passed it, or the drive forgot it.
+        """Tells the drive what is dirty already, just after the drive was asked for its moment.
 
-        The drive was just asked for its moment.
+        The log has passed it, the drive forgot it, or the follower was held up.
         """
         known = time.time()
         if self._server.has_truth:
             self._follower.dirty(asked.execute(DIRTY).fetchall())
         self.link.send(*self._follower.changes(), known)
 
-    def _turn(self, stream: Stream) -> None:
-        """Takes what the server sends for a moment, and tells the drive."""
-        sent = None
+    def _turn(self, stream: Stream) -> float | None:
+        """Takes what the server sends for a moment, and tells the drive.
+
+        Returns the time at which the last of it was sent; ``None`` where the server said nothing.
+        """
+        sent = last = None
         until = time.monotonic() + GATHER
         while True:
             for message in stream.take(max(0.0, until - time.monotonic())):
-                sent = message.sent if sent is None else min(sent, message.sent)
+                last = message.sent
+                sent = last if sent is None else min(sent, last)
                 self._lag = message.lag
                 self._follower.feed(message.at, message.log)
             if time.monotonic() >= until:
                 break
         dirtied, cancelled = self._follower.changes()
         self.link.send(dirtied, cancelled, None if sent is None else sent - MARGIN)
+        return last
 
     def _sample(self, asked: Any) -> Sample:
         dirty = known = None
