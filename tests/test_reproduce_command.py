@@ -234,10 +234,10 @@ def test_ctrl_c_leaves_a_page_of_what_there_is(tmp_path: Path) -> None:
 
 def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
     processes = [start(tmp_path, BRIEF), start(tmp_path, BRIEF)]
-    printed = [process.communicate(timeout=120) for process in processes]
+    printed = [process.communicate(timeout=600) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], printed
     (tmp_path / "alone").mkdir()
-    alone = start(tmp_path / "alone", BRIEF).communicate(timeout=120)
+    alone = start(tmp_path / "alone", BRIEF).communicate(timeout=600)
     assert printed == [alone, alone]
     assert len(kept(tmp_path)) == 45
     assert not list(tmp_path.rglob("*.part"))

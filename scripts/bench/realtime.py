@@ -1,14 +1,15 @@
 """A drive that answers in real time against the same requests simulated.
 
     PYTHONPATH=python .venv/bin/python scripts/bench/realtime.py [--device mlc] [--slower 1x]
-        [--seconds 5] [--depths 1,32] [--kinds randread,randwrite,randrw] [--climb]
+        [--seconds 5] [--depths 1,32] [--kinds randread,randwrite,randrw] [--front fuse] [--climb]
 
 For each kind and queue depth fio works on a full drive of its own, served by FUSE with
 ``--realtime``, and the requests are recorded. The recording is then replayed on the simulated timed
 drive, whose time of arrival is that of the recording. Each line compares what the server measured,
 from the arrival of a request to its answer, with the simulation and with what fio itself saw, which
 has the way through the kernel as well: mean, p50, p99 and p99.9. ``late`` is the share of answers
-that left more than 50 us after their time.
+that left more than 50 us after their time. With ``--front nvme-tcp`` a host of this process reads
+and writes by NVMe/TCP in place of fio.
 
 ``--climb`` lets random reads arrive at rates that double, until they are not served any more.
 """
@@ -23,7 +24,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,9 @@ from typing import Any
 import flashgc
 from flashgc.device.control import Client
 from flashgc.units import format_share
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from scripts.nvme.host import connected, work
 
 #: Where the drive's file is: a disk would make answers late.
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -53,13 +56,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--depths", default="1,32")
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--front", default="fuse", choices=("fuse", "nvme-tcp"))
     parser.add_argument("--climb", action="store_true")
     return parser.parse_args()
 
 
 @contextlib.contextmanager
-def served(folder: Path, device: str, slower: str) -> Iterator[tuple[Path, Path]]:
-    """A full drive that is served in real time: its file, and the file with its bytes."""
+def served(
+    folder: Path, device: str, slower: str, front: str = "fuse"
+) -> Iterator[tuple[Path, str]]:
+    """A full drive that is served in real time: its file, and where its bytes are."""
     file, mount = folder / "drive.flash", folder / "mount"
     mount.mkdir()
     with flashgc.Device.create(
@@ -68,16 +74,16 @@ def served(folder: Path, device: str, slower: str) -> Iterator[tuple[Path, Path]
         for at in range(0, drive.size, 1 << 20):
             drive.write(at, bytes(min(1 << 20, drive.size - at)))
     name = shutil.which("flashgc", path=str(Path(sys.executable).parent)) or "flashgc"
-    words = [name, "device", "serve", str(file), "--fuse", str(mount), "--realtime"]
+    where = str(mount) if front == "fuse" else "127.0.0.1:0"
+    words = [name, "device", "serve", str(file), f"--{front}", where, "--realtime"]
     words += ["--device", device, "--slower", slower, "--record", str(folder / "asked.flashgc")]
-    server = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
     try:
-        until = time.monotonic() + 60
-        while not (mount / "disk").exists():
-            if server.poll() is not None or time.monotonic() > until:
-                raise SystemExit("the drive was not served")
-            time.sleep(0.05)
-        yield file, mount / "disk"
+        said = server.stdout.readline().strip()
+        if not said:
+            raise SystemExit("the drive was not served")
+        yield file, str(mount / "disk") if front == "fuse" else said
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
@@ -91,6 +97,23 @@ def fio(disk: Path, kind: str, depth: int, seconds: int, *more: str) -> dict[str
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=disk.parent.parent)
     job: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     return job
+
+
+def by_nvme(said: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
+    """What a host measured at the address that ``said`` names, in the shape of fio's figures."""
+    _, address, name = said.split()
+    pages = BLOCKS * PAGES_PER_BLOCK * 8 // 10
+    with connected(address, name) as (_, queue):
+        found = work(queue, kind, pages, depth, seconds)
+    seen = {}
+    for what, times in found.items():
+        times = sorted(times) or [0.0]
+        at = {
+            key: times[min(int(len(times) * float(key) / 100), len(times) - 1)] * 1e3
+            for _, _, key in FIGURES[1:]
+        }
+        seen[what] = {"clat_ns": {"mean": sum(times) / len(times) * 1e3, "percentile": at}}
+    return seen
 
 
 def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
@@ -118,8 +141,11 @@ def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
     """One kind at one queue depth: a line for reads and one for writes."""
     with tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name:
         folder = Path(name)
-        with served(folder, given.device, given.slower) as (file, disk):
-            seen = fio(disk, kind, depth, given.seconds)
+        with served(folder, given.device, given.slower, given.front) as (file, where):
+            if given.front == "fuse":
+                seen = fio(Path(where), kind, depth, given.seconds)
+            else:
+                seen = by_nvme(where, kind, depth, given.seconds)
             with Client(file) as client:
                 stat = client.stat()
         real = stat["realtime"]
@@ -150,7 +176,12 @@ def climb(given: argparse.Namespace) -> None:
             served(Path(name), given.device, given.slower) as (file, disk),
         ):
             fio(
-                disk, "randread", 32, given.seconds, f"--rate_iops={rate}", "--rate_process=poisson"
+                Path(disk),
+                "randread",
+                32,
+                given.seconds,
+                f"--rate_iops={rate}",
+                "--rate_process=poisson",
             )
             with Client(file) as client:
                 real = client.stat()["realtime"]
@@ -168,7 +199,8 @@ def main() -> None:
     if given.climb:
         climb(given)
         return
-    print("served/simulated/fio in us, and by how much the served drive is off")
+    theirs = "fio" if given.front == "fuse" else "host"
+    print(f"served/simulated/{theirs} in us, and by how much the served drive is off")
     for kind in given.kinds.split(","):
         for depth in given.depths.split(","):
             compared(kind, int(depth), given)

@@ -314,7 +314,7 @@ def test_a_standby_is_followed_and_also_when_it_is_promoted(stand: Stand) -> Non
             )
             before = hints.counts()
             cluster.run("pg_ctl", *control, "promote")
-            until(lambda: hints.restarts > 0)
+            until(lambda: hints.restarts > 0 and not hints._is_away)
             with postgres.load().connect(dsn, autocommit=True) as asked:
                 asked.execute("CHECKPOINT")
                 asked.execute("UPDATE streamed SET n = n + 1 WHERE n % 20 = 0")

@@ -166,6 +166,8 @@ def test_it_goes_on_when_drive_and_server_come_back(stand: Stand) -> None:
         env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
+        assert follower.stdout is not None
+        assert follower.stdout.readline().startswith("{")
         bench = stand.bench("-c", "2", "-T", "1000")
         time.sleep(2)
         # The server alone.

@@ -132,6 +132,22 @@ impl<S: Served> Bytes<S> {
         self.write_part(split.tail.0, tail, streams.of(before + pages))
     }
 
+    /// Copies ranges, one behind the other, to byte `to` and those behind it, the pages of which the copy has a
+    /// byte in these streams. All is read before anything is written.
+    pub fn copy(
+        &mut self,
+        from: &[(u64, usize)],
+        to: u64,
+        streams: Named<'_>,
+    ) -> Result<(), Failure> {
+        let mut data = Vec::new();
+        for &(at, bytes) in from {
+            self.check(at, bytes as u64)?;
+            self.append(at, bytes, &mut data)?;
+        }
+        self.write(to, &data, streams)
+    }
+
     /// Discards the pages that lie whole in the range. Parts of pages keep their data.
     pub fn trim(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
         self.check(at, bytes)?;

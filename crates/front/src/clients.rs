@@ -5,7 +5,7 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -58,6 +58,25 @@ impl Clients {
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(accept)?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Returns a look at the connections.
+    pub fn seen(&self) -> Seen {
+        Seen(Arc::downgrade(&self.shared))
+    }
+}
+
+/// The connections of a server, for whoever looks. The server may have ended.
+#[derive(Clone)]
+pub struct Seen(Weak<Shared>);
+
+impl Seen {
+    /// Returns the number of requests under way on each connection.
+    pub fn connections(&self) -> Vec<usize> {
+        let Some(shared) = self.0.upgrade() else { return Vec::new() };
+        let connections = shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = connections.iter().filter(|connection| !connection.thread.is_finished());
+        here.map(|connection| connection.window.requests()).collect()
     }
 }
 

@@ -33,6 +33,17 @@ pub enum Command {
         /// `true` if the write must be durable when it is answered.
         fua: bool,
     },
+    /// Copies ranges, one behind the other.
+    Copy {
+        /// The first byte and the number of bytes of each range.
+        from: Vec<(u64, usize)>,
+        /// The first byte of the copy.
+        to: u64,
+        /// The streams of its pages, as those of a write.
+        streams: Vec<StreamId>,
+        /// `true` if the copy must be durable when it is answered.
+        fua: bool,
+    },
     /// Discards the pages that lie whole in the range.
     Trim {
         /// The first byte.
@@ -86,15 +97,33 @@ pub enum Command {
 }
 
 impl Command {
+    /// Returns the range that a command writes with the streams that it names: its first byte, its bytes and
+    /// the streams.
+    pub(crate) fn placed(&mut self) -> Option<(u64, u64, &mut Vec<StreamId>)> {
+        match self {
+            Self::Write { at, data, streams, .. } => Some((*at, data.len() as u64, streams)),
+            Self::Copy { from, to, streams, .. } => Some((*to, copied(from), streams)),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if all that the command did must be durable when it is answered.
     pub(crate) fn durable(&self) -> bool {
         match self {
             Self::Flush => true,
-            Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::Zero { fua, .. } => *fua,
+            Self::Write { fua, .. }
+            | Self::Copy { fua, .. }
+            | Self::Trim { fua, .. }
+            | Self::Zero { fua, .. } => *fua,
             Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
             Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
         }
     }
+}
+
+/// Returns the bytes of the ranges of a copy.
+pub(crate) fn copied(from: &[(u64, usize)]) -> u64 {
+    from.iter().fold(0, |sum, range| sum.saturating_add(range.1 as u64))
 }
 
 /// The answer of a drive to a command.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use super::command::Command;
+use super::command::{Command, copied};
 use flashgc_device::{PAGE, Usage};
 
 /// Significant decimal digits of a percentile: its relative error is below 0.1%.
@@ -39,7 +39,7 @@ impl Kind {
     pub(crate) fn of(command: &Command) -> Option<Self> {
         Some(match command {
             Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
-            Command::Write { .. } | Command::Zero { .. } => Self::Write,
+            Command::Write { .. } | Command::Copy { .. } | Command::Zero { .. } => Self::Write,
             Command::Trim { .. } => Self::Trim,
             Command::Flush => Self::Flush,
             Command::Hint { .. }
@@ -103,6 +103,14 @@ impl Meter {
                 usage.writes += 1;
                 usage.written_bytes += data.len() as u64;
                 (at, data.len() as u64)
+            }
+            Command::Copy { ref from, to, .. } => {
+                // The drive reads it, too.
+                usage.reads += 1;
+                usage.writes += 1;
+                usage.read_bytes += copied(from);
+                usage.written_bytes += copied(from);
+                (to, copied(from))
             }
             Command::Zero { at, bytes, keep: true, .. } => {
                 usage.writes += 1;

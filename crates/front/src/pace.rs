@@ -22,7 +22,7 @@ use flashgc_device::{Named, PAGE};
 use flashgc_workload::Op;
 use std::collections::HashMap;
 
-use super::command::Command;
+use super::command::{Command, copied};
 use super::meter::{Kind, Latencies};
 
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
@@ -375,10 +375,17 @@ impl Pace {
             return None; // it is refused, or nothing is done
         }
         let kind = Kind::of(command)?;
-        let streams = match command {
-            Command::Write { streams, .. } => streams.clone(),
-            _ => Vec::new(),
+        let (streams, reads) = match command {
+            Command::Write { streams, .. } => (streams.clone(), [].as_slice()),
+            Command::Copy { streams, from, .. } => (streams.clone(), from.as_slice()),
+            _ => (Vec::new(), [].as_slice()),
         };
+        let is_within = |&(at, bytes): &(u64, usize)| {
+            at.checked_add(bytes as u64).is_some_and(|end| end <= size)
+        };
+        if !reads.iter().all(is_within) {
+            return None; // it is refused
+        }
         let (number, arrived_ns) = {
             let mut state = lock(&self.shared.state);
             if state.ended.is_some() {
@@ -386,6 +393,12 @@ impl Pace {
             }
             let arrived_ns = self.shared.wall_ns();
             let at_ns = self.shared.simulated(arrived_ns).max(state.reached + 1);
+            // The reads of a copy arrive with its write, and nobody waits for them alone.
+            for &(offset, bytes) in reads.iter().filter(|range| range.1 > 0) {
+                let (op, bytes, streams) = (Op::Read, bytes as u64, Vec::new());
+                state.tickets += 1;
+                state.arrivals.push(Arrival { op, offset, bytes, streams, at_ns });
+            }
             let number = state.tickets;
             state.tickets += 1;
             state.arrivals.push(Arrival { op, offset, bytes, streams, at_ns });
@@ -508,6 +521,7 @@ fn asked(command: &Command) -> Option<(Op, u64, u64)> {
             (Op::Read, at, bytes as u64)
         }
         Command::Write { at, ref data, .. } => (Op::Write, at, data.len() as u64),
+        Command::Copy { ref from, to, .. } => (Op::Write, to, copied(from)),
         Command::Zero { at, bytes, keep: true, .. } => (Op::Write, at, bytes),
         Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => (Op::Trim, at, bytes),
         Command::Flush => (Op::Flush, 0, 0),

@@ -181,13 +181,12 @@ impl Queue {
 
     /// Names the streams of a write that comes without.
     fn name(&self, command: &mut Command) {
-        let (Some(namer), Command::Write { at, data, streams, .. }) = (self.namer.get(), command)
-        else {
+        let (Some(namer), Some((at, bytes, streams))) = (self.namer.get(), command.placed()) else {
             return;
         };
-        if streams.is_empty() && !data.is_empty() {
-            let page = *at / PAGE as u64;
-            let end = at.saturating_add(data.len() as u64).div_ceil(PAGE as u64);
+        if streams.is_empty() && bytes > 0 {
+            let page = at / PAGE as u64;
+            let end = at.saturating_add(bytes).div_ceil(PAGE as u64);
             *streams = namer.streams(page, end - page);
         }
     }
@@ -437,6 +436,7 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
             return drive.extents(at, bytes, most).map(Answer::Extents);
         }
         Command::Write { at, data, streams, .. } => drive.write(at, &data, Named(&streams))?,
+        Command::Copy { from, to, streams, .. } => drive.copy(&from, to, Named(&streams))?,
         Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
         Command::Moment => return Ok(Answer::Pages(drive.moment())),

@@ -179,6 +179,11 @@ impl Window {
         self.lock().gone
     }
 
+    /// Returns the number of requests under way.
+    pub fn requests(&self) -> usize {
+        self.lock().requests
+    }
+
     /// Gives `cost` bytes back, which are not under way any more.
     pub fn free(&self, cost: usize) {
         let mut state = self.lock();

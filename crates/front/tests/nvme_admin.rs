@@ -135,6 +135,8 @@ fn identify_has_all_that_linux_checks() {
     assert_eq!((data[512], data[513]), (0x66, 0x44));
     assert_eq!(number(&data[514..516]), 128);
     assert_eq!(number(&data[516..520]), 1);
+    assert_eq!(number(&data[520..522]), 0x1dd, "ONCS");
+    assert_eq!(number(&data[534..536]), 1, "OCFS: format 0 of Copy");
     assert_eq!(data[525] & 1, 1, "a volatile write cache");
     assert_eq!(number(&data[536..540]), 1 | 1 << 20, "SGLS");
     assert_eq!(text(&data[768..1024]), setup.name);
@@ -147,6 +149,8 @@ fn identify_has_all_that_linux_checks() {
     assert_eq!(namespace[26], 0, "the first format");
     assert_eq!(namespace[128..132], [0, 0, 12, 0], "blocks of 4096 bytes");
     assert_eq!(namespace[104..120], UUID, "NGUID");
+    assert_eq!((number(&namespace[74..76]), number(&namespace[76..80])), (256, 256), "MSSRL, MCL");
+    assert_eq!(namespace[80], 127, "MSRC");
     assert_eq!(admin.identify(0, 2).status, DNR | 0x0b);
     assert_eq!(number(&admin.identify(2, 0).ok()[..8]), 1, "one namespace in the list");
     assert_eq!(number(&admin.identify(2, 1).ok()[..8]), 0, "none behind it");

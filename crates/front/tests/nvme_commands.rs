@@ -137,6 +137,84 @@ fn discards_are_of_many_ranges_or_of_none() {
     assert_eq!(queue.read(3, 1, 4096).ok(), [1; 4096]);
 }
 
+/// Ranges of Copy, each with its number of blocks and its first one.
+fn sources(all: &[(u16, u64)]) -> Vec<u8> {
+    let one = |&(blocks, first): &(u16, u64)| {
+        let mut range = vec![0; 32];
+        range[8..16].copy_from_slice(&first.to_le_bytes());
+        range[16..18].copy_from_slice(&(blocks - 1).to_le_bytes());
+        range
+    };
+    all.iter().flat_map(one).collect()
+}
+
+fn copy(queue: &mut Queue, to: u64, all: &[(u16, u64)], flags: u32) -> u16 {
+    let entry = entry(0x19, 1, &[to as u32, (to >> 32) as u32, (all.len() as u32 - 1) | flags]);
+    queue.call(Sent { entry, data: &sources(all), in_capsule: true }).status
+}
+
+#[test]
+fn the_drive_copies_ranges_by_itself() {
+    let drive = Ram::new(PAGES);
+    let counts = drive.counts();
+    let setup = serve(drive);
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    let data = pattern(10 * 4096, 1);
+    queue.write(0, 10, &data, 0).ok();
+    // Three ranges, not in order, one of them twice.
+    assert_eq!(copy(queue, 100, &[(2, 5), (1, 0), (2, 5)], 0), 0);
+    let page = |number: usize| &data[number * 4096..][..4096];
+    let expected = [page(5), page(6), page(0), page(5), page(6)].concat();
+    assert_eq!(queue.read(100, 5, expected.len()).ok(), expected);
+    // Onto itself: all is read before anything is written.
+    assert_eq!(copy(queue, 1, &[(9, 0)], 0), 0);
+    assert_eq!(queue.read(0, 10, data.len()).ok(), [page(0), &data[..9 * 4096]].concat());
+    let flushes = || counts.flushes.load(Ordering::SeqCst);
+    assert_eq!(flushes(), 0);
+    assert_eq!(copy(queue, 200, &[(1, 0)], FUA), 0);
+    assert_eq!(flushes(), 1);
+    // The most, and more than that: of blocks, and of ranges.
+    assert_eq!(copy(queue, 1000, &[(256, 0)], 0), 0);
+    assert_eq!(copy(queue, 1000, &[(255, 0), (2, 0)], 0), DNR | 0x183);
+    assert_eq!(copy(queue, 1000, &[(1, 0); 128], 0), 0);
+    assert_eq!(copy(queue, 1000, &[(1, 0); 129], 0), DNR | 0x183);
+    // Beyond the end: nothing is written.
+    let before = counts.written.load(Ordering::SeqCst);
+    assert_eq!(copy(queue, 300, &[(1, 0), (1, PAGES)], 0), DNR | 0x80);
+    assert_eq!(copy(queue, PAGES - 1, &[(2, 0)], 0), DNR | 0x80);
+    assert_eq!(copy(queue, u64::MAX, &[(1, 0)], 0), DNR | 0x80);
+    // Another format, a directive.
+    assert_eq!(copy(queue, 300, &[(1, 0)], 1 << 8), DNR | 0x02);
+    assert_eq!(copy(queue, 300, &[(1, 0)], 1 << 20), DNR | 0x02);
+    assert_eq!(counts.written.load(Ordering::SeqCst), before);
+}
+
+#[test]
+fn ranges_that_will_be_written_soon_are_hints() {
+    let mut drive = Ram::new(PAGES);
+    drive.write(0, &vec![1; 100 * 4096], false).unwrap();
+    let counts = drive.counts();
+    let setup = serve(drive);
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    let mut manage = |attributes: u32, flags: u32| {
+        let mut data = ranges(&[(3, 10), (2, 50)]);
+        data[..4].copy_from_slice(&attributes.to_le_bytes());
+        queue.call(Sent { entry: entry(9, 1, &[1, flags]), data: &data, in_capsule: true }).status
+    };
+    let hinted = || counts.hinted.load(Ordering::SeqCst);
+    // Read often, and sequentially: that says nothing of the data's end.
+    assert_eq!(manage(1 << 8 | 4, 1), 0);
+    assert_eq!(hinted(), 0);
+    // Write prepare, of the first of two ranges.
+    assert_eq!(manage(1 << 10, 2), 0);
+    assert_eq!(hinted(), 3);
+    // A discard is no hint.
+    assert_eq!(manage(1 << 10, 4), 0);
+    assert_eq!((hinted(), counts.trimmed.load(Ordering::SeqCst)), (3, 5));
+}
+
 #[test]
 fn wrong_commands_get_the_status_of_the_specification() {
     let setup = serve(Ram::new(PAGES));
@@ -297,6 +375,7 @@ enum Step {
     Read(u64, u32),
     Zero(u64, u32, bool),
     Discard(u64, u32),
+    Copy(u64, u32, u64),
 }
 
 fn steps() -> impl Strategy<Value = Step> {
@@ -307,7 +386,8 @@ fn steps() -> impl Strategy<Value = Step> {
         (first.clone(), blocks.clone()).prop_map(|(first, blocks)| Step::Read(first, blocks)),
         (first.clone(), blocks.clone(), any::<bool>())
             .prop_map(|(first, blocks, discard)| Step::Zero(first, blocks, discard)),
-        (first, blocks).prop_map(|(first, blocks)| Step::Discard(first, blocks)),
+        (first.clone(), blocks.clone()).prop_map(|(first, blocks)| Step::Discard(first, blocks)),
+        (first.clone(), blocks, first).prop_map(|(from, blocks, to)| Step::Copy(from, blocks, to)),
     ]
 }
 
@@ -354,6 +434,10 @@ proptest! {
                     naive[range(first, blocks)].fill(0);
                 }
                 Step::Discard(..) => {}
+                Step::Copy(from, blocks, to) => {
+                    prop_assert_eq!(copy(queue, to, &[(blocks as u16, from)], 0), 0);
+                    naive.copy_within(range(from, blocks), range(to, 0).start);
+                }
             }
         }
     }

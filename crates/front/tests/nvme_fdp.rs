@@ -381,6 +381,35 @@ fn zeros_that_are_kept_and_parts_of_pages_belong_to_a_handle() {
 }
 
 #[test]
+fn a_copy_belongs_to_the_handle_that_it_names() {
+    let placing = Placing::with_handles(3, 0);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    for page in 0..3 {
+        assert_eq!(put(queue, page, &page_of(page), 1), 0);
+    }
+    let mut copy = |to: u32, identifier: u32, flags: u32| {
+        let mut source = [0; 32];
+        source[16] = 2;
+        let entry = entry(0x19, 1, &[to, 0, flags, identifier << 16]);
+        queue.call(Sent { entry, data: &source, in_capsule: true }).status
+    };
+    assert_eq!((copy(10, 2, 2 << 20), copy(20, 2, 0)), (0, 0));
+    // A handle that does not exist: to handle 0, and an event.
+    assert_eq!(copy(30, 9, 2 << 20), 0);
+    let streams =
+        placing.drive(|drive| [0, 10, 12, 20, 30].map(|page| drive.stream_of(page)).to_vec());
+    assert_eq!(streams, [1, 2, 2, NO_STREAM, NO_STREAM - 1]);
+    let expected = [page_of(0), page_of(1), page_of(2)].concat();
+    for place in [10, 20, 30] {
+        assert_eq!(host.queues[0].read(place, 3, 3 * PAGE).ok(), expected);
+    }
+    assert_eq!(number(&log(&mut host.admin, 0x23, 1, 0, 64).ok()[..4]), 1);
+    // The media program the copy: it is a write of the host.
+    assert_eq!(placing.stat().counters.host_pages, 3 + 9);
+}
+
+#[test]
 fn the_status_of_handles_has_the_room_in_their_units() {
     let placing = Placing::with_handles(3, 0);
     let mut host = placing.host(&Wanted::default());

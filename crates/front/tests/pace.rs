@@ -153,8 +153,23 @@ fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
     queue.call(Command::Zero { at: 4096, bytes: 8192, keep: true, fua: true }).unwrap();
     queue.call(Command::Zero { at: 8192, bytes: 4096, keep: false, fua: false }).unwrap();
     queue.call(Command::Flush).unwrap();
-    let expected = [(Op::Write, 4096, 8192), (Op::Trim, 8192, 4096), (Op::Flush, 0, 0)];
+    // A copy reads and writes; one of a range beyond the end is refused.
+    let copy = |from| Command::Copy { from, to: 40_960, streams: vec![], fua: false };
+    let began = Instant::now();
+    queue.call(copy(vec![(0, 4096), (8192, 8192)])).unwrap();
+    assert!(began.elapsed() >= Duration::from_millis(20));
+    let beyond = queue.call(copy(vec![(0, 4096), (63 * 4096, 8192)]));
+    assert!(matches!(beyond, Err(Failure::OutOfRange { .. })));
+    let expected = [
+        (Op::Write, 4096, 8192),
+        (Op::Trim, 8192, 4096),
+        (Op::Flush, 0, 0),
+        (Op::Read, 0, 4096),
+        (Op::Read, 8192, 8192),
+        (Op::Write, 40_960, 12_288),
+    ];
     assert_eq!(*asked.lock().unwrap(), expected);
+    assert_eq!(queue.paced().unwrap().lateness.answers, 4);
     engine.stop().1.unwrap();
 }
 

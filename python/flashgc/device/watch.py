@@ -72,6 +72,7 @@ def _drive(stat: Stat) -> list[str]:
             if stat["serving"]
             else [f"no host; open for {format_duration(stat['uptime_seconds'])}"],
         ),
+        *_connections(stat),
     ]
     if stat["read_only"] is not None:
         lines += _fold("READ-ONLY", [stat["read_only"]])
@@ -80,6 +81,23 @@ def _drive(stat: Stat) -> list[str]:
             "room", ["the file keeps that of erased blocks: its file system has no holes"]
         )
     return lines
+
+
+def _connections(stat: Stat) -> list[str]:
+    """Return who is connected over a network, and how much of theirs is under way."""
+    # Servers of earlier versions do not tell.
+    fronts = stat.get("connections", ())
+    clients = [client for front in fronts for client in front.get("clients", ())]
+    hosts = [host for front in fronts for host in front.get("hosts", ()) if not host["discovers"]]
+    said = []
+    if clients:
+        under_way = sum(client["under_way"] for client in clients)
+        said += [f"{_count(len(clients), 'client')} of NBD", f"{under_way} under way"]
+    for host in hosts:
+        io = [queue for queue in host["queues"] if queue["queue"]]
+        under_way = sum(queue["under_way"] for queue in host["queues"])
+        said += [f"{host['host']}: {_count(len(io), 'queue')} of I/O", f"{under_way} under way"]
+    return _fold("connected", said) if said else []
 
 
 def spare_of(stat: Stat) -> list[str]:

@@ -22,6 +22,7 @@ mod wire;
 use std::io;
 use std::time::Instant;
 
+pub use super::clients::Seen;
 use super::clients::{Client, Clients};
 use super::limits::Limits;
 use super::queue::Queue;
@@ -85,6 +86,11 @@ impl Server {
     /// Returns the address at which it listens. For TCP port 0 it has the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Returns a look at the connections.
+    pub fn seen(&self) -> Seen {
+        self.clients.seen()
     }
 
     /// Closes all connections and waits for their threads. Requests that the drive has not answered

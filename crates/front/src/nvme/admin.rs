@@ -16,7 +16,7 @@ use super::identify::{self, Asked};
 use super::link::{Link, Need};
 use super::log_pages::{self, page};
 use super::structures::{Entry, Status, opcode};
-use super::{LARGEST, NAMESPACE, commands, directives, fdp_commands};
+use super::{LARGEST, NAMESPACE, blocks, directives, fdp_commands};
 use crate::command::Command;
 
 /// The answer to a command of the admin queue.
@@ -285,7 +285,7 @@ fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
             if !is_on {
                 // Writes that were answered before are durable now, too.
                 let flushed = subsystem.queue.call(Command::Flush);
-                flushed.map_err(|failure| commands::status(&failure, true))?;
+                flushed.map_err(|failure| blocks::status(&failure, true))?;
             }
             Ok(0)
         }

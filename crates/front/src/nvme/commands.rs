@@ -3,33 +3,18 @@
 //! # Source
 //! NVM Command Set Specification 1.0, section 3.2.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use flashgc_base::stream::StreamId;
-use flashgc_device::failure::Failure;
-use zerocopy::FromBytes;
-
+use super::blocks::{Addressed, DURABLE, addressed, directive, finished, stream};
 use super::fdp::DIRECTIVE;
 use super::link::{Link, Need, Reply};
-use super::structures::{Entry, Range, Status, opcode};
+use super::structures::{Entry, Status, opcode};
 use super::subsystem::Subsystem;
-use super::{LARGEST, NAMESPACE, RANGES, fdp_commands};
+use super::{LARGEST, NAMESPACE, fdp_commands, lists};
 use crate::command::{Answer, Command};
 
-/// The bit of dword 12 with which a command is durable when it is answered (FUA).
-const DURABLE: u32 = 1 << 30;
 /// The bit of dword 12 with which Write Zeroes discards (DEAC).
 const DISCARD: u32 = 1 << 25;
-/// The bit of dword 11 with which Dataset Management discards (AD).
-const DISCARDS: u32 = 1 << 2;
-
-/// The bytes that a command addresses.
-struct Addressed {
-    at: u64,
-    bytes: u64,
-}
-
 /// Checks a command as far as that needs no data. Returns the data that it moves.
 pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     let nothing = Need::default();
@@ -46,6 +31,7 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
                 | opcode::WRITE_ZEROES
                 | opcode::DATASET
                 | opcode::VERIFY
+                | opcode::COPY
         )
     {
         return Err(Status::INVALID_OPCODE);
@@ -54,17 +40,20 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     if entry.nsid.get() != NAMESPACE && !is_flush_of_all {
         return Err(Status::INVALID_NAMESPACE);
     }
-    let writes = matches!(code, opcode::WRITE | opcode::WRITE_ZEROES | opcode::DATASET);
-    if writes && subsystem.read_only {
+    let places = matches!(code, opcode::WRITE | opcode::WRITE_ZEROES | opcode::COPY);
+    if (places || code == opcode::DATASET) && subsystem.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
+    let is_placed = match directive(entry) {
+        DIRECTIVE if has_fdp => true,
+        0 => false,
+        _ if places => return Err(Status::INVALID_FIELD),
+        _ => false,
+    };
     match code {
         opcode::FLUSH => return Ok(nothing),
-        opcode::DATASET => {
-            let ranges = (entry.dword(10) as u8 as usize) + 1;
-            let taken = entry.described(ranges * size_of::<Range>(), RANGES * size_of::<Range>());
-            return Ok(Need { taken, ..nothing });
-        }
+        opcode::DATASET => return Ok(lists::need_of_dataset(entry)),
+        opcode::COPY => return lists::need_of_copy(entry),
         opcode::IO_RECEIVE | opcode::IO_SEND => return fdp_commands::need(entry),
         _ => {}
     }
@@ -73,14 +62,6 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     if bytes > LARGEST && !may_be_large {
         return Err(Status::INVALID_FIELD);
     }
-    let is_placed = match directive(entry) {
-        DIRECTIVE if has_fdp => true,
-        0 => false,
-        _ if matches!(code, opcode::WRITE | opcode::WRITE_ZEROES) => {
-            return Err(Status::INVALID_FIELD);
-        }
-        _ => false,
-    };
     Ok(match code {
         opcode::WRITE | opcode::COMPARE => Need { taken: bytes, ..nothing },
         opcode::READ => Need { given: bytes, ..nothing },
@@ -90,40 +71,14 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     })
 }
 
-/// Returns the type of a write's directive: 0 for none.
-fn directive(entry: &Entry) -> u32 {
-    entry.dword(12) >> 20 & 15
-}
-
-/// Returns the stream of a write: that of its placement identifier.
-fn stream(link: &Link, entry: &Entry) -> Option<StreamId> {
-    let fdp = link.subsystem.fdp.as_ref().filter(|_| directive(entry) == DIRECTIVE)?;
-    let identifier = (entry.dword(13) >> 16) as u16;
-    Some(fdp.stream(identifier, link.controller.features(|features| features.timestamp())))
-}
-
-/// Returns the bytes that a command addresses, all of which are on the drive.
-fn addressed(subsystem: &Subsystem, entry: &Entry) -> Result<Addressed, Status> {
-    let (first, blocks) = (entry.quadword(10), u64::from(entry.dword(12) as u16) + 1);
-    on_drive(subsystem, first, blocks)
-}
-
-fn on_drive(subsystem: &Subsystem, first: u64, blocks: u64) -> Result<Addressed, Status> {
-    match first.checked_add(blocks) {
-        Some(end) if end <= subsystem.blocks() => {
-            let shift = subsystem.block_shift;
-            Ok(Addressed { at: first << shift, bytes: blocks << shift })
-        }
-        _ => Err(Status::OUT_OF_RANGE),
-    }
-}
-
 /// Executes a command that was checked, with the data that it takes. `cost` goes back with the answer.
 pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     let Link { subsystem, .. } = &**link;
     let queue = &subsystem.queue;
-    if entry.opcode == opcode::DATASET {
-        return discard(link, entry, &data, cost);
+    match entry.opcode {
+        opcode::DATASET => return lists::dataset(link, entry, &data, cost),
+        opcode::COPY => return lists::copy(link, entry, &data, cost),
+        _ => {}
     }
     if let (opcode::IO_RECEIVE | opcode::IO_SEND, Some(fdp)) = (entry.opcode, &subsystem.fdp) {
         let need = fdp_commands::need(&entry);
@@ -180,71 +135,5 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
                 link.done(&entry, finished(&link, outcome, true), cost);
             });
         }
-    }
-}
-
-/// The discards of one command, until the last of them is done.
-struct Discards {
-    left: AtomicUsize,
-    failed: Mutex<Option<Status>>,
-}
-
-/// Executes Dataset Management. Its hints on access change nothing.
-fn discard(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
-    let Link { subsystem, .. } = &**link;
-    let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();
-    let count = usize::from(entry.dword(10) as u8) + 1;
-    let addressed: Result<Vec<Addressed>, Status> = ranges
-        .iter()
-        .take(count)
-        .filter(|range| range.blocks.get() > 0)
-        .map(|range| on_drive(subsystem, range.first.get(), range.blocks.get().into()))
-        .collect();
-    let addressed = match addressed {
-        Ok(addressed) if entry.dword(11) & DISCARDS != 0 && !addressed.is_empty() => addressed,
-        other => return link.done(&entry, other.map(|_| 0), cost),
-    };
-    let fua = subsystem.writes_through();
-    let discards =
-        Arc::new(Discards { left: AtomicUsize::new(addressed.len()), failed: Mutex::default() });
-    for Addressed { at, bytes } in addressed {
-        let (link, discards) = (Arc::clone(link), Arc::clone(&discards));
-        let queue = &subsystem.queue;
-        queue.submit(Command::Trim { at, bytes, fua }, move |outcome| {
-            let failed = || discards.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(status) = finished(&link, outcome, true) {
-                failed().get_or_insert(status);
-            }
-            if discards.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                let outcome = failed().take().map_or(Ok(0), Err);
-                link.done(&entry, outcome, cost);
-            }
-        });
-    }
-}
-
-/// Returns the result of a command. A drive that has become read-only says so to all hosts.
-fn finished(link: &Link, outcome: Result<Answer, Failure>, writes: bool) -> Result<u64, Status> {
-    match outcome {
-        Ok(_) => Ok(0),
-        Err(failure) => {
-            if matches!(failure, Failure::ReadOnly(_)) {
-                link.subsystem.warn();
-            }
-            Err(status(&failure, writes))
-        }
-    }
-}
-
-/// Returns the status of a failure.
-pub fn status(failure: &Failure, writes: bool) -> Status {
-    match failure {
-        Failure::OutOfRange { .. } => Status::OUT_OF_RANGE,
-        Failure::ReadOnly(_) => Status::WRITE_PROTECTED,
-        Failure::NoSpace(_) => Status::CAPACITY,
-        Failure::Refused(_) => Status::INVALID_FIELD,
-        Failure::Io(_) if writes => Status::WRITE_FAULT,
-        Failure::Io(_) => Status::UNRECOVERED_READ,
-        Failure::Stopped => Status::NOT_READY,
     }
 }

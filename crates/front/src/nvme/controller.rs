@@ -139,6 +139,15 @@ impl Controller {
         self.lock().queues.retain(|(id, _)| *id != queue);
     }
 
+    /// Returns the queues in their order, each with the number of its commands under way.
+    pub fn queues(&self) -> Vec<(u16, usize)> {
+        let all = self.lock().queues.clone();
+        let here = all.iter().filter_map(|(id, window)| Some((*id, window.upgrade()?.requests())));
+        let mut queues: Vec<_> = here.collect();
+        queues.sort_unstable();
+        queues
+    }
+
     /// Ends the connections of all queues from `first` on.
     pub fn end(&self, first: u16) {
         let windows: Vec<_> = {

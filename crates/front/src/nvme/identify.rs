@@ -9,8 +9,8 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 use super::structures::{Status, padded, terminated};
 use super::subsystem::{Kind, Subsystem};
 use super::{
-    ADMIN_ENTRIES, CAPSULE, EVENTS, FIRMWARE, LARGEST_SHIFT, NAMESPACE, QUEUE_ENTRIES, RANGES,
-    VERSION,
+    ADMIN_ENTRIES, CAPSULE, EVENTS, FIRMWARE, LARGEST, LARGEST_SHIFT, NAMESPACE, QUEUE_ENTRIES,
+    RANGES, SOURCES, VERSION,
 };
 
 /// The bytes of every answer to Identify.
@@ -78,7 +78,9 @@ pub struct Io {
     pub write_cache: u8,
     pub atomic_write: U16,
     pub atomic_write_power: U16,
-    pub reserved_530: [u8; 6],
+    pub reserved_530: [u8; 4],
+    /// The formats of ranges of Copy.
+    pub copy_formats: U16,
     pub descriptors: U32,
     pub most_namespaces: U32,
     pub reserved_544: [u8; 224],
@@ -112,6 +114,18 @@ pub struct ControllerData {
     pub vendor_specific: [u8; 1024],
 }
 
+/// The most that Copy takes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct CopyLimits {
+    /// The most blocks of a range.
+    pub range: U16,
+    /// The most blocks of all ranges.
+    pub blocks: U32,
+    /// The most ranges, less one.
+    pub ranges: u8,
+}
+
 /// Identify Namespace (CNS 00h).
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -142,7 +156,8 @@ pub struct NamespaceData {
     pub deallocate_granularity: U16,
     pub deallocate_alignment: U16,
     pub optimal_write: U16,
-    pub reserved_74: [u8; 25],
+    pub copy: CopyLimits,
+    pub reserved_81: [u8; 18],
     pub attributes: u8,
     pub set: U16,
     pub endurance_group: U16,
@@ -231,8 +246,10 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: Kind) -> ControllerData 
         data.io.most_commands = QUEUE_ENTRIES.into();
         data.io.namespaces = NAMESPACE.into();
         data.io.most_namespaces = NAMESPACE.into();
-        // Compare, Dataset Management, Write Zeroes, Select in features, Timestamp, Verify.
-        data.io.commands = (1 << 0 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7).into();
+        // Compare, Dataset Management, Write Zeroes, Select in features, Timestamp, Verify, Copy.
+        let commands = 1 << 0 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8;
+        data.io.commands = commands.into();
+        data.io.copy_formats = 1.into();
         data.io.write_cache = 0b111;
         data.fabrics = Fabrics {
             command_capsule: ((64 + CAPSULE as u32) / 16).into(),
@@ -269,6 +286,11 @@ pub fn namespace(subsystem: &Subsystem, used: u64) -> NamespaceData {
         write_alignment: page.into(),
         deallocate_granularity: page.into(),
         deallocate_alignment: page.into(),
+        copy: CopyLimits {
+            range: ((LARGEST >> subsystem.block_shift) as u16).into(),
+            blocks: ((LARGEST >> subsystem.block_shift) as u32).into(),
+            ranges: (SOURCES - 1) as u8,
+        },
         attributes: u8::from(subsystem.read_only),
         endurance_group: 1.into(),
         nguid: subsystem.uuid,

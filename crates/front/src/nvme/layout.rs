@@ -12,7 +12,7 @@ use super::pdu::{
     Capsule, Common, End, Fatal, Head, Incoming, Initialize, Most, Response, Terminate, Terms,
     Transfer, flag, grant, kind, receive_data, respond, send, send_data, terminate,
 };
-use super::structures::{Completion, ConnectData, Descriptor, Entry, Range, Status};
+use super::structures::{Completion, ConnectData, Descriptor, Entry, Range, Source, Status};
 
 /// Compares the size of a structure, and the places of its fields, with those of a header.
 macro_rules! layout {
@@ -82,6 +82,7 @@ fn identify_data_lie_as_in_the_headers() {
             io.write_cache = 525,
             io.atomic_write = 526,
             io.atomic_write_power = 528,
+            io.copy_formats = 534,
             io.descriptors = 536,
             io.most_namespaces = 540,
             io.subsystem = 768,
@@ -120,6 +121,9 @@ fn identify_data_lie_as_in_the_headers() {
             deallocate_granularity = 68,
             deallocate_alignment = 70,
             optimal_write = 72,
+            copy.range = 74,
+            copy.blocks = 76,
+            copy.ranges = 80,
             attributes = 99,
             set = 100,
             endurance_group = 102,
@@ -242,6 +246,7 @@ fn log_pages_lie_as_in_the_headers() {
     );
     layout!(DiscoveryHead, 1024, [generation = 0, records = 8, format = 16,]);
     layout!(Range, 16, [attributes = 0, blocks = 4, first = 8,]);
+    layout!(Source, 32, [first = 8, last = 16, tag = 24, application_tag = 28,]);
 }
 
 /// `plugins/ocp/ocp-smart-extended-log.h` of nvme-cli.

@@ -231,7 +231,7 @@ pub fn effects(has_fdp: bool) -> Vec<u8> {
     for code in [opcode::FLUSH, opcode::READ, opcode::COMPARE, opcode::VERIFY] {
         io[usize::from(code)] = 1.into();
     }
-    for code in [opcode::WRITE, opcode::WRITE_ZEROES, opcode::DATASET] {
+    for code in [opcode::WRITE, opcode::WRITE_ZEROES, opcode::DATASET, opcode::COPY] {
         // It changes data.
         io[usize::from(code)] = (1 | 1 << 1).into();
     }

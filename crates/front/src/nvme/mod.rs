@@ -14,6 +14,7 @@
 
 mod address;
 mod admin;
+mod blocks;
 mod commands;
 mod connection;
 mod controller;
@@ -29,6 +30,7 @@ mod identify;
 #[cfg(test)]
 mod layout;
 mod link;
+mod lists;
 mod log_pages;
 #[doc(hidden)]
 pub mod pdu;
@@ -73,6 +75,8 @@ const QUEUES: u16 = 16;
 const EVENTS: usize = 4;
 /// The most ranges of Dataset Management.
 const RANGES: usize = 256;
+/// The most ranges of Copy.
+const SOURCES: usize = 128;
 /// The logarithm of the most pages that a command moves.
 const LARGEST_SHIFT: u8 = 8;
 /// The most bytes that a command moves.
@@ -141,6 +145,31 @@ pub struct Server {
     address: Address,
     clients: Clients,
     keeper: Keeper,
+    hosts: Hosts,
+}
+
+/// The hosts of a target, for whoever looks. The target may have ended.
+#[derive(Clone)]
+pub struct Hosts(Weak<Subsystem>);
+
+/// A host that is connected, with its queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// The host's NVMe qualified name.
+    pub host: String,
+    /// The number of its controller.
+    pub controller: u16,
+    /// `true` if it only asks what can be connected to.
+    pub discovers: bool,
+    /// The queues: the number of each, and of its commands under way. Queue 0 is the admin queue.
+    pub queues: Vec<(u16, usize)>,
+}
+
+impl Hosts {
+    /// Returns the hosts, in the order of their controllers.
+    pub fn connected(&self) -> Vec<Connected> {
+        self.0.upgrade().map_or_else(Vec::new, |subsystem| subsystem.connected())
+    }
 }
 
 impl Server {
@@ -174,13 +203,20 @@ impl Server {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address);
         let subsystem = Arc::new(Subsystem::new(queue, export));
         let keeper = Keeper::start(Arc::downgrade(&subsystem))?;
+        let hosts = Hosts(Arc::downgrade(&subsystem));
         let serve = move |client: &Client| serve(client, &subsystem);
-        Ok(Self { address, clients: Clients::start(listener, "nvme", limits, serve)?, keeper })
+        let clients = Clients::start(listener, "nvme", limits, serve)?;
+        Ok(Self { address, clients, keeper, hosts })
     }
 
     /// Returns the address at which it listens. For port 0 it has the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Returns a look at the hosts.
+    pub fn hosts(&self) -> Hosts {
+        self.hosts.clone()
     }
 
     /// Closes all connections and waits for their threads. Commands that the drive has not answered get no answer.

@@ -111,6 +111,7 @@ impl Status {
     pub const INVALID_LOG: Self = Self::lasting(0x109);
     pub const NOT_SAVEABLE: Self = Self::lasting(0x10d);
     pub const NOT_CHANGEABLE: Self = Self::lasting(0x10e);
+    pub const SIZE_LIMIT: Self = Self::lasting(0x183);
     pub const CONNECT_FORMAT: Self = Self::lasting(0x180);
     pub const CONNECT_BUSY: Self = Self(0x181);
     pub const CONNECT_PARAMETER: Self = Self::lasting(0x182);
@@ -152,6 +153,7 @@ pub mod opcode {
     pub const WRITE_ZEROES: u8 = 0x08;
     pub const DATASET: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
+    pub const COPY: u8 = 0x19;
     pub const IO_RECEIVE: u8 = 0x12;
     pub const IO_SEND: u8 = 0x1d;
 }
@@ -185,6 +187,21 @@ pub struct Range {
     pub attributes: U32,
     pub blocks: U32,
     pub first: U64,
+}
+
+/// A range of Copy, in format 0.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Source {
+    pub reserved_0: U64,
+    pub first: U64,
+    /// The number of blocks, less one.
+    pub last: U16,
+    pub reserved_18: [u8; 6],
+    pub tag: U32,
+    pub application_tag: [u8; 4],
 }
 
 /// Returns a field with a text and spaces behind it.

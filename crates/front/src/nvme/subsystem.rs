@@ -9,7 +9,7 @@ use flashgc_device::{BlockState, Drive, PAGE};
 pub use super::controller::Kind;
 use super::controller::{Controller, Host};
 use super::fdp::{Fdp, Moved};
-use super::{DISCOVERY, Export};
+use super::{Connected, DISCOVERY, Export};
 use crate::health::Health;
 use crate::queue::Queue;
 
@@ -182,6 +182,19 @@ impl Subsystem {
         let controllers = self.lock();
         let of_drive = controllers.all.values().filter(|one| one.kind == Kind::Drive);
         of_drive.map(|one| one.id).collect()
+    }
+
+    /// Returns the hosts that are connected, in the order of their controllers.
+    pub fn connected(&self) -> Vec<Connected> {
+        let mut all: Vec<_> = self.lock().all.values().cloned().collect();
+        all.sort_unstable_by_key(|one| one.id);
+        let seen = |one: &Arc<Controller>| Connected {
+            host: one.host.name.clone(),
+            controller: one.id,
+            discovers: one.kind == Kind::Discovery,
+            queues: one.queues(),
+        };
+        all.iter().map(seen).collect()
     }
 
     /// Tells all hosts that the drive has become read-only.

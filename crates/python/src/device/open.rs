@@ -28,7 +28,7 @@ use pyo3::types::PyBytes;
 use serde_json::json;
 
 use super::pace::{self, Clock, Past};
-use super::shown::{Shown, columns};
+use super::shown::{Connections, Shown, columns};
 use super::{failed, to_error};
 use crate::errors::{self, DriveError};
 use crate::json::to_json;
@@ -138,6 +138,7 @@ impl StoredDrive {
             victim: settings.victim.to_string(),
             placement: settings.layout.placement.to_string(),
             serving: Mutex::default(),
+            connections: Mutex::default(),
             clock: json!(clock),
             slowest,
             recorded_since: Mutex::default(),
@@ -317,6 +318,8 @@ impl StoredDrive {
             DriveError::new_err(format!("{address}: the NBD server cannot start: {error}"))
         })?;
         let found = server.address().to_string();
+        let seen = Connections::Nbd(server.seen());
+        lock(&self.shown.connections).push((found.clone(), seen));
         open.as_mut().ok_or_else(closed)?.servers.push(server);
         lock(&self.shown.serving).push(found.clone());
         Ok(found)
@@ -355,8 +358,11 @@ impl StoredDrive {
             DriveError::new_err(format!("{address}: the NVMe/TCP target cannot start: {error}"))
         })?;
         let found = (target.address().to_string(), export.name());
+        let words = format!("nvme-tcp {} {}", found.0, found.1);
+        let hosts = Connections::Nvme(target.hosts());
+        lock(&self.shown.connections).push((words.clone(), hosts));
         open.as_mut().ok_or_else(closed)?.targets.push(target);
-        lock(&self.shown.serving).push(format!("nvme-tcp {} {}", found.0, found.1));
+        lock(&self.shown.serving).push(words);
         Ok(found)
     }
 
@@ -431,6 +437,7 @@ impl StoredDrive {
             ))
         })?;
         lock(&self.shown.serving).clear();
+        lock(&self.shown.connections).clear();
         Ok(())
     }
 

@@ -15,8 +15,8 @@ use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
 use flashgc_front::health::{Health, SPARE_THRESHOLD, Written};
 use flashgc_front::meter::{Kind, Latencies, Meter};
-use flashgc_front::nvme;
 use flashgc_front::queue::{Namer, Queue};
+use flashgc_front::{nbd, nvme};
 use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
 use flashgc_hints::allocations::HEAD;
 use flashgc_hints::files::{File, Found, Live};
@@ -46,6 +46,8 @@ pub(super) struct Shown {
     pub(super) placement: String,
     /// The front ends, in words.
     pub(super) serving: Mutex<Vec<String>>,
+    /// The front ends with connections, each in the words that it has in `serving`.
+    pub(super) connections: Mutex<Vec<(String, Connections)>>,
     /// The drive with a clock that says when answers leave; null without one.
     pub(super) clock: Value,
     /// The slowest requests of that drive.
@@ -58,6 +60,38 @@ pub(super) struct Shown {
     pub(super) files: Option<Arc<Live>>,
     /// `true` if somebody asked for the end.
     pub(super) stopping: AtomicBool,
+}
+
+/// The connections of a front end.
+pub(super) enum Connections {
+    Nbd(nbd::Seen),
+    Nvme(nvme::Hosts),
+}
+
+impl Connections {
+    fn shown(&self, serving: &str) -> Value {
+        match self {
+            Self::Nbd(seen) => {
+                let under_way = seen.connections();
+                let clients: Vec<_> =
+                    under_way.iter().map(|count| json!({ "under_way": count })).collect();
+                json!({ "serving": serving, "clients": clients })
+            }
+            Self::Nvme(hosts) => {
+                let queue = |&(queue, under_way): &(u16, usize)| json!({ "queue": queue, "under_way": under_way });
+                let host = |one: nvme::Connected| {
+                    json!({
+                        "host": one.host,
+                        "controller": one.controller,
+                        "discovers": one.discovers,
+                        "queues": one.queues.iter().map(queue).collect::<Vec<_>>(),
+                    })
+                };
+                let hosts: Vec<_> = hosts.connected().into_iter().map(host).collect();
+                json!({ "serving": serving, "hosts": hosts })
+            }
+        }
+    }
 }
 
 /// The largest number of phases.
@@ -109,6 +143,10 @@ impl Shown {
         }));
         stat["file"] = json!(self.path.display().to_string());
         stat["serving"] = json!(*lock(&self.serving));
+        let connections = lock(&self.connections);
+        stat["connections"] =
+            connections.iter().map(|(serving, connections)| connections.shown(serving)).collect();
+        drop(connections);
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
         let since = *lock(&self.recorded_since);
         stat["recorded_since_ns"] = json!(since.map(monotonic));

@@ -1,0 +1,78 @@
+//! The parts that commands of I/O share: the blocks that one addresses, its stream, and the status of its result.
+
+use flashgc_base::stream::StreamId;
+use flashgc_device::failure::Failure;
+
+use super::fdp::DIRECTIVE;
+use super::link::Link;
+use super::structures::{Entry, Status};
+use super::subsystem::Subsystem;
+use crate::command::Answer;
+
+/// The bit of dword 12 with which a command is durable when it is answered (FUA).
+pub const DURABLE: u32 = 1 << 30;
+
+/// The bytes that a command addresses.
+pub struct Addressed {
+    pub at: u64,
+    pub bytes: u64,
+}
+
+/// Returns the type of a write's directive: 0 for none.
+pub fn directive(entry: &Entry) -> u32 {
+    entry.dword(12) >> 20 & 15
+}
+
+/// Returns the stream of a write: that of its placement identifier.
+pub fn stream(link: &Link, entry: &Entry) -> Option<StreamId> {
+    let fdp = link.subsystem.fdp.as_ref().filter(|_| directive(entry) == DIRECTIVE)?;
+    let identifier = (entry.dword(13) >> 16) as u16;
+    Some(fdp.stream(identifier, link.controller.features(|features| features.timestamp())))
+}
+
+/// Returns the bytes that a command addresses, all of which are on the drive.
+pub fn addressed(subsystem: &Subsystem, entry: &Entry) -> Result<Addressed, Status> {
+    let (first, blocks) = (entry.quadword(10), u64::from(entry.dword(12) as u16) + 1);
+    on_drive(subsystem, first, blocks)
+}
+
+/// Returns these blocks as bytes, all of which are on the drive.
+pub fn on_drive(subsystem: &Subsystem, first: u64, blocks: u64) -> Result<Addressed, Status> {
+    match first.checked_add(blocks) {
+        Some(end) if end <= subsystem.blocks() => {
+            let shift = subsystem.block_shift;
+            Ok(Addressed { at: first << shift, bytes: blocks << shift })
+        }
+        _ => Err(Status::OUT_OF_RANGE),
+    }
+}
+
+/// Returns the result of a command. A drive that has become read-only says so to all hosts.
+pub fn finished(
+    link: &Link,
+    outcome: Result<Answer, Failure>,
+    writes: bool,
+) -> Result<u64, Status> {
+    match outcome {
+        Ok(_) => Ok(0),
+        Err(failure) => {
+            if matches!(failure, Failure::ReadOnly(_)) {
+                link.subsystem.warn();
+            }
+            Err(status(&failure, writes))
+        }
+    }
+}
+
+/// Returns the status of a failure.
+pub fn status(failure: &Failure, writes: bool) -> Status {
+    match failure {
+        Failure::OutOfRange { .. } => Status::OUT_OF_RANGE,
+        Failure::ReadOnly(_) => Status::WRITE_PROTECTED,
+        Failure::NoSpace(_) => Status::CAPACITY,
+        Failure::Refused(_) => Status::INVALID_FIELD,
+        Failure::Io(_) if writes => Status::WRITE_FAULT,
+        Failure::Io(_) => Status::UNRECOVERED_READ,
+        Failure::Stopped => Status::NOT_READY,
+    }
+}

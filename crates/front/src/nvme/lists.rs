@@ -1,0 +1,123 @@
+//! Commands with lists of ranges: Dataset Management and Copy.
+//!
+//! # Source
+//! NVM Command Set Specification 1.0, sections 3.2.2 and 3.2.3.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zerocopy::FromBytes;
+
+use super::blocks::{Addressed, DURABLE, finished, on_drive, stream};
+use super::link::{Link, Need};
+use super::structures::{Entry, Range, Source, Status};
+use super::{LARGEST, RANGES, SOURCES};
+use crate::command::Command;
+
+/// The bit of dword 11 with which Dataset Management discards (AD).
+const DISCARDS: u32 = 1 << 2;
+/// The bit of a range's attributes that says that it will be written soon (WP).
+const WRITE_SOON: u32 = 1 << 10;
+
+/// Returns the number of ranges of a command, which dword `number` has in its first byte.
+fn count(entry: &Entry, number: usize) -> usize {
+    usize::from(entry.dword(number) as u8) + 1
+}
+
+/// Returns the data that Dataset Management moves.
+pub fn need_of_dataset(entry: &Entry) -> Need {
+    let wanted = count(entry, 10) * size_of::<Range>();
+    let taken = entry.described(wanted, RANGES * size_of::<Range>());
+    Need { taken, ..Need::default() }
+}
+
+/// Returns the data that Copy moves, or the status of one that is not possible.
+pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
+    let (ranges, format) = (count(entry, 12), entry.dword(12) >> 8 & 15);
+    if format != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    if ranges > SOURCES {
+        return Err(Status::SIZE_LIMIT);
+    }
+    let taken = entry.described(ranges * size_of::<Source>(), SOURCES * size_of::<Source>());
+    Ok(Need { taken, held: LARGEST, ..Need::default() })
+}
+
+/// Executes Copy: the drive reads and writes, and no data pass to the host.
+pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
+    let Link { subsystem, .. } = &**link;
+    let most = LARGEST as u64 >> subsystem.block_shift;
+    let sources = <[Source]>::ref_from_bytes(data).unwrap_or_default();
+    let blocks = |source: &Source| u64::from(source.last.get()) + 1;
+    let sources = &sources[..count(&entry, 12).min(sources.len())];
+    let all = sources.iter().map(blocks).sum();
+    if all > most {
+        return link.done(&entry, Err(Status::SIZE_LIMIT), cost);
+    }
+    let from: Result<Vec<(u64, usize)>, Status> = sources
+        .iter()
+        .map(|source| on_drive(subsystem, source.first.get(), blocks(source)))
+        .map(|found| found.map(|Addressed { at, bytes }| (at, bytes as usize)))
+        .collect();
+    let to = on_drive(subsystem, entry.quadword(10), all);
+    let (from, to) = match (from, to) {
+        (Ok(from), Ok(to)) => (from, to.at),
+        (Err(status), _) | (_, Err(status)) => return link.done(&entry, Err(status), cost),
+    };
+    let streams = stream(link, &entry).into_iter().collect();
+    let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
+    let (queue, link) = (&subsystem.queue, Arc::clone(link));
+    queue.submit(Command::Copy { from, to, streams, fua }, move |outcome| {
+        link.done(&entry, finished(&link, outcome, true), cost);
+    });
+}
+
+/// The commands of the drive that one command of a host makes, until the last of them is done.
+struct Parts {
+    left: AtomicUsize,
+    failed: Mutex<Option<Status>>,
+}
+
+/// Executes Dataset Management. It discards the ranges, or notes those that will be written soon: their present data
+/// will die. Other hints on access change nothing.
+pub fn dataset(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
+    let Link { subsystem, .. } = &**link;
+    let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();
+    let (discards, fua) = (entry.dword(11) & DISCARDS != 0, subsystem.writes_through());
+    let command = |range: &Range| {
+        let Addressed { at, bytes } =
+            on_drive(subsystem, range.first.get(), range.blocks.get().into())?;
+        let is_soon = range.attributes.get() & WRITE_SOON != 0;
+        Ok(match discards {
+            true => Some(Command::Trim { at, bytes, fua }),
+            false => is_soon.then_some(Command::Hint { at, bytes, moment: None }),
+        })
+    };
+    let commands: Result<Vec<Command>, Status> = ranges
+        .iter()
+        .take(count(&entry, 10))
+        .filter(|range| range.blocks.get() > 0)
+        .filter_map(|range| command(range).transpose())
+        .collect();
+    let commands = match commands {
+        Ok(commands) if !commands.is_empty() => commands,
+        other => return link.done(&entry, other.map(|_| 0), cost),
+    };
+    let parts =
+        Arc::new(Parts { left: AtomicUsize::new(commands.len()), failed: Mutex::default() });
+    for command in commands {
+        let (link, parts) = (Arc::clone(link), Arc::clone(&parts));
+        let queue = &subsystem.queue;
+        queue.submit(command, move |outcome| {
+            let failed = || parts.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(status) = finished(&link, outcome, true) {
+                failed().get_or_insert(status);
+            }
+            if parts.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let outcome = failed().take().map_or(Ok(0), Err);
+                link.done(&entry, outcome, cost);
+            }
+        });
+    }
+}
