@@ -3,8 +3,7 @@
 //! # Source
 //! NVM Command Set Specification 1.0, section 3.2.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use flashgc_base::stream::StreamId;
 use flashgc_device::failure::Failure;
@@ -150,17 +149,17 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
             Ok(Answer::Data(data)) => {
                 link.send(Reply::Data { cid: entry.cid, data, result: 0, cost })
             }
-            outcome => link.done(&entry, finished(&link, outcome, false), cost),
+            outcome => link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost),
         }),
         opcode::COMPARE => queue.submit(read, move |outcome| {
             let outcome = match outcome {
                 Ok(Answer::Data(stored)) if stored != data => Err(Status::COMPARE_FAILURE),
-                outcome => finished(&link, outcome, false),
+                outcome => finished(&link, outcome, Status::UNRECOVERED_READ),
             };
             link.done(&entry, outcome, cost);
         }),
         opcode::VERIFY => queue.submit(read, move |outcome| {
-            link.done(&entry, finished(&link, outcome, false), cost);
+            link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
         }),
         code => {
             let keep = entry.dword(12) & DISCARD == 0;
@@ -176,17 +175,15 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
                 opcode::WRITE_ZEROES => Command::Zero { at, bytes, keep, fua },
                 _ => Command::Flush,
             };
+            let damaged = match command {
+                Command::Flush => Status::INTERNAL,
+                _ => Status::WRITE_FAULT,
+            };
             queue.submit(command, move |outcome| {
-                link.done(&entry, finished(&link, outcome, true), cost);
+                link.done(&entry, finished(&link, outcome, damaged), cost);
             });
         }
     }
-}
-
-/// The discards of one command, until the last of them is done.
-struct Discards {
-    left: AtomicUsize,
-    failed: Mutex<Option<Status>>,
 }
 
 /// Executes Dataset Management. Its hints on access change nothing.
@@ -205,46 +202,36 @@ fn discard(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
         other => return link.done(&entry, other.map(|_| 0), cost),
     };
     let fua = subsystem.writes_through();
-    let discards =
-        Arc::new(Discards { left: AtomicUsize::new(addressed.len()), failed: Mutex::default() });
-    for Addressed { at, bytes } in addressed {
-        let (link, discards) = (Arc::clone(link), Arc::clone(&discards));
-        let queue = &subsystem.queue;
-        queue.submit(Command::Trim { at, bytes, fua }, move |outcome| {
-            let failed = || discards.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(status) = finished(&link, outcome, true) {
-                failed().get_or_insert(status);
-            }
-            if discards.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                let outcome = failed().take().map_or(Ok(0), Err);
-                link.done(&entry, outcome, cost);
-            }
-        });
-    }
+    let discard = |Addressed { at, bytes }| Command::Trim { at, bytes, fua };
+    let link = Arc::clone(link);
+    subsystem.queue.submit_all(addressed.into_iter().map(discard).collect(), move |outcome| {
+        link.done(&entry, finished(&link, outcome, Status::WRITE_FAULT), cost);
+    });
 }
 
-/// Returns the result of a command. A drive that has become read-only says so to all hosts.
-fn finished(link: &Link, outcome: Result<Answer, Failure>, writes: bool) -> Result<u64, Status> {
+/// Returns the result of a command; `damaged` is the status if the medium fails. A drive that has become read-only says
+/// so to all hosts.
+fn finished(link: &Link, outcome: Result<Answer, Failure>, damaged: Status) -> Result<u64, Status> {
     match outcome {
         Ok(_) => Ok(0),
         Err(failure) => {
             if matches!(failure, Failure::ReadOnly(_)) {
                 link.subsystem.warn();
             }
-            Err(status(&failure, writes))
+            Err(status(&failure, damaged))
         }
     }
 }
 
-/// Returns the status of a failure.
-pub fn status(failure: &Failure, writes: bool) -> Status {
+/// Returns the status of a failure; `damaged` is that of a medium that fails.
+pub fn status(failure: &Failure, damaged: Status) -> Status {
     match failure {
         Failure::OutOfRange { .. } => Status::OUT_OF_RANGE,
         Failure::ReadOnly(_) => Status::WRITE_PROTECTED,
         Failure::NoSpace(_) => Status::CAPACITY,
         Failure::Refused(_) => Status::INVALID_FIELD,
-        Failure::Io(_) if writes => Status::WRITE_FAULT,
-        Failure::Io(_) => Status::UNRECOVERED_READ,
+        Failure::Io(_) => damaged,
+        Failure::Unanswered => Status::UNANSWERED,
         Failure::Stopped => Status::NOT_READY,
     }
 }
