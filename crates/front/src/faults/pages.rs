@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The same as a set of numbers.
+        /// A set of numbers says the same.
         #[test]
         fn pages_that_are_taken_away_are_gone(
             all in (0_u64..40, 0_u64..40),
