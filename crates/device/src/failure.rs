@@ -28,6 +28,9 @@ pub enum Failure {
     /// Data are damaged, or the host's file system failed.
     #[error("{0}")]
     Io(String),
+    /// A fault that was set on a served drive: the host gets no answer.
+    #[error("injected: the command gets no answer")]
+    Unanswered,
     /// The drive is no longer served.
     #[error("the drive is no longer served")]
     Stopped,

@@ -5,7 +5,7 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -74,9 +74,28 @@ impl Seen {
     /// Returns the number of requests under way on each connection.
     pub fn connections(&self) -> Vec<usize> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
-        let connections = shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = shared.lock();
         let here = connections.iter().filter(|connection| !connection.thread.is_finished());
         here.map(|connection| connection.window.requests()).collect()
+    }
+}
+
+impl Clients {
+    /// Returns a function that returns the number of connections, or `None` once these have ended. With `true` it ends
+    /// them first; new ones may come.
+    pub fn ends(&self) -> impl Fn(bool) -> Option<usize> + Send + Sync + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move |is_over| {
+            let shared = shared.upgrade()?;
+            let connections = shared.lock();
+            // The end of one may end others of the same host, so they are counted first.
+            let there = connections.iter().filter(|connection| !connection.thread.is_finished());
+            let there: Vec<_> = there.collect();
+            if is_over {
+                there.iter().for_each(|connection| connection.window.end());
+            }
+            Some(there.len())
+        }
     }
 }
 
@@ -86,9 +105,8 @@ impl Drop for Clients {
         self.shared.stopping.store(true, Ordering::SeqCst);
         self.shared.listener.close();
         let _ = thread.join();
-        let mut connections =
-            self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        let connections = std::mem::take(&mut *connections);
+        // A connection that ends may ask for the others.
+        let connections = std::mem::take(&mut *self.shared.lock());
         connections.iter().for_each(|connection| connection.window.end());
         for connection in connections {
             let _ = connection.thread.join();
@@ -106,6 +124,10 @@ impl Drop for Closing {
 }
 
 impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Accepts connections until the server stops.
     fn accept<F>(&self, name: &str, serve: &Arc<F>)
     where
@@ -117,7 +139,7 @@ impl Shared {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut connections = self.lock();
             connections.retain(|connection| !connection.thread.is_finished());
             if !self.has_place(&mut connections) {
                 continue;

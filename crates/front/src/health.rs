@@ -6,6 +6,8 @@ use flashgc_device::{PAGE, Report};
 const UNIT: u64 = 512_000;
 /// Percent of the spare blocks below which the SMART log warns.
 pub const SPARE_THRESHOLD: u64 = 10;
+/// The bit of the critical warning of a drive that is read-only.
+pub const READ_ONLY: u8 = 1 << 3;
 /// The nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
 
@@ -91,7 +93,8 @@ impl Health {
         let used = report.endurance.map_or(0, |bears| percent(mean_erases as u64, bears.max(1)));
         let is_out_of_spare = available_spare < SPARE_THRESHOLD;
         Self {
-            critical_warning: u8::from(is_out_of_spare) | u8::from(report.read_only.is_some()) << 3,
+            critical_warning: u8::from(is_out_of_spare)
+                | if report.read_only.is_some() { READ_ONLY } else { 0 },
             available_spare,
             percentage_used: used.min(255),
             data_units_read: usage.read_bytes.div_ceil(UNIT),

@@ -7,6 +7,7 @@
 mod clients;
 pub mod command;
 pub mod control;
+pub mod faults;
 #[cfg(target_os = "linux")]
 pub mod fuse;
 pub mod health;

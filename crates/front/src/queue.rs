@@ -9,7 +9,7 @@
 //! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
 //! soon as they are executed.
 //!
-//! With a [`Pace`] an answer leaves at the time that a simulated drive gives, and not as soon as it is there.
+//! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time that a simulated drive gives, and not as soon as it is there.
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
@@ -17,11 +17,12 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::command::{Answer, Command};
+use super::faults::{Faults, Met};
 use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use flashgc_base::stream::StreamId;
@@ -38,11 +39,13 @@ const DEPTH: usize = 256;
 const REST: Duration = Duration::from_millis(400);
 
 type Outcome = Result<Answer, Failure>;
+/// The function that takes the answer.
+type Tell = Box<dyn FnOnce(Outcome) + Send>;
 
 /// The caller that waits for an answer, and the time since which it waits. If it is dropped without an
 /// answer, it gets the answer that the drive is no longer served.
 struct Caller {
-    tell: Option<Box<dyn FnOnce(Outcome) + Send>>,
+    tell: Option<Tell>,
     since: Instant,
     kind: Option<Kind>,
     /// The ticket with which the answer waits for its time, if it has to.
@@ -160,6 +163,33 @@ pub struct Queue {
     namer: Arc<OnceLock<Arc<dyn Namer>>>,
     idle: Arc<dyn Idle>,
     pace: Option<Arc<Pace>>,
+    faults: Arc<Faults>,
+    /// `true` if its commands meet no faults.
+    is_spared: bool,
+}
+
+/// Commands that are one to their host: it has its answer when the last one is done.
+struct Several {
+    left: AtomicUsize,
+    failed: Mutex<Option<Failure>>,
+    tell: Mutex<Option<Tell>>,
+}
+
+impl Several {
+    fn done(&self, outcome: Outcome) {
+        if let Err(failure) = outcome {
+            lock(&self.failed).get_or_insert(failure);
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(tell) = lock(&self.tell).take()
+        {
+            tell(lock(&self.failed).take().map_or(Ok(Answer::Done), Err));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Queue {
@@ -206,13 +236,62 @@ impl Queue {
         self.pace.as_ref().map(|pace| pace.mark(is_first))
     }
 
-    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's
-    /// or on that of a pace. So it must not wait for anything, least of all for a lock that this thread holds.
-    pub fn submit(&self, mut command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
+    /// Returns the faults that commands meet.
+    pub fn faults(&self) -> &Arc<Faults> {
+        &self.faults
+    }
+
+    /// Returns a queue to the same drive whose commands meet no faults, for whoever is no host.
+    pub fn spared(&self) -> Self {
+        Self { is_spared: true, ..self.clone() }
+    }
+
+    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's,
+    /// on that of a pace or on that of faults. So it must not wait for anything, least of all for a lock that this
+    /// thread holds.
+    pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
+        if let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) {
+            self.pass(command, tell);
+        }
+    }
+
+    /// Submits commands that are one to their host, as [`Queue::submit`] does. It has the answer of the first one that
+    /// fails.
+    pub fn submit_all(&self, commands: Vec<Command>, tell: impl FnOnce(Outcome) + Send + 'static) {
+        let Some(tell) = self.meet(&commands, Box::new(tell)) else { return };
+        if commands.is_empty() {
+            return tell(Ok(Answer::Done));
+        }
+        let (left, failed) = (AtomicUsize::new(commands.len()), Mutex::default());
+        let several = Arc::new(Several { left, failed, tell: Mutex::new(Some(tell)) });
+        for command in commands {
+            let several = Arc::clone(&several);
+            self.pass(command, Box::new(move |outcome| several.done(outcome)));
+        }
+    }
+
+    /// Lets commands meet the faults. Returns the function that takes the answer if they are to be executed.
+    fn meet(&self, commands: &[Command], tell: Tell) -> Option<Tell> {
+        if self.is_spared || !self.faults.is_set() {
+            return Some(tell);
+        }
+        let Met { late, failure } = self.faults.meet(commands);
+        let faults = Arc::clone(&self.faults);
+        match failure {
+            Some(failure) => {
+                faults.answer(late, move || tell(Err(failure)));
+                None
+            }
+            None if late.is_zero() => Some(tell),
+            None => Some(Box::new(move |outcome| faults.answer(late, move || tell(outcome)))),
+        }
+    }
+
+    fn pass(&self, mut command: Command, tell: Tell) {
         self.name(&mut command);
         let (kind, since) = (Kind::of(&command), Instant::now());
         let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
-        let tell: Box<dyn FnOnce(Outcome) + Send> = match &self.pace {
+        let tell: Tell = match &self.pace {
             Some(pace) if matches!(command, Command::Hint { .. } | Command::Cancel { .. }) => {
                 let (pace, cancelled) = (Arc::clone(pace), cancelled(&command));
                 Box::new(move |outcome| {
@@ -224,7 +303,7 @@ impl Queue {
                     tell(outcome);
                 })
             }
-            _ => Box::new(tell),
+            _ => tell,
         };
         let caller = Caller { tell: Some(tell), since, kind, ticket, noted: Vec::new() };
         let left = match command.durable() {
@@ -298,6 +377,8 @@ impl<S: Served + 'static> Engine<S> {
             namer: Arc::default(),
             idle,
             pace: pace.map(Arc::new),
+            faults: Arc::new(Faults::new(size)),
+            is_spared: false,
         };
         let thread = std::thread::Builder::new()
             .name("drive".into())
@@ -325,6 +406,8 @@ impl<S: Served + 'static> Engine<S> {
 impl<S> Engine<S> {
     fn end(&mut self) -> Given<S> {
         let thread = self.thread.take()?;
+        // Without a number there is nothing to miss.
+        let _ = self.queue.faults.clear(None);
         self.queue.send(Entry::Stop);
         thread.join().ok().flatten()
     }

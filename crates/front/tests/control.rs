@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::request::Pages;
 use flashgc_front::control::{Client, ClientError, FileStream, Keeper, Server, Status};
+use flashgc_front::faults::{Effect, Fault};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use proptest::collection::vec;
@@ -446,4 +447,43 @@ fn files_have_streams() {
     assert_eq!(told.into_iter().flat_map(|(_, files)| files).collect::<Vec<_>>(), many);
     let refused = (Status::Refused, "the server does not follow files".into());
     assert_eq!(status(client.files(0, &[])), refused);
+}
+
+#[test]
+fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
+    let setup = Setup::new();
+    let mut clients = [setup.client(), setup.client()];
+    let all = Fault { effect: Effect::Fail, kind: None, range: None, next: Some(1) };
+    assert_eq!(clients[0].inject(&all).unwrap(), 1);
+    // The socket meets none.
+    clients[0].flush().unwrap();
+    clients[1].trim(&[pages(0, 1)]).unwrap();
+    setup.engine.queue().call(Command::Flush).unwrap_err();
+    setup.engine.queue().call(Command::Flush).unwrap();
+    assert_eq!(clients[1].inject(&all).unwrap(), 2);
+    let beyond = Fault { range: Some(0..u64::MAX), ..all.clone() };
+    let (refused, text) = status(clients[1].inject(&beyond));
+    assert_eq!(refused, Status::Refused);
+    assert!(text.starts_with("fail: found a range up to byte"), "{text}");
+    assert_eq!(clients[1].clear(Some(1)).unwrap(), 1);
+    assert_eq!(status(clients[0].clear(Some(1))).0, Status::Refused);
+    assert_eq!(clients[0].clear(None).unwrap(), 1);
+    setup.engine.queue().call(Command::Flush).unwrap();
+    // Bytes that are no fault: a wrong length, effect and kind, a time without a delay, a range that wraps.
+    let good = [&[2, 0, 0, 0, 0, 0, 0, 0][..], &[0; 32]].concat();
+    for (at, byte) in [(0, 0), (0, 7), (1, 5), (2, 1), (32, 1)] {
+        let mut wrong = good.clone();
+        wrong[at] = byte;
+        let mut socket = setup.raw();
+        socket.write_all(&[hello(), whole(14, &wrong)].concat()).unwrap();
+        assert_eq!(answers(socket), [0, 1], "byte {at}");
+    }
+    let mut wraps = good.clone();
+    wraps[16..32].fill(0xff);
+    for body in [&wraps[..], &good[..39]] {
+        let mut socket = setup.raw();
+        socket.write_all(&[hello(), whole(14, body)].concat()).unwrap();
+        assert_eq!(answers(socket), [0, 1]);
+    }
+    assert!(setup.engine.queue().faults().list().0.is_empty());
 }

@@ -10,7 +10,7 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import state
-from flashgc.device._closing import Closing
+from flashgc.device.faults import Faulty
 from flashgc.device.source import Blocks
 
 #: Bytes of a page.
@@ -25,7 +25,7 @@ def socket_of(file: Path) -> Path:
     return next((place for place in places if place.exists()), places[0])
 
 
-class Client(Closing):
+class Client(Faulty):
     """A connection to the process that serves a drive.
 
     Ranges are in bytes; hints and discards name whole pages of 4096. Raises
@@ -45,6 +45,9 @@ class Client(Closing):
     def blocks(self) -> Blocks:
         """All blocks."""
         return Blocks.from_columns(*self._client.blocks())
+
+    def _faulty(self) -> _core.DeviceClient:
+        return self._client
 
     def moment(self) -> int:
         """Pages that the host has written: the moment for hints that are given later."""

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 
 from flashgc import _core
 from flashgc.device import code, making, state
-from flashgc.device._closing import Closing
+from flashgc.device.faults import Faulty
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
 from flashgc.policy_files import load_policies
@@ -17,7 +17,7 @@ from flashgc.policy_files import load_policies
 File: TypeAlias = str | os.PathLike[str]
 
 
-class Device(Closing):
+class Device(Faulty):
     """A drive that keeps data: one file, opened in this process.
 
     Offsets and sizes are in bytes. A page of 4096 bytes is written as a whole or not at all; what
@@ -170,6 +170,9 @@ class Device(Closing):
         """The state and the counts, with the names of the SMART and OCP logs as far as they go."""
         known: dict[str, Any] = json.loads(self._drive.stat())
         return known
+
+    def _faulty(self) -> _core.StoredDrive:
+        return self._drive
 
     def blocks(self) -> Blocks:
         """All blocks, a column for each of their properties."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from flashgc._documents import read
+from flashgc.device.faults import summary
 from flashgc.device.history import OPERATIONS, Interval
 from flashgc.device.realtime import told
 from flashgc.results.stalls import chart
@@ -76,6 +77,8 @@ def _drive(stat: Stat) -> list[str]:
     ]
     if stat["read_only"] is not None:
         lines += _fold("READ-ONLY", [stat["read_only"]])
+    if faults := summary(stat):
+        lines += _fold("FAULTS", faults)
     if not stat["gives_room_back"]:
         lines += _fold(
             "room", ["the file keeps that of erased blocks: its file system has no holes"]

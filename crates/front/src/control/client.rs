@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::request::{FileStream, Pages, Request, Status, number};
 use super::{VERSION, frame};
+use crate::faults::Fault;
 use crate::socket::{Socket, connect};
 use flashgc_device::PAGE;
 
@@ -182,6 +183,24 @@ impl Client {
         let parts = files.chunks(2048).map(<[_]>::to_vec);
         let parts = parts.chain(files.is_empty().then(Vec::new));
         parts.into_iter().try_for_each(|files| self.tell(&Request::Files { device, files }))
+    }
+
+    /// Sets a fault for hosts. Returns its number; of a disconnection at once, the number of connections that ended.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn inject(&mut self, fault: &Fault) -> Result<u64, ClientError> {
+        let answer = self.ask(&Request::Inject(fault.clone()))?;
+        one_number(&answer)
+    }
+
+    /// Takes the fault with this number away, or all. Returns the number of faults taken away.
+    ///
+    /// # Errors
+    /// Those of [`ClientError`], as for all requests.
+    pub fn clear(&mut self, number: Option<u64>) -> Result<u64, ClientError> {
+        let answer = self.ask(&Request::Clear(number))?;
+        one_number(&answer)
     }
 
     /// Stops the drive soon after the answer.

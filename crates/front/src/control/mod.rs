@@ -30,10 +30,17 @@
 //! | 11 | HINTED | ranges | pages among them that have data (8), hinted ones (8) |
 //! | 12 | MARK | a name, text of 1 to 200 bytes | a line on it, text |
 //! | 13 | FILES | number of the block device (8), files | |
+//! | 14 | INJECT | a fault | its number; of a disconnection at once, the connections that ended (8) |
+//! | 15 | CLEAR | the number of a fault (8); empty: all | number of faults taken away (8) |
 //!
 //! A *file* is the number of its inode (8), of files that had the inode before (4), its stream (1; 255 is none), and
 //! zeros (3). FILES says which streams writes to the file system on that block device have. The kernel's number has
 //! 20 bits for the minor number, and the major number above them.
+//!
+//! A *fault* is its effect (1), the kind of commands (1), zeros (6), the number of commands (8; 0 is any number), the
+//! first byte of its range (8), the bytes of that (8; both 0 is the whole drive), and a time in nanoseconds (8). Effects
+//! are 1 unreadable, 2 fail, 3 delay, the only one with a time, 4 drop, 5 disconnect, 6 end of life. Kinds are 0 all,
+//! 1 read, 2 write, 3 discard, 4 flush. Faults are for hosts: no request of this socket meets one.
 //!
 //! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
 //! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.
@@ -49,7 +56,7 @@
 //! | 5 | no room for the data |
 //! | 6 | damaged data, or the host's file system failed |
 //! | 7 | the drive is no longer served |
-//! | 8 | refused: a moment that has not come, a recording that cannot begin |
+//! | 8 | refused: a moment that has not come, a recording that cannot begin, a fault that cannot be |
 //!
 //! With a status other than 0 the body is a line of text. A request that fails may be done in part. A
 //! frame that has begun must end within 10 seconds, and an answer be read within 10 seconds.
@@ -161,7 +168,7 @@ impl Server {
         keeper: Arc<dyn Keeper>,
         patience: Duration,
     ) -> io::Result<Self> {
-        let desk = serve::Desk { queue, keeper, patience };
+        let desk = serve::Desk { queue: queue.spared(), keeper, patience };
         let serve = move |client: &Connection| {
             if !client.socket.is_of_owner_or_root()? {
                 return Err(io::ErrorKind::PermissionDenied.into());

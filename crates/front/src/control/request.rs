@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use flashgc_base::stream::StreamId;
 use thiserror::Error;
+
+use crate::faults::{Effect, Fault, Kind};
 
 /// The largest body of a request, in bytes.
 pub const LONGEST: usize = 64 << 10;
@@ -78,15 +81,19 @@ pub enum Request {
         /// The files.
         files: Vec<FileStream>,
     },
+    /// Sets a fault.
+    Inject(Fault),
+    /// Takes a fault away; `None` takes all away.
+    Clear(Option<u64>),
     /// Stops the drive.
     Stop,
 }
 
 /// Bytes that are no request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Fault {
+pub enum Malformed {
     /// No request has this kind.
-    #[error("no request has kind {0}; hint: kinds are 1 to 13")]
+    #[error("no request has kind {0}; hint: kinds are 1 to 15")]
     Kind(u16),
     /// The body has a length that this kind does not have.
     #[error("the body of a request of kind {kind} has {found} bytes, expected {expected}")]
@@ -104,6 +111,11 @@ pub enum Fault {
     /// The path cannot be that of a file.
     #[error("the path is not absolute, or has a zero byte")]
     Path,
+    /// The body of INJECT is no fault.
+    #[error(
+        "the body is no fault: found another effect, kind or time; hint: use the same flashgc for both"
+    )]
+    Fault,
     /// The name of a phase is not text for one line.
     #[error("the name of a phase is not UTF-8, or has a control character")]
     Name,
@@ -114,15 +126,15 @@ impl Request {
     ///
     /// # Errors
     /// Bytes that are no request.
-    pub fn decode(kind: u16, body: &[u8]) -> Result<Self, Fault> {
-        let length = |expected| Fault::Length { kind, found: body.len(), expected };
+    pub fn decode(kind: u16, body: &[u8]) -> Result<Self, Malformed> {
+        let length = |expected| Malformed::Length { kind, found: body.len(), expected };
         let empty = |request| if body.is_empty() { Ok(request) } else { Err(length("none")) };
         let ranges = |body| ranges(body).ok_or_else(|| length("16 a range"));
         match kind {
             1 => {
                 let (magic, version) = body.split_last_chunk().ok_or_else(|| length("12"))?;
                 if magic != MAGIC {
-                    return Err(Fault::Magic);
+                    return Err(Malformed::Magic);
                 }
                 Ok(Self::Hello { version: u32::from_le_bytes(*version) })
             }
@@ -139,14 +151,14 @@ impl Request {
             8 => empty(Self::Blocks),
             9 if body.is_empty() => Ok(Self::Record(None)),
             9 if body.len() > LONGEST_PATH => Err(length("at most 4096")),
-            9 if body[0] != b'/' || body.contains(&0) => Err(Fault::Path),
+            9 if body[0] != b'/' || body.contains(&0) => Err(Malformed::Path),
             9 => Ok(Self::Record(Some(OsString::from_vec(body.into()).into()))),
             10 => empty(Self::Stop),
             11 => ranges(body).map(Self::Hinted),
             12 if body.is_empty() || body.len() > LONGEST_NAME => Err(length("1 to 200")),
             12 => match str::from_utf8(body) {
                 Ok(name) if !name.contains(char::is_control) => Ok(Self::Mark(name.into())),
-                _ => Err(Fault::Name),
+                _ => Err(Malformed::Name),
             },
             13 => {
                 let expected = "8, and 16 a file, of which the last 3 are 0";
@@ -156,7 +168,16 @@ impl Request {
                 let files = files.filter(|_| rest.is_empty()).ok_or_else(|| length(expected))?;
                 Ok(Self::Files { device, files })
             }
-            _ => Err(Fault::Kind(kind)),
+            14 => {
+                let body = body.try_into().map_err(|_| length("40"))?;
+                fault(body).map(Self::Inject).ok_or(Malformed::Fault)
+            }
+            15 if body.is_empty() => Ok(Self::Clear(None)),
+            15 => match number(body) {
+                Some((number, [])) => Ok(Self::Clear(Some(number))),
+                _ => Err(length("8 or none")),
+            },
+            _ => Err(Malformed::Kind(kind)),
         }
     }
 
@@ -188,6 +209,10 @@ impl Request {
                 });
                 (13, device.to_le_bytes().into_iter().chain(files).collect())
             }
+            Self::Inject(fault) => (14, fault_bytes(fault)),
+            Self::Clear(number) => {
+                (15, number.map_or(vec![], |number| number.to_le_bytes().into()))
+            }
         }
     }
 }
@@ -205,6 +230,48 @@ fn file(bytes: &[u8; 16]) -> Option<FileStream> {
         [stream, 0, 0, 0] => Some(FileStream { inode, life: u32::from_le_bytes(*life), stream }),
         _ => None,
     }
+}
+
+/// Returns the fault of an INJECT. A range has its bytes, and a delay alone has a time.
+fn fault(bytes: &[u8; 40]) -> Option<Fault> {
+    let (head, numbers) = bytes.split_first_chunk::<8>()?;
+    let ([next, first, count, time], []) = numbers.as_chunks::<8>() else { return None };
+    let [next, first, count, time] = [next, first, count, time].map(|n| u64::from_le_bytes(*n));
+    let [effect, kind, 0, 0, 0, 0, 0, 0] = *head else { return None };
+    let effect = match (effect, time) {
+        (1, 0) => Effect::Unreadable,
+        (2, 0) => Effect::Fail,
+        (3, time) => Effect::Delay(Duration::from_nanos(time)),
+        (4, 0) => Effect::Drop,
+        (5, 0) => Effect::Disconnect,
+        (6, 0) => Effect::EndOfLife,
+        _ => return None,
+    };
+    let kind = match kind {
+        0 => None,
+        kind => Some(Kind::ALL.get(usize::from(kind) - 1)?.1),
+    };
+    let range = match (first, count) {
+        (0, 0) => None,
+        (first, count) => Some(first..first.checked_add(count)?),
+    };
+    Some(Fault { effect, kind, range, next: (next > 0).then_some(next) })
+}
+
+fn fault_bytes(fault: &Fault) -> Vec<u8> {
+    let Fault { effect, kind, range, next } = fault;
+    let (number, time) = match *effect {
+        Effect::Unreadable => (1, 0),
+        Effect::Fail => (2, 0),
+        Effect::Delay(by) => (3, u64::try_from(by.as_nanos()).unwrap_or(u64::MAX)),
+        Effect::Drop => (4, 0),
+        Effect::Disconnect => (5, 0),
+        Effect::EndOfLife => (6, 0),
+    };
+    let range = range.clone().unwrap_or_default();
+    let head = [number, kind.map_or(0, |kind| kind as u8 + 1), 0, 0, 0, 0, 0, 0];
+    let numbers = [next.unwrap_or(0), range.start, range.end - range.start, time];
+    head.into_iter().chain(numbers.into_iter().flat_map(u64::to_le_bytes)).collect()
 }
 
 fn ranges(body: &[u8]) -> Option<Vec<Pages>> {
@@ -267,7 +334,7 @@ mod tests {
 
         /// Bytes are one request or none, and a request has one form.
         #[test]
-        fn requests_have_one_form(kind in 0..15_u16, body in vec(any::<u8>(), 0..80)) {
+        fn requests_have_one_form(kind in 0..17_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();
             for body in [body, path] {
                 if let Ok(request) = Request::decode(kind, &body) {
@@ -299,6 +366,20 @@ mod tests {
                 device: 1,
                 files: vec![FileStream { inode: 12, life: 3, stream: 255 }],
             },
+            Request::Inject(Fault {
+                effect: Effect::Delay(Duration::from_millis(50)),
+                kind: Some(Kind::Discard),
+                range: Some(4096..8192),
+                next: Some(u64::MAX),
+            }),
+            Request::Inject(Fault {
+                effect: Effect::EndOfLife,
+                kind: None,
+                range: None,
+                next: None,
+            }),
+            Request::Clear(None),
+            Request::Clear(Some(0)),
             Request::Stop,
         ] {
             let (kind, body) = request.encode();

@@ -127,6 +127,13 @@ impl Desk {
             Request::Files { device, files } => {
                 self.keeper.files(device, &files).map(|()| vec![]).map_err(refused)
             }
+            Request::Inject(fault) => {
+                self.queue.faults().inject(fault).map(number).map_err(refused)
+            }
+            Request::Clear(fault) => {
+                let cleared = self.queue.faults().clear(fault).map_err(refused)?;
+                Ok(number(cleared as u64))
+            }
             Request::Stop => Ok(vec![]),
         }
     }
@@ -206,7 +213,7 @@ fn status(failure: &Failure) -> Status {
         Failure::OutOfRange { .. } => Status::OutOfRange,
         Failure::ReadOnly(_) => Status::ReadOnly,
         Failure::NoSpace(_) => Status::NoSpace,
-        Failure::Io(_) => Status::Io,
+        Failure::Io(_) | Failure::Unanswered => Status::Io,
         Failure::Stopped => Status::Stopped,
         Failure::Refused(_) => Status::Refused,
     }

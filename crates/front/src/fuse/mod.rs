@@ -31,6 +31,7 @@ use rustix::io::Errno as System;
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::command::{Answer, Command};
+use super::faults::Mounted;
 use super::queue::Queue;
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;
@@ -81,6 +82,7 @@ pub struct Mount {
     session: Option<BackgroundSession>,
     /// `true` if somebody else made the mount, and ends it.
     is_lent: bool,
+    _mounted: Mounted,
 }
 
 impl Mount {
@@ -105,9 +107,10 @@ impl Mount {
             MountOption::NoExec,
         ];
         let owner = (user.as_raw(), group.as_raw());
+        let mounted = queue.faults().mounted();
         let files = Files { queue, mounted: SystemTime::now(), owner };
         let session = fuser::spawn_mount(files, &folder, &config)?;
-        Ok(Self { folder, session: Some(session), is_lent: false })
+        Ok(Self { folder, session: Some(session), is_lent: false, _mounted: mounted })
     }
 
     /// Serves a mount that root has made. Root also unmounts it, before this value is dropped.
@@ -116,11 +119,12 @@ impl Mount {
     /// The kernel speaks another protocol.
     pub fn serve(queue: Queue, prepared: Prepared) -> io::Result<Self> {
         let Prepared { folder, device } = prepared;
+        let mounted = queue.faults().mounted();
         let files = Files { queue, mounted: SystemTime::now(), owner: (0, 0) };
         // The kernel lets root alone in; here its requests come from another user than the server's.
         let session =
             Session::from_fd(files, device, SessionACL::All, Config::default())?.spawn()?;
-        Ok(Self { folder, session: Some(session), is_lent: true })
+        Ok(Self { folder, session: Some(session), is_lent: true, _mounted: mounted })
     }
 
     /// Returns the path of the file with the drive's bytes.
@@ -228,7 +232,8 @@ pub(super) fn errno(failure: &Failure) -> Errno {
         Failure::OutOfRange { .. } | Failure::Refused(_) => Errno::EINVAL,
         Failure::ReadOnly(_) => Errno::EROFS,
         Failure::NoSpace(_) => Errno::ENOSPC,
-        Failure::Io(_) => Errno::EIO,
+        // A mount without an answer would hang.
+        Failure::Io(_) | Failure::Unanswered => Errno::EIO,
         Failure::Stopped => Errno::ENODEV,
     }
 }

@@ -20,6 +20,7 @@ mod transmission;
 mod wire;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use super::clients::Seen;
@@ -79,8 +80,11 @@ impl Server {
         limits: Limits,
     ) -> io::Result<Self> {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address::Tcp);
+        let faults = Arc::clone(queue.faults());
         let serve = move |client: &Client| serve(client, &queue, &export);
-        Ok(Self { address, clients: Clients::start(listener, "nbd", limits, serve)? })
+        let clients = Clients::start(listener, "nbd", limits, serve)?;
+        faults.can_end(clients.ends());
+        Ok(Self { address, clients })
     }
 
     /// Returns the address at which it listens. For TCP port 0 it has the port that the system chose.

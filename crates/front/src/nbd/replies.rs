@@ -16,8 +16,8 @@ pub struct Reply {
     pub cookie: u64,
     /// The first byte that was asked for.
     pub at: u64,
-    /// The answer, or the number of an error with a line on it.
-    pub outcome: Result<Answer, (u32, String)>,
+    /// The answer, or the number of an error with a line on it; `None` if the client gets no answer.
+    pub outcome: Option<Result<Answer, (u32, String)>>,
     /// The bytes that go back to the window when the reply is written.
     pub cost: usize,
 }
@@ -29,12 +29,13 @@ pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, struct
 }
 
 fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {
+    let Some(outcome) = &reply.outcome else { return Ok(()) };
     if !structured {
-        let error = reply.outcome.as_ref().map_or_else(|error| error.0, |_| 0);
+        let error = outcome.as_ref().map_or_else(|error| error.0, |_| 0);
         out.write_all(&SIMPLE_REPLY.to_be_bytes())?;
         out.write_all(&error.to_be_bytes())?;
         out.write_all(&reply.cookie.to_be_bytes())?;
-        return match &reply.outcome {
+        return match outcome {
             Ok(Answer::Data(data)) => out.write_all(data),
             _ => Ok(()),
         };
@@ -48,7 +49,7 @@ fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<(
         out.write_all(head)?;
         out.write_all(data)
     };
-    match &reply.outcome {
+    match outcome {
         Ok(Answer::Data(data)) if !data.is_empty() => {
             piece(chunk::DONE, chunk::OFFSET_DATA, &reply.at.to_be_bytes(), data)
         }

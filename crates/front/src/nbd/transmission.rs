@@ -75,11 +75,14 @@ fn read(
         // A client that is gone needs no reply.
         let tell = move |outcome| drop(replies.send(Reply { cookie, at, outcome, cost }));
         match command {
-            Ok(Some(command)) => queue.submit(command, move |outcome: Result<_, Failure>| {
-                tell(outcome.map_err(|failure| number(&failure, kind)));
+            Ok(Some(command)) => queue.submit(command, move |outcome| {
+                tell(match outcome {
+                    Err(Failure::Unanswered) => None,
+                    outcome => Some(outcome.map_err(|failure| number(&failure, kind))),
+                });
             }),
-            Ok(None) => tell(Ok(Answer::Done)),
-            Err((number, text)) => tell(Err((number, text.into()))),
+            Ok(None) => tell(Some(Ok(Answer::Done))),
+            Err((number, text)) => tell(Some(Err((number, text.into())))),
         }
     }
 }
@@ -197,7 +200,7 @@ fn number(failure: &Failure, kind: u16) -> (u32, String) {
         Failure::OutOfRange { .. } | Failure::Refused(_) => error::EINVAL,
         Failure::ReadOnly(_) => error::EPERM,
         Failure::NoSpace(_) => error::ENOSPC,
-        Failure::Io(_) => error::EIO,
+        Failure::Io(_) | Failure::Unanswered => error::EIO,
         Failure::Stopped => error::ESHUTDOWN,
     };
     (number, failure.to_string().chars().take(TEXT).collect())

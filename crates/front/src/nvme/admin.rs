@@ -285,7 +285,7 @@ fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
             if !is_on {
                 // Writes that were answered before are durable now, too.
                 let flushed = subsystem.queue.call(Command::Flush);
-                flushed.map_err(|failure| blocks::status(&failure, true))?;
+                flushed.map_err(|failure| blocks::status(&failure, Status::INTERNAL))?;
             }
             Ok(0)
         }

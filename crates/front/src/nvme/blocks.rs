@@ -47,11 +47,12 @@ pub fn on_drive(subsystem: &Subsystem, first: u64, blocks: u64) -> Result<Addres
     }
 }
 
-/// Returns the result of a command. A drive that has become read-only says so to all hosts.
+/// Returns the result of a command; `damaged` is the status if the medium fails. A drive that has become read-only says
+/// so to all hosts.
 pub fn finished(
     link: &Link,
     outcome: Result<Answer, Failure>,
-    writes: bool,
+    damaged: Status,
 ) -> Result<u64, Status> {
     match outcome {
         Ok(_) => Ok(0),
@@ -59,20 +60,20 @@ pub fn finished(
             if matches!(failure, Failure::ReadOnly(_)) {
                 link.subsystem.warn();
             }
-            Err(status(&failure, writes))
+            Err(status(&failure, damaged))
         }
     }
 }
 
-/// Returns the status of a failure.
-pub fn status(failure: &Failure, writes: bool) -> Status {
+/// Returns the status of a failure; `damaged` is that of a medium that fails.
+pub fn status(failure: &Failure, damaged: Status) -> Status {
     match failure {
         Failure::OutOfRange { .. } => Status::OUT_OF_RANGE,
         Failure::ReadOnly(_) => Status::WRITE_PROTECTED,
         Failure::NoSpace(_) => Status::CAPACITY,
         Failure::Refused(_) => Status::INVALID_FIELD,
-        Failure::Io(_) if writes => Status::WRITE_FAULT,
-        Failure::Io(_) => Status::UNRECOVERED_READ,
+        Failure::Io(_) => damaged,
+        Failure::Unanswered => Status::UNANSWERED,
         Failure::Stopped => Status::NOT_READY,
     }
 }

@@ -105,17 +105,17 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
             Ok(Answer::Data(data)) => {
                 link.send(Reply::Data { cid: entry.cid, data, result: 0, cost })
             }
-            outcome => link.done(&entry, finished(&link, outcome, false), cost),
+            outcome => link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost),
         }),
         opcode::COMPARE => queue.submit(read, move |outcome| {
             let outcome = match outcome {
                 Ok(Answer::Data(stored)) if stored != data => Err(Status::COMPARE_FAILURE),
-                outcome => finished(&link, outcome, false),
+                outcome => finished(&link, outcome, Status::UNRECOVERED_READ),
             };
             link.done(&entry, outcome, cost);
         }),
         opcode::VERIFY => queue.submit(read, move |outcome| {
-            link.done(&entry, finished(&link, outcome, false), cost);
+            link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
         }),
         code => {
             let keep = entry.dword(12) & DISCARD == 0;
@@ -131,8 +131,12 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
                 opcode::WRITE_ZEROES => Command::Zero { at, bytes, keep, fua },
                 _ => Command::Flush,
             };
+            let damaged = match command {
+                Command::Flush => Status::INTERNAL,
+                _ => Status::WRITE_FAULT,
+            };
             queue.submit(command, move |outcome| {
-                link.done(&entry, finished(&link, outcome, true), cost);
+                link.done(&entry, finished(&link, outcome, damaged), cost);
             });
         }
     }

@@ -69,6 +69,7 @@ impl Link {
     pub fn done(&self, entry: &Entry, outcome: Result<u64, Status>, cost: usize) {
         let (status, result) = match outcome {
             Ok(result) => (Status::SUCCESS, result),
+            Err(Status::UNANSWERED) => (Status::UNANSWERED, 0),
             Err(status) => {
                 self.controller.note_error(self.line.queue, entry, status);
                 (status, 0)

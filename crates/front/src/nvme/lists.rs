@@ -3,8 +3,7 @@
 //! # Source
 //! NVM Command Set Specification 1.0, sections 3.2.2 and 3.2.3.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use zerocopy::FromBytes;
 
@@ -69,14 +68,8 @@ pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
     let (queue, link) = (&subsystem.queue, Arc::clone(link));
     queue.submit(Command::Copy { from, to, streams, fua }, move |outcome| {
-        link.done(&entry, finished(&link, outcome, true), cost);
+        link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
     });
-}
-
-/// The commands of the drive that one command of a host makes, until the last of them is done.
-struct Parts {
-    left: AtomicUsize,
-    failed: Mutex<Option<Status>>,
 }
 
 /// Executes Dataset Management. It discards the ranges, or notes those that will be written soon: their present data
@@ -104,20 +97,8 @@ pub fn dataset(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
         Ok(commands) if !commands.is_empty() => commands,
         other => return link.done(&entry, other.map(|_| 0), cost),
     };
-    let parts =
-        Arc::new(Parts { left: AtomicUsize::new(commands.len()), failed: Mutex::default() });
-    for command in commands {
-        let (link, parts) = (Arc::clone(link), Arc::clone(&parts));
-        let queue = &subsystem.queue;
-        queue.submit(command, move |outcome| {
-            let failed = || parts.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(status) = finished(&link, outcome, true) {
-                failed().get_or_insert(status);
-            }
-            if parts.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                let outcome = failed().take().map_or(Ok(0), Err);
-                link.done(&entry, outcome, cost);
-            }
-        });
-    }
+    let (queue, link) = (&subsystem.queue, Arc::clone(link));
+    queue.submit_all(commands, move |outcome| {
+        link.done(&entry, finished(&link, outcome, Status::WRITE_FAULT), cost);
+    });
 }

@@ -201,11 +201,13 @@ impl Server {
         limits: Limits,
     ) -> io::Result<Self> {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address);
+        let faults = Arc::clone(queue.faults());
         let subsystem = Arc::new(Subsystem::new(queue, export));
         let keeper = Keeper::start(Arc::downgrade(&subsystem))?;
         let hosts = Hosts(Arc::downgrade(&subsystem));
         let serve = move |client: &Client| serve(client, &subsystem);
         let clients = Clients::start(listener, "nvme", limits, serve)?;
+        faults.can_end(clients.ends());
         Ok(Self { address, clients, keeper, hosts })
     }
 

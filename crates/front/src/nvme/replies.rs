@@ -21,7 +21,10 @@ pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, line: 
 /// Gives the room of a command back that was answered.
 pub fn answered(reply: &Reply, window: &Window, line: &Line) {
     if let Reply::Done { cost, .. } | Reply::Data { cost, .. } = *reply {
-        line.answered();
+        // To its host, a command without an answer is under way for ever.
+        if !matches!(reply, Reply::Done { status: Status::UNANSWERED, .. }) {
+            line.answered();
+        }
         // A command that was refused at once has taken none.
         if cost > 0 {
             window.free(cost);
@@ -34,6 +37,7 @@ pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) 
     let terms = line.terms;
     match *reply {
         Reply::Grant { cid, tag, bytes } => pdu::grant(out, cid, tag, bytes, terms),
+        Reply::Done { status: Status::UNANSWERED, .. } => Ok(()),
         Reply::Done { cid, status, result, .. } => {
             let completion = Completion {
                 result: result.into(),

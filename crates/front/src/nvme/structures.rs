@@ -94,8 +94,11 @@ pub struct Status(u16);
 
 impl Status {
     pub const SUCCESS: Self = Self(0);
+    /// No status of the specification: the host gets no answer.
+    pub const UNANSWERED: Self = Self(0x7fff);
     pub const INVALID_OPCODE: Self = Self::lasting(0x001);
     pub const INVALID_FIELD: Self = Self::lasting(0x002);
+    pub const INTERNAL: Self = Self(0x006);
     pub const ABORTED: Self = Self(0x007);
     pub const INVALID_NAMESPACE: Self = Self::lasting(0x00b);
     pub const SEQUENCE: Self = Self::lasting(0x00c);

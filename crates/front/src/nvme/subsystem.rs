@@ -10,7 +10,7 @@ pub use super::controller::Kind;
 use super::controller::{Controller, Host};
 use super::fdp::{Fdp, Moved};
 use super::{Connected, DISCOVERY, Export};
-use crate::health::Health;
+use crate::health::{Health, READ_ONLY};
 use crate::queue::Queue;
 
 /// The most controllers at a time.
@@ -129,10 +129,14 @@ impl Subsystem {
             let report = drive.stat();
             (Health::of(&report), report.mapped_pages)
         };
-        self.drive(report).unwrap_or_else(|| {
+        let (mut health, pages) = self.drive(report).unwrap_or_else(|| {
             let health = Health { available_spare: 100, ..Health::default() };
             (health, self.queue.size() / PAGE as u64)
-        })
+        });
+        if self.queue.faults().why_read_only().is_some() {
+            health.critical_warning |= READ_ONLY;
+        }
+        (health, pages)
     }
 
     /// Makes a controller for a host. Returns `None` if there are too many.

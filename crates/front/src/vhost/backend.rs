@@ -103,21 +103,25 @@ impl Backend {
             return self.window.free(cost);
         }
         let (vring, window) = (vring.clone(), Arc::clone(&self.window));
-        let finish = move |request: &Request, status, data: &[u8]| {
-            tell(&vring, request, status, data);
+        let finish = move |request: &Request, status: Option<Status>, data: &[u8]| {
+            if let Some(status) = status {
+                tell(&vring, request, status, data);
+            }
             window.free(cost);
         };
         match request.asked(durable, self.disk.read_only) {
             Ok(Asked::Drive(command)) => self.queue.submit(command, move |outcome| {
                 let (status, data) = match outcome {
-                    Ok(Answer::Data(data)) => (Status::Ok, data),
-                    Ok(_) => (Status::Ok, vec![]),
+                    Ok(Answer::Data(data)) => (Some(Status::Ok), data),
+                    Ok(_) => (Some(Status::Ok), vec![]),
                     Err(failure) => (status(&failure), vec![]),
                 };
                 finish(&request, status, &data);
             }),
-            Ok(Asked::Serial) => finish(&request, Status::Ok, &request.serial(&self.disk.serial)),
-            Err(status) => finish(&request, status, &[]),
+            Ok(Asked::Serial) => {
+                finish(&request, Some(Status::Ok), &request.serial(&self.disk.serial));
+            }
+            Err(status) => finish(&request, Some(status), &[]),
         }
     }
 }
@@ -152,14 +156,16 @@ fn tell(vring: &Vring, request: &Request, status: Status, data: &[u8]) {
     }
 }
 
-fn status(failure: &Failure) -> Status {
+/// Returns the status of a failure, or `None` if the machine gets no answer.
+fn status(failure: &Failure) -> Option<Status> {
     match failure {
-        Failure::Refused(_) => Status::Unsupported,
+        Failure::Refused(_) => Some(Status::Unsupported),
         Failure::OutOfRange { .. }
         | Failure::ReadOnly(_)
         | Failure::NoSpace(_)
         | Failure::Io(_)
-        | Failure::Stopped => Status::Error,
+        | Failure::Stopped => Some(Status::Error),
+        Failure::Unanswered => None,
     }
 }
 

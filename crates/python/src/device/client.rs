@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::faults::{self, Asked};
 use super::shown::{BLOCK_BYTES, columns};
 use crate::errors::DriveError;
 use crate::policy::lock;
@@ -90,6 +91,18 @@ impl DeviceClient {
 
     fn mark(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         self.ask(py, |client| client.mark(name))
+    }
+
+    /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
+    fn inject(&self, py: Python<'_>, fault: Asked) -> PyResult<u64> {
+        let fault = faults::fault(fault)?;
+        self.ask(py, |client| client.inject(&fault))
+    }
+
+    /// Takes a fault away, or all. Returns the number of faults taken away.
+    #[pyo3(signature = (number=None))]
+    fn clear(&self, py: Python<'_>, number: Option<u64>) -> PyResult<u64> {
+        self.ask(py, |client| client.clear(number))
     }
 
     fn stop(&self, py: Python<'_>) -> PyResult<()> {

@@ -2,10 +2,11 @@
 //!
 //! A drive has a thread of its own, so every call here waits without the interpreter: a policy written
 //! in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
-//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, [`owners`] says whose pages it has where, and [`client`] talks to one in
+//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, [`faults`] what it is made to do wrong, [`owners`] says whose pages it has where, and [`client`] talks to one in
 //! another process.
 
 mod client;
+mod faults;
 mod open;
 mod owners;
 mod pace;

@@ -27,6 +27,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
+use super::faults::{self, Asked};
 use super::pace::{self, Clock, Past};
 use super::shown::{Connections, Shown, columns};
 use super::{failed, to_error};
@@ -255,6 +256,18 @@ impl StoredDrive {
         py.detach(|| self.shown.mark(name)).map_err(DriveError::new_err)
     }
 
+    /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
+    fn inject(&self, py: Python<'_>, fault: Asked) -> PyResult<u64> {
+        let fault = faults::fault(fault)?;
+        py.detach(|| self.shown.queue.faults().inject(fault)).map_err(DriveError::new_err)
+    }
+
+    /// Takes a fault away, or all. Returns the number of faults taken away.
+    #[pyo3(signature = (number=None))]
+    fn clear(&self, py: Python<'_>, number: Option<u64>) -> PyResult<usize> {
+        py.detach(|| self.shown.queue.faults().clear(number)).map_err(DriveError::new_err)
+    }
+
     /// Records what the drive is asked into a trace at `path` from now on; without one, ends that.
     /// Returns the requests of the recording that ended, if there was one.
     #[pyo3(signature = (path=None))]
@@ -418,6 +431,7 @@ impl StoredDrive {
         let mut open = self.opened(py)?;
         let open = open.as_mut().ok_or_else(closed)?;
         py.detach(|| {
+            self.shown.no_faults();
             open.servers.clear();
             open.targets.clear();
             #[cfg(feature = "vhost-user")]
@@ -446,6 +460,7 @@ impl StoredDrive {
         let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut open) = open else { return Ok(()) };
         let (done, flushed) = py.detach(|| {
+            self.shown.no_faults();
             open.controls.clear();
             open.mounts.clear();
             open.servers.clear();

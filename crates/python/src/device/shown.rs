@@ -13,7 +13,7 @@ use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
-use flashgc_front::health::{Health, SPARE_THRESHOLD, Written};
+use flashgc_front::health::{Health, READ_ONLY, SPARE_THRESHOLD, Written};
 use flashgc_front::meter::{Kind, Latencies, Meter};
 use flashgc_front::queue::{Namer, Queue};
 use flashgc_front::{nbd, nvme};
@@ -25,6 +25,7 @@ use pyo3::types::PyBytes;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
+use super::faults;
 use super::pace::{self, latency};
 use crate::policy::lock;
 
@@ -130,6 +131,12 @@ impl Shown {
         Some(nvme::Handles { count, persistent })
     }
 
+    /// Takes all faults away, so that no answer is late and no client waits for one.
+    pub(super) fn no_faults(&self) {
+        // Without a number there is nothing to miss.
+        let _ = self.queue.faults().clear(None);
+    }
+
     pub(super) fn stat(&self) -> Result<Value, Failure> {
         let (report, latencies, since_mark) = self.visit(|drive, meter| {
             let latencies = Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
@@ -150,6 +157,14 @@ impl Shown {
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
         let since = *lock(&self.recorded_since);
         stat["recorded_since_ns"] = json!(since.map(monotonic));
+        stat["faults"] = faults::shown(self.queue.faults());
+        if let (Some(why), true) =
+            (self.queue.faults().why_read_only(), stat["read_only"].is_null())
+        {
+            stat["read_only"] = json!(why);
+            let warning = stat["smart"]["critical_warning"].as_u64().unwrap_or_default();
+            stat["smart"]["critical_warning"] = json!(warning | u64::from(READ_ONLY));
+        }
         stat["victim"] = json!(self.victim);
         stat["placement"] = json!(self.placement);
         let since_mark = self.queue.paced_since_mark().unwrap_or(since_mark);
@@ -261,7 +276,7 @@ impl Keeper for Shown {
         if live.found().is_none() {
             let pages = self.queue.size() / PAGE as u64;
             let head = Command::Read { at: 0, bytes: HEAD };
-            let Ok(Answer::Data(head)) = self.queue.call(head) else {
+            let Ok(Answer::Data(head)) = self.queue.spared().call(head) else {
                 return Err("the drive cannot be read".to_string());
             };
             live.follow(device, pages as usize, &head).map_err(|error| error.to_string())?;

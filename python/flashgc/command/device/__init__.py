@@ -21,6 +21,7 @@ _HOME = "flashgc.command.device"
         "stat": f"{_HOME}.stat:stat",
         "mark": f"{_HOME}.mark:mark",
         "record": f"{_HOME}.record:record",
+        "inject": f"{_HOME}.inject:inject",
         "hint": f"{_HOME}.ranges:hint",
         "cancel": f"{_HOME}.ranges:cancel",
         "trim": f"{_HOME}.ranges:trim",

@@ -1,0 +1,577 @@
+//! Faults that somebody sets on a served drive, to test how its hosts bear them.
+//!
+//! The queue asks here about each command of a host before the drive has it. A command that fails by a fault, or gets
+//! no answer, is not executed: nothing of a fault reaches the drive, its file or a recording. Without a fault a command
+//! costs one load.
+//!
+//! Faults meet a command in the order of their numbers. Delays add up, and the first fault of another effect decides.
+//! A command that is not on the drive meets none. Faults end with the server.
+
+mod late;
+mod pages;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::command::{Command, copied};
+use flashgc_device::PAGE;
+use flashgc_device::failure::Failure;
+use late::Late;
+use pages::Pages;
+
+/// The most faults at a time.
+pub const MOST: usize = 64;
+/// The longest delay.
+pub const LONGEST: Duration = Duration::from_secs(600);
+/// The most bytes that one fault makes unreadable.
+pub const LARGEST: u64 = 256 << 20;
+
+const PAGE_BYTES: u64 = PAGE as u64;
+
+/// The effect of a fault on the commands that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads of the pages fail until the pages are written or discarded.
+    Unreadable,
+    /// Commands fail.
+    Fail,
+    /// Answers leave later by this time.
+    Delay(Duration),
+    /// Commands get no answer.
+    Drop,
+    /// The connections of NBD and NVMe/TCP end.
+    Disconnect,
+    /// The drive takes no writes and no discards.
+    EndOfLife,
+}
+
+impl Effect {
+    /// The words for the effects. [`Effect::word`] returns one of them.
+    pub const WORDS: [&str; 6] =
+        ["unreadable", "fail", "delay", "drop", "disconnect", "end-of-life"];
+
+    /// Returns the word for the effect.
+    pub fn word(self) -> &'static str {
+        let [unreadable, fail, delay, drop, disconnect, end_of_life] = Self::WORDS;
+        match self {
+            Self::Unreadable => unreadable,
+            Self::Fail => fail,
+            Self::Delay(_) => delay,
+            Self::Drop => drop,
+            Self::Disconnect => disconnect,
+            Self::EndOfLife => end_of_life,
+        }
+    }
+}
+
+/// The kinds of commands that faults tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads, also those that compare or verify.
+    Read,
+    /// Writes, also those of zeros.
+    Write,
+    /// Discards, also those that make a range read as zeros.
+    Discard,
+    /// Flushes.
+    Flush,
+}
+
+impl Kind {
+    /// Every kind and its name.
+    pub const ALL: [(&str, Self); 4] = [
+        ("read", Self::Read),
+        ("write", Self::Write),
+        ("discard", Self::Discard),
+        ("flush", Self::Flush),
+    ];
+
+    /// Returns the name of the kind.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+}
+
+/// A fault as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Its effect.
+    pub effect: Effect,
+    /// The kind of commands that it meets; `None` is every kind.
+    pub kind: Option<Kind>,
+    /// The bytes that it is for; `None` is the whole drive.
+    pub range: Option<Range<u64>>,
+    /// The number of commands that it meets, or for [`Effect::Disconnect`] lets through first; `None` is any number.
+    pub next: Option<u64>,
+}
+
+impl Fault {
+    /// Checks what needs no drive.
+    ///
+    /// # Errors
+    /// A line that says what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let word = self.effect.word();
+        let (has_kind, has_range) = (self.kind.is_some(), self.range.is_some());
+        let refused = |found: &str, expected: &str| Err(format!("{word}: {found}, {expected}"));
+        if self.next == Some(0) {
+            return refused("found 0 commands", "expected at least 1; hint: next 1");
+        }
+        if self.range.as_ref().is_some_and(Range::is_empty) {
+            return refused("found a range of 0 bytes", "expected some; hint: 4KiB");
+        }
+        match self.effect {
+            Effect::Unreadable if has_kind => {
+                refused("found a kind", "expected none; hint: reads alone meet it")
+            }
+            Effect::Unreadable => match &self.range {
+                None => refused("found no range", "expected one; hint: at 1MiB, bytes 64KiB"),
+                Some(range) if !is_aligned(range) => refused(
+                    &format!("found bytes {} to {}", range.start, range.end),
+                    "expected whole pages; hint: multiples of 4KiB",
+                ),
+                Some(range) if range.end - range.start > LARGEST => refused(
+                    &format!("found {} bytes", range.end - range.start),
+                    "expected at most 256MiB; hint: fail with kind read has no such limit",
+                ),
+                Some(_) => Ok(()),
+            },
+            Effect::Delay(by) if by.is_zero() || by > LONGEST => refused(
+                &format!("found {} s", by.as_secs_f64()),
+                "expected more than 0 and at most 10min; hint: by 50ms",
+            ),
+            Effect::Fail | Effect::Delay(_) | Effect::Drop
+                if self.kind == Some(Kind::Flush) && has_range =>
+            {
+                refused("found a range with flushes", "expected none; hint: a flush has no place")
+            }
+            Effect::Fail | Effect::Delay(_) | Effect::Drop => Ok(()),
+            Effect::Disconnect if has_kind || has_range => refused(
+                "found a kind or a range",
+                "expected neither; hint: next counts commands of every kind",
+            ),
+            Effect::Disconnect => Ok(()),
+            Effect::EndOfLife if has_kind || has_range || self.next.is_some() => refused(
+                "found a kind, a range or a number",
+                "expected none; hint: it lasts until it is cleared",
+            ),
+            Effect::EndOfLife => Ok(()),
+        }
+    }
+}
+
+/// Returns `true` if a range has whole pages.
+fn is_aligned(range: &Range<u64>) -> bool {
+    range.start.is_multiple_of(PAGE_BYTES) && range.end.is_multiple_of(PAGE_BYTES)
+}
+
+/// A fault that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// Its number.
+    pub number: u64,
+    /// The fault as it was asked for.
+    pub fault: Fault,
+    /// The number of commands that it still meets or lets through; `None` is any number.
+    pub left: Option<u64>,
+    /// The number of commands that it has met.
+    pub hits: u64,
+    /// The bytes that are still unreadable.
+    pub unreadable: u64,
+    /// `true` if it meets no command any more.
+    pub is_over: bool,
+}
+
+/// A fault with its state.
+struct One {
+    number: u64,
+    fault: Fault,
+    left: Option<u64>,
+    hits: u64,
+    pages: Pages,
+    is_over: bool,
+}
+
+impl One {
+    /// Returns `true` if the fault meets a command with these parts.
+    fn meets(&self, parts: &[Part]) -> bool {
+        let Fault { effect, kind, range, .. } = &self.fault;
+        match effect {
+            Effect::Unreadable => parts.iter().any(|part| self.pages.touch(&part.read())),
+            Effect::Disconnect => true,
+            Effect::EndOfLife => {
+                parts.iter().any(|part| matches!(part.kind, Kind::Write | Kind::Discard))
+            }
+            Effect::Fail | Effect::Delay(_) | Effect::Drop => parts.iter().any(|part| {
+                let Range { start, end } = part.range;
+                let is_there =
+                    |range: &Range<u64>| start < end && start < range.end && range.start < end;
+                kind.is_none_or(|kind| kind == part.kind) && range.as_ref().is_none_or(is_there)
+            }),
+        }
+    }
+
+    /// Counts a command that it meets. Returns `true` if the fault has its effect on it.
+    fn hit(&mut self) -> bool {
+        let lets_through = self.fault.effect == Effect::Disconnect && self.left > Some(0);
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        self.hits += u64::from(!lets_through);
+        self.is_over = self.left == Some(0) && !lets_through;
+        !lets_through
+    }
+}
+
+/// A part of a command: bytes of one kind.
+struct Part {
+    kind: Kind,
+    range: Range<u64>,
+    /// `true` if pages of which it has a part are read and written.
+    has_edges: bool,
+}
+
+impl Part {
+    /// Returns the parts of a command: one, or none, or those of a copy.
+    fn of(command: &Command) -> Vec<Self> {
+        if let Command::Copy { from, to, .. } = command {
+            let part = |kind, at: u64, bytes: u64, has_edges| Self {
+                kind,
+                range: at..at.saturating_add(bytes),
+                has_edges,
+            };
+            let read = |&(at, bytes): &(u64, usize)| part(Kind::Read, at, bytes as u64, false);
+            let written = part(Kind::Write, *to, copied(from), true);
+            return from.iter().map(read).chain([written]).collect();
+        }
+        Self::only(command).into_iter().collect()
+    }
+
+    fn only(command: &Command) -> Option<Self> {
+        let has_edges = matches!(command, Command::Write { .. } | Command::Zero { .. });
+        let (kind, at, bytes) = match *command {
+            Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
+                (Kind::Read, at, bytes as u64)
+            }
+            Command::Write { at, ref data, .. } => (Kind::Write, at, data.len() as u64),
+            Command::Zero { at, bytes, keep: true, .. } => (Kind::Write, at, bytes),
+            Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => {
+                (Kind::Discard, at, bytes)
+            }
+            Command::Flush => (Kind::Flush, 0, 0),
+            Command::Moment
+            | Command::Copy { .. }
+            | Command::Hint { .. }
+            | Command::Cancel { .. }
+            | Command::Extents { .. } => return None,
+        };
+        Some(Self { kind, range: at..at.saturating_add(bytes), has_edges })
+    }
+
+    /// Returns the pages of which the drive must read something, also to write a part of them.
+    fn read(&self) -> [Range<u64>; 2] {
+        let Range { start, end } = self.range;
+        let (all, whole) = (start / PAGE_BYTES..end.div_ceil(PAGE_BYTES), self.whole());
+        let reads = self.kind == Kind::Read || self.has_edges && whole.is_empty();
+        match self.has_edges {
+            _ if start >= end => [0..0, 0..0],
+            _ if reads => [all, 0..0],
+            true => [all.start..whole.start, whole.end..all.end],
+            false => [0..0, 0..0],
+        }
+    }
+
+    /// Returns the pages that lie whole in the range.
+    fn whole(&self) -> Range<u64> {
+        self.range.start.div_ceil(PAGE_BYTES)..self.range.end / PAGE_BYTES
+    }
+}
+
+/// The time by which an answer is late, and the number of times that all late answers had to leave before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lateness(Duration, u64);
+
+impl Lateness {
+    /// Returns `true` for an answer that is not late.
+    pub(super) fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
+}
+
+/// The consequence of faults for a command.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Met {
+    /// The time by which the answer is late.
+    pub(super) late: Lateness,
+    /// The failure of a command that is not executed.
+    pub(super) failure: Option<Failure>,
+}
+
+/// The function that counts the connections of a server, and with `true` ends them. Returns their number, or `None` if
+/// the server has ended.
+type End = Arc<dyn Fn(bool) -> Option<usize> + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    all: Vec<One>,
+    /// The number of the fault that was set last.
+    last: u64,
+    /// The number of commands that faults have met since the drive is served.
+    hits: u64,
+    /// The servers whose connections can end.
+    servers: Vec<End>,
+    /// The number of mounts, whose requests must be answered.
+    mounts: usize,
+}
+
+/// The faults of a served drive. See the module's text.
+pub struct Faults {
+    size: u64,
+    /// `true` if a fault may meet a command.
+    is_set: AtomicBool,
+    state: Mutex<State>,
+    late: Arc<Late>,
+}
+
+impl Faults {
+    /// Returns the faults of a drive of `size` bytes: none.
+    pub(super) fn new(size: u64) -> Self {
+        let (is_set, state) = (AtomicBool::new(false), Mutex::default());
+        Self { size, is_set, state, late: Arc::default() }
+    }
+
+    /// Returns `true` if a fault may meet a command.
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Relaxed)
+    }
+
+    /// Sets a fault and returns its number. A disconnection without a number of commands is done at once; its number is
+    /// that of the connections ended.
+    ///
+    /// # Errors
+    /// A line that says why not.
+    pub fn inject(&self, fault: Fault) -> Result<u64, String> {
+        fault.check()?;
+        let word = fault.effect.word();
+        if let Some(Range { end, .. }) = fault.range
+            && end > self.size
+        {
+            return Err(format!(
+                "{word}: found a range up to byte {end}, expected at most {}; hint: the drive ends there",
+                self.size
+            ));
+        }
+        if fault.effect == Effect::Disconnect && self.connections(false).is_none() {
+            return Err(format!(
+                "{word}: the drive has no connections; hint: serve it by NBD or NVMe/TCP"
+            ));
+        }
+        let mut state = self.lock();
+        let leaves_open = fault.effect == Effect::Drop
+            || fault.effect == Effect::Disconnect && fault.next.is_some();
+        if leaves_open && state.mounts > 0 {
+            return Err(format!(
+                "{word}: the drive is mounted, and a mount hangs without an answer; hint: fail or delay, or serve \
+                 the drive by NBD or NVMe/TCP alone"
+            ));
+        }
+        if fault.effect == Effect::Disconnect && fault.next.is_none() {
+            state.hits += 1;
+            drop(state);
+            return Ok(self.connections(true).unwrap_or_default());
+        }
+        if matches!(fault.effect, Effect::Delay(_)) {
+            Late::start(&self.late).map_err(|error| format!("{word}: no thread: {error}"))?;
+        }
+        if state.all.len() >= MOST {
+            state.all.retain(|one| !one.is_over);
+        }
+        if state.all.len() >= MOST {
+            return Err(format!(
+                "{word}: {MOST} faults are set, expected fewer; hint: flashgc device inject FILE clear"
+            ));
+        }
+        state.last += 1;
+        let pages = match (&fault.effect, &fault.range) {
+            (Effect::Unreadable, Some(range)) => {
+                Pages::new(range.start / PAGE_BYTES..range.end / PAGE_BYTES)
+            }
+            _ => Pages::default(),
+        };
+        let (number, left) = (state.last, fault.next);
+        state.all.push(One { number, fault, left, hits: 0, pages, is_over: false });
+        self.arm(&state);
+        Ok(number)
+    }
+
+    /// Takes the fault with this number away, or all. Returns the number of faults taken away. Answers that are late
+    /// leave at once.
+    ///
+    /// # Errors
+    /// There is no such fault.
+    pub fn clear(&self, number: Option<u64>) -> Result<usize, String> {
+        let mut state = self.lock();
+        let before = state.all.len();
+        state.all.retain(|one| number.is_some_and(|number| number != one.number));
+        let cleared = before - state.all.len();
+        if let (Some(number), 0) = (number, cleared) {
+            return Err(format!(
+                "no fault has number {number}; hint: flashgc device inject FILE list"
+            ));
+        }
+        self.arm(&state);
+        drop(state);
+        self.late.release();
+        Ok(cleared)
+    }
+
+    /// Returns all faults in the order of their numbers, and the number of commands that faults have met since the drive
+    /// is served.
+    pub fn list(&self) -> (Vec<Set>, u64) {
+        let state = self.lock();
+        let all = state.all.iter().map(|one| Set {
+            number: one.number,
+            fault: one.fault.clone(),
+            left: one.left,
+            hits: one.hits,
+            unreadable: one.pages.count() * PAGE_BYTES,
+            is_over: one.is_over,
+        });
+        (all.collect(), state.hits)
+    }
+
+    /// Returns why the drive is read-only, if a fault makes it so.
+    pub fn why_read_only(&self) -> Option<String> {
+        if !self.is_set() {
+            return None;
+        }
+        let state = self.lock();
+        let end = state.all.iter().find(|one| one.fault.effect == Effect::EndOfLife);
+        end.map(|one| end_of_life(one.number))
+    }
+
+    /// Takes the connections of a server into account. `end` returns their number, or `None` once the server has ended;
+    /// with `true` it ends them.
+    pub(super) fn can_end(&self, end: impl Fn(bool) -> Option<usize> + Send + Sync + 'static) {
+        self.lock().servers.push(Arc::new(end));
+    }
+
+    /// Takes a mount into account for as long as the result is there.
+    pub(super) fn mounted(self: &Arc<Self>) -> Mounted {
+        self.lock().mounts += 1;
+        Mounted(Arc::clone(self))
+    }
+
+    /// Returns the consequence for commands that are one to their host, and counts them.
+    pub(super) fn meet(&self, commands: &[Command]) -> Met {
+        let parts: Vec<Part> = commands.iter().flat_map(Part::of).collect();
+        let mut met = Met::default();
+        if parts.is_empty() || parts.iter().any(|part| part.range.end > self.size) {
+            return met;
+        }
+        let mut state = self.lock();
+        let mut hits = 0;
+        let mut disconnects = false;
+        for one in state.all.iter_mut().filter(|one| !one.is_over) {
+            if !one.meets(&parts) || !one.hit() {
+                continue;
+            }
+            hits += 1;
+            let number = one.number;
+            let kind = one.fault.kind.unwrap_or(parts[0].kind).name();
+            met.failure = match one.fault.effect {
+                Effect::Delay(by) => {
+                    met.late = Lateness(met.late.0 + by, self.late.released());
+                    continue;
+                }
+                Effect::Unreadable => {
+                    Some(Failure::Io(format!("injected: unreadable data (fault {number})")))
+                }
+                Effect::Fail => {
+                    Some(Failure::Io(format!("injected: a {kind} that fails (fault {number})")))
+                }
+                Effect::EndOfLife => Some(Failure::ReadOnly(end_of_life(number))),
+                Effect::Drop => Some(Failure::Unanswered),
+                Effect::Disconnect => {
+                    disconnects = true;
+                    Some(Failure::Unanswered)
+                }
+            };
+            break;
+        }
+        if met.failure.is_none() {
+            // The pages have new data, or none.
+            let new = parts.iter().filter(|part| matches!(part.kind, Kind::Write | Kind::Discard));
+            for range in new.map(Part::whole) {
+                for one in &mut state.all {
+                    one.heal(&range);
+                }
+            }
+        }
+        state.hits += hits;
+        self.arm(&state);
+        drop(state);
+        if disconnects {
+            self.connections(true);
+        }
+        met
+    }
+
+    /// Calls `answer`, `late` from now.
+    pub(super) fn answer(&self, late: Lateness, answer: impl FnOnce() + Send + 'static) {
+        match late {
+            Lateness(Duration::ZERO, _) => answer(),
+            Lateness(time, released) => self.late.hold(time, released, Box::new(answer)),
+        }
+    }
+
+    /// Returns the number of connections of all servers, and with `is_over` ends them. Returns `None` without a server.
+    fn connections(&self, is_over: bool) -> Option<u64> {
+        // A server may ask for faults while its connections end.
+        let servers = self.lock().servers.clone();
+        let counts: Vec<_> = servers.iter().map(|end| end(is_over)).collect();
+        let gone = servers.iter().zip(&counts).filter(|(_, count)| count.is_none());
+        for (gone, _) in gone {
+            self.lock().servers.retain(|one| !Arc::ptr_eq(one, gone));
+        }
+        let counts = counts.into_iter().flatten();
+        counts.map(|count| count as u64).reduce(|a, b| a + b)
+    }
+
+    fn arm(&self, state: &State) {
+        self.is_set.store(state.all.iter().any(|one| !one.is_over), Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl One {
+    /// Takes pages away from those that are unreadable.
+    fn heal(&mut self, pages: &Range<u64>) {
+        if self.fault.effect == Effect::Unreadable && !self.is_over {
+            self.pages.remove(pages);
+            self.is_over = self.pages.count() == 0;
+        }
+    }
+}
+
+impl Drop for Faults {
+    fn drop(&mut self) {
+        self.late.end();
+    }
+}
+
+/// A mount of the drive.
+pub(super) struct Mounted(Arc<Faults>);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.0.lock().mounts -= 1;
+    }
+}
+
+fn end_of_life(number: u64) -> String {
+    format!("injected: the end of the drive's life (fault {number})")
+}

@@ -1,0 +1,120 @@
+"""``flashgc device inject``: faults for the hosts of a served drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flashgc.command.common import JSON, complete
+from flashgc.command.entrance import CONTEXT, OK
+
+if TYPE_CHECKING:
+    from flashgc.device.control import Client
+
+#: Words beside those of the faults.
+LIST, CLEAR = "list", "clear"
+
+
+def _words() -> tuple[str, ...]:
+    from flashgc.device.faults import EFFECTS
+
+    return (*EFFECTS, LIST, CLEAR)
+
+
+def _kinds() -> tuple[str, ...]:
+    from flashgc.device.faults import KINDS
+
+    return KINDS
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device inject drive.flash unreadable --at 1MiB --bytes 64KiB
+  flashgc device inject drive.flash fail --kind write --next 3
+  flashgc device inject drive.flash delay --kind read --next 100 --by 50ms
+  flashgc device inject drive.flash drop --kind flush --next 1
+  flashgc device inject drive.flash disconnect
+  flashgc device inject drive.flash end-of-life
+  flashgc device inject drive.flash list
+  flashgc device inject drive.flash clear
+
+Nothing of a fault is in FILE, and the end of the server ends it.""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("fault", shell_complete=complete(_words))
+@click.option(
+    "--kind",
+    metavar="WORD",
+    shell_complete=complete(_kinds),
+    help="Commands that fail, are late or get no answer: read, write, discard or flush. "
+    "[default: every kind]",
+)
+@click.option("--at", "offset", metavar="SIZE", help="First byte of the range that a fault is for.")
+@click.option(
+    "--bytes", "size", metavar="SIZE", help="Bytes of that range. [default: the whole drive]"
+)
+@click.option(
+    "--next",
+    "count",
+    metavar="N",
+    help="Number of commands that meet the fault; disconnect lets them through first. "
+    "[default: any number until it is cleared; disconnect: 0]",
+)
+@click.option("--by", metavar="TIME", help="Time by which answers are late: 50ms, at most 10min.")
+@click.option("--number", metavar="N", help="Number of the fault to clear. [default: all]")
+@JSON
+def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: Any) -> int:
+    """Set FAULT on the served drive in FILE, to test how its hosts bear it.
+
+    FAULT is unreadable, fail, delay, drop, disconnect or end-of-life; list shows the faults that
+    are set, and clear takes them away. A command that fails or gets no answer is not executed.
+    """
+    from flashgc._core import ConfigError
+    from flashgc._documents import dumps
+    from flashgc.device.control import Client
+
+    used = [name for name, value in given.items() if value is not None]
+    if fault in (LIST, CLEAR) and used:
+        raise ConfigError(
+            f"{fault}: found options of a fault, expected none; hint: flashgc "
+            f"device inject {file} {fault}"
+        )
+    if number is not None and fault != CLEAR:
+        raise ConfigError(f"{fault}: found --number, expected none; hint: clear has it")
+    if fault not in _words():
+        from flashgc._core import suggest
+
+        raise ConfigError(f"unknown fault '{fault}'; hint: {suggest(fault, list(_words()))}")
+    with Client(file) as client:
+        found, lines = _done(client, fault, number, given)
+    click.echo(dumps(found) if as_json else "\n".join(lines))
+    return OK
+
+
+def _done(
+    client: Client, fault: str, number: str | None, given: dict[str, Any]
+) -> tuple[Any, list[str]]:
+    """Do what was asked for. Return what is said of it as JSON, and in lines."""
+    from flashgc.device import faults
+
+    if fault == LIST:
+        stat = client.stat()["faults"]
+        lines = [faults.told(one) for one in stat["set"]]
+        return stat, lines or ["no faults are set"]
+    if fault == CLEAR:
+        cleared = client.clear_faults(number)
+        return {"cleared": cleared}, [f"cleared {_count(cleared, 'fault')}"]
+    made = client.inject(fault, **given)
+    if fault == faults.DISCONNECT and given["count"] is None:
+        return {"connections": made}, [f"ended {_count(made, 'connection')}"]
+    one = next((one for one in client.faults() if one["number"] == made), None)
+    # Another client may have cleared it since.
+    return one or {"number": made}, [faults.told(one) if one else f"fault {made}"]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
