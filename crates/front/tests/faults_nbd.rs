@@ -162,6 +162,9 @@ fn a_client_that_goes_with_a_late_answer_is_left_when_the_faults_go() {
     setup.faults.inject(fault(Effect::Delay(LONGEST))).unwrap();
     let mut client = setup.client(false);
     client.send_request(FLUSH, 0, 0, 0, &[]);
+    while setup.faults.list().1 == 0 {
+        std::thread::yield_now();
+    }
     drop(client);
     let began = Instant::now();
     setup.faults.clear(None).unwrap();

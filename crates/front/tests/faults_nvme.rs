@@ -156,6 +156,16 @@ fn a_dropped_command_stays_under_way_to_its_host_and_takes_no_room() {
     queue.submit(Sent { entry: entry(0, 1, &[]), data: &[], in_capsule: false });
     assert!(queue.is_closed(), "a command more than the queue has entries");
     drop(host);
+    // 100 commands of 1 MiB: more than the room of a connection.
+    faults.inject(dropped(Kind::Read, 100)).unwrap();
+    let mut host = setup.host();
+    let queue = &mut host.queues[0];
+    for _ in 0..100 {
+        let entry = moves(io(2, 0, 256, 0), 1 << 20);
+        queue.submit(Sent { entry, data: &[], in_capsule: false });
+    }
+    queue.ask(entry(0, 1, &[])).ok();
+    drop(host);
     setup.server.stop();
 }
 
