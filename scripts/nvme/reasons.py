@@ -74,13 +74,18 @@ REASONS: dict[str, str] = {
     "smart-log: avail_spare": "the drive has spare blocks",
     "smart-log: spare_thresh": "the drive has spare blocks",
     **dict.fromkeys(
-        ("smart-log: *", "error-log: *"),
+        ("smart-log: host_read_commands", "smart-log: power_cycles",
+         "smart-log: num_err_log_entries", "error-log: *.error_count", "error-log: *.cmdid"),
         COUNTS,
     ),
+    "error-log: *.parm_error_location": "the drive does not say which field is wrong",
+    "error-log: *.trtype": "the drive says on which transport the error was",
     "effects-log: io 0[189]h": "the drive says which commands change data",
     "effects-log: io 0[5c]h": ABSENT,
     "fw-log: *": "the firmware log of nvmet is empty",
-    "discover: *.treq": "the drive says that it needs no secure channel",
+    "discover: *.treq": (
+        "the drive says that it needs no secure channel, and not that it does without flow control"
+    ),
     "discover: records.current discovery subsystem": "nvmet names its discovery subsystem, too",
     **dict.fromkeys(
         ("status: read of the last block's successor", "status: read across the end",
@@ -115,6 +120,7 @@ REASONS: dict[str, str] = {
          "status: get feature 81h, the short one"),
         ABSENT,
     ),
+    "status: get feature 01h, select 3": ABSENT,
     "status: get feature *, select *": "nvmet does not look at Select",
     "status: set feature 06h to 1": "the cache of nvmet cannot be changed",
     "status: set feature 06h, saved": "both refuse it; the drive says why",
