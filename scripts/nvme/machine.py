@@ -1,0 +1,65 @@
+"""The machine of the guest: qemu without hardware support (TCG), and what it printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from packages import QEMU, program
+
+
+def words(root: Path, initramfs: Path, address: str, name: str, cores: int = 2) -> list[str]:
+    """Return the command of the guest. It reaches the drive by the port of ``address``."""
+    kernel = next((root / "boot").glob("vmlinuz-*"))
+    port = address.rpartition(":")[2]
+    return [
+        *program(root, QEMU),
+        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cores), "-m", "1024"),
+        *("-nographic", "-no-reboot", "-L", str(root / "usr/share/qemu")),
+        *("-L", str(root / "usr/share/seabios"), "-kernel", str(kernel)),
+        *("-initrd", str(initramfs)),
+        *("-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="),
+        *("-append", f"console=ttyS0 quiet panic=-1 NQN={name} PORT={port}"),
+    ]
+
+
+def environment(root: Path) -> dict[str, str]:
+    """Return the environment of qemu, which loads modules of its own."""
+    return {**os.environ, "QEMU_MODULE_DIR": str(root / "usr/lib/x86_64-linux-gnu/qemu")}
+
+
+def boot(root: Path, command: list[str], timeout: float) -> list[str]:
+    """Run the guest until it powers off. Return the lines that it printed."""
+    done = subprocess.run(
+        command, timeout=timeout, env=environment(root), stdin=subprocess.DEVNULL,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(done.stderr.decode(errors="replace"))
+    return done.stdout.decode(errors="replace").replace("\r", "").splitlines()
+
+
+def steps(said: list[str]) -> list[tuple[str, list[str]]]:
+    """Return the steps with the lines of their answers."""
+    found: list[tuple[str, list[str]]] = []
+    for line in said:
+        if line == "@@ end":
+            break
+        if line.startswith("@@ "):
+            found.append((line.removeprefix("@@ "), []))
+        elif found and line.strip() and not re.match(r"\[ *\d+\.\d+\]", line):
+            found[-1][1].append(re.sub(r"\s+$", "", line))
+    return found
+
+
+def transcript(said: list[str]) -> str:
+    """Return the commands and their answers."""
+    return "\n".join("\n".join([f"# {step}", *answers]) for step, answers in steps(said))
+
+
+def has_failed(answers: list[str]) -> bool:
+    """Return ``True`` if a step with these answers ended with another exit status than 0."""
+    return any(answer.startswith("exit status") for answer in answers)

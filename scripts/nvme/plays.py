@@ -1,0 +1,224 @@
+"""The steps of each play in the guest, and what must be true of them.
+
+``NQN`` and ``PORT`` are those of the drive, ``AT`` the words that name its address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NVME, EXT4 = "usr/sbin/nvme", ("sbin/mke2fs", "sbin/e2fsck")
+
+
+@dataclass(frozen=True)
+class Play:
+    """Steps in the guest."""
+
+    steps: str
+    #: Programs below the folder of the packages.
+    programs: tuple[str, ...]
+    modules: tuple[str, ...]
+    #: Beginnings of the steps that must fail.
+    failing: tuple[str, ...] = ()
+    #: Each text, or one of several, that the guest must print, with what is wrong without it.
+    said: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    made: dict[str, str] = field(default_factory=lambda: {"capacity": "512MiB"})
+    cores: int = 2
+    #: Folders of the guest, each from there in the packages or from another folder.
+    files: tuple[tuple[str, Path | None], ...] = ()
+    #: Libraries of this machine whose own libraries the guest needs.
+    linked: tuple[Path, ...] = ()
+    #: Files of the guest with their text.
+    texts: tuple[tuple[str, str], ...] = ()
+
+
+CONNECT = "nvme connect -t tcp -a 10.0.2.2 -s $PORT -n $NQN"
+DIGESTS = "--hdr-digest --data-digest"
+
+#: The play of every table in docs/nvme-tcp.md: all that the drive has.
+TOUR = f"""
+nvme discover -t tcp -a 10.0.2.2 -s $PORT
+{CONNECT}
+nvme list
+nvme id-ctrl /dev/nvme0 | grep -E '^(sn|mn|fr|mdts|cntlid|ver|kas|sqes|maxcmd|oncs|vwc|sgls|ioccsz)'
+nvme id-ns /dev/nvme0n1 | grep -E '^(nsze|nuse|dlfeat|nawun|nguid|lbaf)'
+nvme ns-descs /dev/nvme0n1
+nvme get-feature /dev/nvme0 -f 6
+nvme set-feature /dev/nvme0 -f 6 -v 0
+nvme set-feature /dev/nvme0 -f 6 -v 1
+/sbin/mke2fs -q -t ext4 /dev/nvme0n1
+mount -t ext4 -o discard /dev/nvme0n1 /mnt
+cp /bin/busybox /mnt/one
+dd if=/dev/urandom of=/mnt/two bs=1M count=8 2>/dev/null
+sha256sum /mnt/two > /tmp/sum
+rm /mnt/one
+sync
+nvme id-ns /dev/nvme0n1 | grep nuse
+fstrim -v /mnt
+umount /mnt
+/sbin/e2fsck -f -n /dev/nvme0n1 2>&1 | tail -1 | cut -d: -f2 | cut -d, -f1
+nvme disconnect -n $NQN
+{CONNECT} {DIGESTS} --nr-io-queues=2
+mount -t ext4 -o ro /dev/nvme0n1 /mnt
+sha256sum -c /tmp/sum
+umount /mnt
+nvme dsm /dev/nvme0n1 -n 1 -d -s 0 -b 1
+nvme write-zeroes /dev/nvme0n1 -n 1 -s 8 -c 7
+nvme flush /dev/nvme0n1 -n 1
+nvme read /dev/nvme0n1 -s 99999999 -c 0 -z 4096 2>&1
+nvme smart-log /dev/nvme0 | grep -E 'spare|used|units|commands|cycles|errors'
+nvme endurance-log /dev/nvme0 -g 1 | grep -iE 'spare|written'
+nvme ocp smart-add-log /dev/nvme0 | grep -E 'written|read  |free|NUSE|version'
+nvme fdp configs /dev/nvme0 -e 1
+nvme fdp usage /dev/nvme0 -e 1
+nvme get-feature /dev/nvme0 -f 0x1d --cdw11=1
+nvme dir-receive /dev/nvme0n1 -n 1 --dir-type=0 --dir-oper=1 --human-readable
+dd if=/dev/urandom of=/tmp/page bs=4096 count=1 2>/dev/null
+nvme write /dev/nvme0n1 -s 100 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec=1
+nvme write /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec=9
+nvme read /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/back
+cmp /tmp/page /tmp/back
+nvme fdp events /dev/nvme0 -e 1 --host-events
+nvme fdp stats /dev/nvme0 -e 1
+nvme fdp status /dev/nvme0n1 -n 1
+nvme fdp set-events /dev/nvme0n1 -n 1 -p 1 -t 3 --enable
+nvme fdp update /dev/nvme0n1 -n 1 --pids=1 2>&1
+nvme disconnect -n $NQN
+"""
+
+#: The play of the tests: half a minute.
+SMOKE = f"""
+nvme discover -t tcp -a 10.0.2.2 -s $PORT | grep trtype
+{CONNECT} {DIGESTS}
+nvme list | grep -o flashgc
+/sbin/mke2fs -q -t ext4 /dev/nvme0n1
+mount -t ext4 -o discard /dev/nvme0n1 /mnt
+dd if=/dev/urandom of=/mnt/two bs=1M count=4 2>/dev/null
+sha256sum /mnt/two > /tmp/sum
+umount /mnt
+mount -t ext4 -o ro /dev/nvme0n1 /mnt
+sha256sum -c /tmp/sum
+umount /mnt
+/sbin/e2fsck -f -n /dev/nvme0n1 >/tmp/log 2>&1
+nvme disconnect -n $NQN
+"""
+
+#: Files that were synced must be whole after the target's end, which comes three times.
+KILLED = f"""
+{CONNECT} --reconnect-delay=1 --ctrl-loss-tmo=90
+/sbin/mke2fs -q -t ext4 /dev/nvme0n1
+mount -t ext4 /dev/nvme0n1 /mnt
+for i in $(seq 40); do dd if=/dev/urandom of=/mnt/$i bs=256k count=2 conv=fsync 2>/dev/null; \
+echo synced $i; sha256sum /mnt/$i >> /tmp/sums; done
+umount /mnt
+nvme disconnect -n $NQN
+{CONNECT}
+/sbin/e2fsck -f -n /dev/nvme0n1 2>&1 | tail -1 | cut -d: -f2 | cut -d, -f1
+mount -t ext4 -o ro /dev/nvme0n1 /mnt
+sha256sum -c /tmp/sums | grep -c OK
+"""
+
+#: The files after which the target is killed.
+KILLS = ("synced 10", "synced 20", "synced 30")
+
+#: A file system: how it is made and checked, and where its answer is.
+CHECKS = {
+    "xfs": ("mkfs.xfs -q -f", "xfs_repair -n"),
+    "btrfs": ("mkfs.btrfs -q -f", "btrfs check"),
+    "f2fs": ("mkfs.f2fs -q -f", "fsck.f2fs -f --dry-run"),
+}
+
+
+def file_systems() -> str:
+    """Return the steps of the file systems, each on the whole drive."""
+    parts = []
+    for kind, (make, check) in CHECKS.items():
+        parts.append(f"""
+{CONNECT}
+{make} /dev/nvme0n1 >/tmp/log 2>&1
+mount -t {kind} -o discard /dev/nvme0n1 /mnt
+cp -r /lib /bin /mnt
+dd if=/dev/urandom of=/mnt/random bs=1M count=16 2>/dev/null
+cd /mnt; find . -type f | xargs sha256sum > /tmp/{kind}; cd /; wc -l < /tmp/{kind}
+cp -r /sbin /mnt; sync; rm -r /mnt/sbin; sync
+fstrim -v /mnt
+nvme id-ns /dev/nvme0n1 | grep nuse
+umount /mnt
+{check} /dev/nvme0n1 >/tmp/log 2>&1
+nvme disconnect -n $NQN
+{CONNECT} {DIGESTS}
+mount -t {kind} -o ro /dev/nvme0n1 /mnt
+cd /mnt; sha256sum -c /tmp/{kind} | grep -c OK; cd /
+umount /mnt
+{check} /dev/nvme0n1 >/tmp/log 2>&1
+nvme disconnect -n $NQN""")
+    return "".join(parts)
+
+
+FIO = "fio --name=verify --bs=4k --iodepth=32 --verify=crc32c --verify_fatal=1 --group_reporting"
+#: The line of fio's answer that is kept; its exit status says that all was right.
+KEPT = "| grep -o 'issued rwts: total=[0-9,]*'"
+QUEUES = (
+    "--numjobs=4 --size=8M --offset_increment=8M --cpus_allowed=0-3 --cpus_allowed_policy=split"
+)
+#: Blocks of several sizes.
+SIZES = "--bssplit=4k/50:16k/30:64k/20"
+
+
+def verified() -> str:
+    """Return the steps of fio, with and without digests."""
+    blocks = f"{FIO} --filename=/dev/nvme0n1 --direct=1 --rw=randwrite {QUEUES}"
+    passed = f"{FIO} --filename=/dev/ng0n1 --ioengine=io_uring_cmd --cmd_type=nvme --size=8M"
+    return f"""
+{CONNECT}
+cat /sys/class/nvme/nvme0/queue_count
+{blocks} --ioengine=libaio {KEPT}
+{blocks} --ioengine=io_uring {SIZES} {KEPT}
+{passed} --rw=randwrite {KEPT}
+{passed} --rw=randread {KEPT}
+nvme disconnect -n $NQN
+{CONNECT} {DIGESTS}
+{blocks} --ioengine=libaio --offset=64M {KEPT}
+{blocks} --ioengine=io_uring --offset=64M {SIZES} {KEPT}
+{passed} --rw=randread {KEPT}
+nvme smart-log /dev/nvme0 | grep -E 'media_errors|num_err'
+nvme disconnect -n $NQN
+"""
+
+
+PLAYS = {
+    "tour": Play(
+        TOUR,
+        (NVME, *EXT4),
+        ("ext4",),
+        failing=("nvme read /dev/nvme0n1 -s 99999999", "nvme fdp update"),
+        said=(
+            ("a read beyond the end got another status", ("LBA Out of Range", "LBA_RANGE")),
+            ("a wrong identifier is no event", ("Invalid Placement Identifier",)),
+            ("an update of a handle got another status", ("Invalid Field", "INVALID_FIELD")),
+            ("data differ after the second connection", ("/mnt/two: OK",)),
+        ),
+        made={"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"},
+    ),
+    "smoke": Play(
+        SMOKE,
+        (NVME, *EXT4),
+        ("ext4",),
+        said=(("data differ", ("/mnt/two: OK",)), ("no drive is listed", ("flashgc",))),
+        made={"capacity": "64MiB"},
+    ),
+    "kill": Play(KILLED, (NVME, *EXT4), ("ext4",)),
+    "filesystems": Play(
+        file_systems(),
+        (
+            NVME, "sbin/mkfs.xfs", "sbin/xfs_repair", "bin/btrfs", "sbin/mkfs.btrfs",
+            "sbin/mkfs.f2fs", "sbin/fsck.f2fs",
+        ),
+        ("xfs", "btrfs", "f2fs"),
+    ),
+    "verify": Play(
+        verified(), (NVME, "usr/bin/fio"), (), cores=4,
+        said=(("there are fewer than 4 queues of I/O", ("\n5\n",)),),
+    ),
+}  # fmt: skip
