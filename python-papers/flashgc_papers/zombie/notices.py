@@ -29,7 +29,7 @@ from flashgc_papers.zombie.experiment import (
     micro,
     settings,
 )
-from flashgc_papers.zombie.figures import READS, over_reads
+from flashgc_papers.zombie.reads import READS, over_reads
 from flashgc_papers.zombie.timed import saved
 
 

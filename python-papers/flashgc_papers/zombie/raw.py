@@ -66,7 +66,7 @@ PLANS = {
     Size.FULL: _plan(1024 * MIB, 5, 8.0),
 }
 
-#: What is read from a session.
+#: The readings of a session.
 _READINGS = {"elapsed time, s": elapsed, "write amplification": amplification}
 
 
