@@ -287,7 +287,7 @@ def gain_row(
 
     def judge() -> tuple[Value, Judgement]:
         value = gained(measured, less, more)
-        return value, verdicts.true(value.low > above, both(measured, less, more, figure=figure))
+        return value, verdicts.over(value, above, both(measured, less, more, figure=figure))
 
     return row(label, published, judge)
 

@@ -203,7 +203,7 @@ class Memory:
     def _overhead(measured: Measured, label: str, published: float, less: str, more: str) -> Row:
         def judge() -> tuple[Value, Judgement]:
             value = overhead(measured, less, more)
-            return value, verdicts.true(value.low > 0, both(measured, less, more))
+            return value, verdicts.over(value, 0, both(measured, less, more))
 
         return row(label, published, judge)
 
@@ -213,7 +213,7 @@ class Memory:
 
         def judge() -> tuple[Value, Judgement]:
             value = overhead(measured, less, more)
-            return value, verdicts.true(value.low > least, both(measured, less, more))
+            return value, verdicts.over(value, least, both(measured, less, more))
 
         return row(label, f"over {least:g}", judge)
 

@@ -92,7 +92,7 @@ def _gain_row(
             return value, verdicts.sized(value, published)
         means = [amplification(done, workload, name).mean for name in (less, more)]
         why = f"{less}: {means[0]:.3f}, {more}: {means[1]:.3f}"
-        return value, verdicts.true(value.low > 0, why)
+        return value, verdicts.over(value, 0, why)
 
     return row(f"{workload}, {less} below {more}, %", published, judge)
 
