@@ -46,7 +46,7 @@ MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
 LONGEST = {
     "crates": (729, "crates/workload/tests/trace_errors.rs"),
     "python": (511, "python/flashgc/store/file.py"),
-    "python-papers": (434, "python-papers/flashgc_papers/zombie/figures.py"),
+    "python-papers": (432, "python-papers/flashgc_papers/vm/sweeps.py"),
     "tests": (839, "tests/test_sweep.py"),
 }
 

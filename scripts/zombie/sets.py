@@ -23,8 +23,9 @@ from flashgc_papers.reproduce.runner import Measured, Outcome, Runner, Size, Tas
 from flashgc_papers.reproduce.statements import table
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from flashgc_papers.zombie.experiment import CHOSEN, READINGS
-from flashgc_papers.zombie.figures import Banks, Locality, Memory, Reads, ZombieBlock
+from flashgc_papers.zombie.figures import Banks, Locality, Memory, ZombieBlock
 from flashgc_papers.zombie.notices import Knowledge, Notices
+from flashgc_papers.zombie.reads import Reads
 from flashgc_papers.zombie.tpcc import Database, SixteenBanks
 from flashgc_papers.zombie.waits import Waits, Written
 

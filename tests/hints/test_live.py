@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.device.conftest import has_mounts
 from tests.hints.stand import MARKS, MISSING
 
 from conftest import COMMAND, environment
@@ -34,6 +35,13 @@ SMALL = Plan(
     history_transactions=400, warmup_transactions=400, transactions=400,
     shared_buffers=4 * MIB, max_wal_size=32 * MIB, free=32 * MIB, h=(), written=0.1,
     dirty=4 * MIB, overwritten=0.1,
+)  # fmt: skip
+
+
+RAW = Plan(
+    capacity=48 * MIB, micro_pages_per_block=64, repetitions=2, collectors=("GC-GD", "ZGC-GD"),
+    raw=True, h=(6,), dirty=2 * MIB, overwritten=1.0, past_written=0.25, written=0.1,
+    clock=Clock(slower=1, tries=1),
 )  # fmt: skip
 
 
@@ -214,6 +222,69 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
         assert timed["host_pages"] > 20_000
     micro = begun[1]
     assert micro["realtime"]["erases"] > 0.5 * micro["counters"]["erases"] > 100
+
+
+@pytest.mark.skipif(not has_mounts(), reason="needs root, FUSE and loop devices")
+@pytest.mark.xdist_group("mounts")
+@pytest.mark.usefixtures("_fio")
+def test_the_micro_benchmark_runs_on_the_block_device(tmp_path: Path) -> None:
+    """Without a file system, above a clock that hears hints with requests (section 4.3.1)."""
+    done = study.run(RAW, tmp_path, lambda *_: None)
+    assert [one["collector"] for one in done] == ["GC-GD", "ZGC-GD"] * 2
+    for one in done:
+        assert one["workload"] == "raw-6"
+        assert one["totals"] == one["replayed"]
+        assert one["clock"]["failed"] is None
+        assert one["clock"]["copied_pages"] > 0
+        assert one["follower"]["lost"] == 0
+        if one["collector"] == "ZGC-GD":
+            assert 0 < one["clock"]["told_pages"] <= one["clock"]["hinted_pages"]
+            assert one["known_share"] > 0.5
+    judge = runner_of(claim := claims().select(("zombie.raw",))[0])
+    assert judge is not None
+    told = [{**one, "slower": 1.0} for one in done]
+    task = judge.task(claim, Size.QUICK)
+    outcome = judge.judge(claim, Measured(Size.QUICK, task, {}, {"sessions": told}))
+    assert [row.verdict for row in outcome.rows if "CB" in row.label] == [Verdict.NOT_RUN] * 2
+    assert outcome.rows[-1].verdict is Verdict.IN_KIND
+
+
+def test_sessions_on_a_block_device_are_judged_by_times_and_validity() -> None:
+    (claim,) = claims().select(("zombie.raw",))
+    judge = runner_of(claim)
+    assert judge is not None
+    seconds = {"GC-GD": 100, "ZGC-GD": 70, "GC-CB": 80, "ZGC-CB": 76}
+    amplification = {"GC-GD": 6, "ZGC-GD": 3.6, "GC-CB": 5, "ZGC-CB": 3.5}
+
+    def sessions(late: float) -> list[dict[str, object]]:
+        return [
+            {
+                "workload": "raw-6", "collector": name, "repetition": n, "slower": 4.0, "tried": 1,
+                "seconds": 4 * took + n / 1000, "known_share": 0.97 if name[0] == "Z" else 0.0,
+                "totals": {"erases": 1}, "replayed": {"erases": 1},
+                "clock": {
+                    "write_amplification": amplification[name] + n / 1000, "failed": None,
+                    "late_share": late, "told_pages": 8, "hinted_pages": 9,
+                },
+            }
+            for name, took in seconds.items()
+            for n in range(3)
+        ]  # fmt: skip
+
+    def verdicts(late: float) -> dict[str, Verdict]:
+        task = judge.task(claim, Size.QUICK)
+        computed = {"sessions": sessions(late)}
+        rows = judge.judge(claim, Measured(Size.QUICK, task, {}, computed)).rows
+        return {row.label: row.verdict for row in rows}
+
+    found = verdicts(0.0005)
+    assert found["raw-6, ZGC-GD over GC-GD: less time, %"] is Verdict.IN_KIND  # 30 for 29.8
+    assert found["raw-6, ZGC-CB over GC-CB: less time, %"] is Verdict.MISSED  # 5 for 25.3
+    assert found["raw-6, ZGC-GD over GC-GD: less write amplification, %"] is Verdict.IN_KIND
+    assert found["raw-6, ZGC-CB over GC-CB: less write amplification, %"] is Verdict.IN_KIND
+    assert found["raw-6, dirty pages known, %"] is Verdict.IN_KIND  # 97 of 95
+    assert found["sessions whose answers left in time"] is Verdict.IN_KIND
+    assert verdicts(0.002)["sessions whose answers left in time"] is Verdict.MISSED
 
 
 def test_a_replay_that_differs_is_a_fault() -> None:

@@ -154,8 +154,8 @@ def _load(
     mount: stand.Mounted, work: Path, h: float, stopped: Callable[[], bool]
 ) -> Iterator[None]:
     """Overwrites by fio, again and again, until it is stopped."""
-    path, errors = mount.folder / image.MICRO, work / "errors"
-    size = path.stat().st_size
+    path, errors = mount.micro, work / "errors"
+    size = mount.micro_size
     for seed in itertools.count(1):
         written = int(size * PLAN.written)
         job = micro.write_job(work, path, size, h, written, PLAN.reads_per_write, seed=seed)

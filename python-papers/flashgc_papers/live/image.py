@@ -16,8 +16,8 @@ from flashgc_papers.live.plan import Plan
 from flashgc_papers.live.stand import limited
 from flashgc_papers.pace import Pace
 
-#: Names in a file system: of the micro-benchmark's file, and of what fills the rest.
-MICRO, FILLER = "micro", "filler"
+#: The name of the file that fills the rest of a file system.
+FILLER = "filler"
 
 #: Bytes of a write that fills.
 PIECE = 1 << 20
@@ -44,7 +44,10 @@ Load = Callable[[Plan, stand.Mounted, Path, Image, Pace], None]
 
 
 def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None = None) -> Image:
-    """The image of a workload, ``micro-H`` where nobody else loads; made if it is not there yet."""
+    """The image of a workload; made if it is not there yet.
+
+    Where nobody else loads it is ``micro-H``, or ``raw-H`` on a device without a file system.
+    """
     image = Image(folder)
     if image.is_complete(plan):
         return image
@@ -53,16 +56,16 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None 
     with scratch("live") as work:
         file, data = work / "drive.flash", work / "data"
         stand.create(plan, workload, "greedy", file)
-        with stand.mounted(file, work / "mount", image.trace) as mount:
-            # What ext4 keeps for root would be spare space of the drive.
-            mounts.run("tune2fs", "-m", "0", mount.device)
+        opened = stand.attached if plan.raw else stand.mounted
+        with opened(file, work / "mount", image.trace) as mount:
+            if not plan.raw:
+                # What ext4 keeps for root would be spare space of the drive.
+                mounts.run("tune2fs", "-m", "0", mount.device)
             if load is None:
                 _micro(plan, mount, work, float(workload.partition("-")[2]), pace)
             else:
                 load(plan, mount, work, image, pace)
-            mounts.run("fstrim", str(mount.folder))
-            mount.sync()
-            mounts.run("mount", "-o", "remount,ro", str(mount.folder))
+            mount.freeze()
             stand.raw(mount, data)
         pace.begin("giving every collector the same history", "drives", len(plan.collectors))
         for collector in plan.collectors:
@@ -75,10 +78,15 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None 
 
 
 def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -> None:
-    """A file that takes all room but a little, written in order and then, as planned, at random."""
-    fill(mount, 8 << 20, MICRO)
-    path = mount.folder / MICRO
-    size = path.stat().st_size
+    """A file that takes all room but a little, written in order and then, as planned, at random.
+
+    Without a file system, it is the device.
+    """
+    if mount.is_raw:
+        mount.overwrite(PIECE)
+    else:
+        fill(mount, 8 << 20, stand.MICRO)
+    path, size = mount.micro, mount.micro_size
     if plan.overwritten:
         pace.begin("overwriting at random", "jobs", 1)
         written = int(size * plan.overwritten)

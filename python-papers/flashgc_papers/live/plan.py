@@ -103,6 +103,8 @@ class Plan:
     #: True if the log is on the drive. Elsewhere, as in the paper, it is on the host's disk.
     log_on_drive: bool = False
 
+    #: True for the micro-benchmark on the drive's block device, and no database.
+    raw: bool = False
     #: The micro-benchmark: percents of the space that get the rest of the writes.
     h: tuple[int, ...] = (3, 6, 10, 20, 50)
     #: Bytes that are written before the sessions, and that a session writes, as shares of the file.
@@ -119,6 +121,15 @@ class Plan:
     #: micro-benchmark as a share of the file. The drive with a clock then has this past.
     past_transactions: int = 0
     past_written: float = 0.0
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The names of the workloads: ``tpcc``, and ``micro-H`` or ``raw-H`` for each ``h``."""
+        return (
+            tuple(f"raw-{h}" for h in self.h)
+            if self.raw
+            else ("tpcc", *(f"micro-{h}" for h in self.h))
+        )
 
     def block(self, workload: str) -> int:
         """Pages of a block of the drive for a workload."""

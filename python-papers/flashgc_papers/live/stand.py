@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import Device, DriveError
-from flashgc.device import making, mounts, programs, realtime, up
+from flashgc.device import making, mounts, programs, realtime, serving, up
 from flashgc.device.control import Client
 from flashgc.device.serving import Fronts
 from flashgc_papers.live.plan import COLLECTORS, MIB, Clock, Plan
@@ -21,6 +21,9 @@ from flashgc_papers.live.plan import COLLECTORS, MIB, Clock, Plan
 #: The counts that a replay must come to as well.
 EXACT = ("host_pages_written", "copied_pages", "erases")
 
+
+#: The name of the micro-benchmark's file in a file system.
+MICRO = "micro"
 
 #: The settings of the kernel for each device: how much of the page cache it may make dirty.
 BDI = Path("/sys/class/bdi")
@@ -44,12 +47,28 @@ def copied(file: Path, copy: Path) -> None:
 
 @dataclass(frozen=True)
 class Mounted:
-    """A drive with its file system."""
+    """A drive with its file system, or as a block device without one."""
 
     file: Path
+    #: The folder of the file system; the device where there is none.
     folder: Path
     device: str
     disk: Path
+
+    @property
+    def is_raw(self) -> bool:
+        """True if there is no file system."""
+        return str(self.folder) == self.device
+
+    @property
+    def micro(self) -> Path:
+        """The file that the micro-benchmark reads and writes; the device if there is no other."""
+        return self.folder if self.is_raw else self.folder / MICRO
+
+    @property
+    def micro_size(self) -> int:
+        """Bytes of :attr:`micro`."""
+        return (self.disk if self.is_raw else self.micro).stat().st_size
 
     def stat(self) -> dict[str, Any]:
         """Return the state of the drive now."""
@@ -57,8 +76,27 @@ class Mounted:
             return client.stat()
 
     def sync(self) -> None:
-        """Writes back the file system."""
-        mounts.run("sync", "--file-system", str(self.folder))
+        """Writes back what is dirty."""
+        if self.is_raw:
+            mounts.run("sync", self.device)
+        else:
+            mounts.run("sync", "--file-system", str(self.folder))
+
+    def freeze(self) -> None:
+        """Discards what has no data and writes back the rest: nothing is written from here on."""
+        if not self.is_raw:
+            mounts.run("fstrim", str(self.folder))
+        self.sync()
+        if not self.is_raw:
+            mounts.run("mount", "-o", "remount,ro", str(self.folder))
+
+    def overwrite(self, piece: int) -> None:
+        """Writes the whole device in order."""
+        mounts.run(
+            "dd", "if=/dev/urandom", f"of={self.device}", f"bs={piece}", f"count={self.micro_size}",
+            "iflag=fullblock,count_bytes", "conv=notrunc", "status=none",
+        )  # fmt: skip
+        self.sync()
 
 
 @contextlib.contextmanager
@@ -73,17 +111,43 @@ def mounted(
 
     With a ``clock`` and the recording of its past it answers when a drive with both would.
     """
-    made = None
-    if clock is not None:
-        read = making.configuration(file)
-        is_hinted = read["policies"]["victim"].startswith("z-")
-        made = realtime.clock(read, **clock[0].options(is_hinted=is_hinted, past=clock[1]))
-    words = Fronts(record=trace, clock=made).words()
+    words = Fronts(record=trace, clock=_clocked(file, clock)).words()
     done = up.up(file, folder, filesystem=filesystem, serve=words)
     try:
         yield Mounted(file, folder, done.device, done.disk)
     finally:
         up.down(file, force=True)
+
+
+@contextlib.contextmanager
+def attached(
+    file: Path, folder: Path, trace: Path, clock: tuple[Clock, Path] | None = None
+) -> Iterator[Mounted]:
+    """The drive in ``file`` as a block device without a file system, served by this process.
+
+    Its bytes are a file in ``folder``. The device stays open to the end: when the last program
+    closes it, the kernel writes back and forgets what it has cached of it.
+    """
+    folder.mkdir(exist_ok=True)
+    with serving.opened(file, Fronts(fuse=folder, record=trace, clock=_clocked(file, clock))):
+        disk = folder / "disk"
+        device = mounts.attach(disk)
+        try:
+            held = os.open(device, os.O_RDONLY)
+            try:
+                yield Mounted(file, Path(device), device, disk)
+            finally:
+                os.close(held)
+        finally:
+            mounts.detach(device, disk)
+
+
+def _clocked(file: Path, clock: tuple[Clock, Path] | None) -> realtime.Clock | None:
+    if clock is None:
+        return None
+    read = making.configuration(file)
+    is_hinted = read["policies"]["victim"].startswith("z-")
+    return realtime.clock(read, **clock[0].options(is_hinted=is_hinted, past=clock[1]))
 
 
 def closed(file: Path) -> dict[str, int]:

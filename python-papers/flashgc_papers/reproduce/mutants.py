@@ -125,9 +125,16 @@ def attempts(
     cache: Cache | None,
     jobs: int,
     progress: Progress | None,
+    only: str = "",
 ) -> tuple[dict[str, tuple[Trial, ...]], bool]:
-    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them."""
-    known = {paper: mutants_of(paper) for paper in dict.fromkeys(claim.paper for claim in chosen)}
+    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them.
+
+    ``only`` is a part of the names of the mutants that are tried.
+    """
+    known = {
+        paper: tuple(one for one in mutants_of(paper) if only in one.name)
+        for paper in dict.fromkeys(claim.paper for claim in chosen)
+    }
     wanted = {
         (claim.id, mutant.name): (mutant, part)
         for claim in chosen

@@ -70,15 +70,20 @@ def runner_under(
     return register
 
 
+def alone(runner: Runner, reading: str) -> Runner | None:
+    """Return the runner under one reading alone; ``None`` where it has no such reading."""
+    return runner.runners.get(reading) if isinstance(runner, _Under) else None
+
+
 class _Under:
     """A runner that asks another one under each reading."""
 
     def __init__(self, runners: Mapping[str, Runner]) -> None:
-        self._runners = runners
+        self.runners = runners
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The tasks under all readings; equal simulations of several run once."""
-        tasks = {name: one.task(claim, size) for name, one in self._runners.items()}
+        tasks = {name: one.task(claim, size) for name, one in self.runners.items()}
         first = next(iter(tasks.values()))
         if first.not_run:
             return first
@@ -92,7 +97,7 @@ class _Under:
         """The outcome under the first reading, with the rows and verdicts of the others."""
         outcomes = {
             name: one.judge(claim, _part(measured, name, one.task(claim, measured.size)))
-            for name, one in self._runners.items()
+            for name, one in self.runners.items()
         }
         first = next(iter(outcomes.values()))
         rows = tuple(

@@ -181,6 +181,21 @@ def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 
     )
 
 
+def over(measured: Value, least: float, why: str = "") -> Judgement:
+    """Met if all of the interval is above ``least``; ``why`` comes first in the reason.
+
+    >>> over(Value(21.2, 13.0), 20).why
+    '21.2000 ±13.0000 is not told from 20'
+    >>> over(Value(2.0, 0.5), 0, "ZGC: 3.1").why
+    'ZGC: 3.1'
+    """
+    if measured.low > least:
+        return Judgement(Verdict.MET, why)
+    told = f"not told from {least:g}" if measured.high > least else f"below {least:g}"
+    said = f"{measured} is {told}"
+    return Judgement(Verdict.MISSED, f"{why}; {said}" if why else said)
+
+
 def up_to(measured: Value, most: float) -> Judgement:
     """Met if there is an effect outside its interval, and the bound ``most`` holds.
 

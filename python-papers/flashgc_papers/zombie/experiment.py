@@ -1,7 +1,7 @@
 """Zombie Chasing's drive, host and micro-benchmark as simulations, and what is read from them.
 
-The claims themselves are in the modules ``figures``, ``notices``, ``tpcc`` and ``waits``; what
-becomes of them when one answer of the chosen reading is another is in ``readings``.
+The claims themselves are in the modules ``figures``, ``reads``, ``notices``, ``tpcc`` and
+``waits``; what becomes of them when one answer of the chosen reading is another is in ``readings``.
 
 The micro-benchmark runs on the drive with a clock: sixteen threads, each with one request under
 way, ask a page cache that writes back at the drive's own speed. The measured part has the paper's
@@ -287,7 +287,7 @@ def gain_row(
 
     def judge() -> tuple[Value, Judgement]:
         value = gained(measured, less, more)
-        return value, verdicts.true(value.low > above, both(measured, less, more, figure=figure))
+        return value, verdicts.over(value, above, both(measured, less, more, figure=figure))
 
     return row(label, published, judge)
 

@@ -92,7 +92,7 @@ def _gain_row(
             return value, verdicts.sized(value, published)
         means = [amplification(done, workload, name).mean for name in (less, more)]
         why = f"{less}: {means[0]:.3f}, {more}: {means[1]:.3f}"
-        return value, verdicts.true(value.low > 0, why)
+        return value, verdicts.over(value, 0, why)
 
     return row(f"{workload}, {less} below {more}, %", published, judge)
 
@@ -195,7 +195,7 @@ def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
 
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     done = measured.computed.get("sessions", [])
-    workloads = ("tpcc", *(f"micro-{h}" for h in plan.h))
+    workloads = plan.workloads
     cells: list[tuple[float | str | None, ...]] = []
     values: dict[str, list[tuple[float, float]]] = {name: [] for name in plan.collectors}
     for workload in workloads:
@@ -265,7 +265,7 @@ def _notes(measured: Measured, plan: Plan) -> list[str]:
         "The stored drive keeps no time of flash: transactions a second are this machine's. "
         "zombie.transactions has them on a drive with a clock."
     ]
-    for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
+    for workload in plan.workloads:
         said = []
         for name in plan.collectors:
             try:

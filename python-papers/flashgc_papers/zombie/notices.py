@@ -29,7 +29,7 @@ from flashgc_papers.zombie.experiment import (
     micro,
     settings,
 )
-from flashgc_papers.zombie.figures import READS, over_reads
+from flashgc_papers.zombie.reads import READS, over_reads
 from flashgc_papers.zombie.timed import saved
 
 
@@ -155,7 +155,7 @@ class Notices:
             more = _above(saved(measured, "ZGC-GD command", "GC-GD none"))
             riding = _above(saved(measured, "ZGC-GD command", "ZGC-GD piggyback"))
             why = f"above GC-GD without hints; above riding {riding.mean:.1f}%"
-            return more, verdicts.true(more.low > longer, why)
+            return more, verdicts.over(more, longer, why)
 
         label = "elapsed, a command each above no hints, %"
         return row(label, f"over {longer:g} in some cases", judge)

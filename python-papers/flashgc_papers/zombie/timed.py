@@ -63,6 +63,6 @@ def saved_row(measured: Measured, label: str, published: float | str, less: str,
 
     def judge() -> tuple[Value, Judgement]:
         value = saved(measured, less, more)
-        return value, verdicts.true(value.low > 0, taken(measured, less, more))
+        return value, verdicts.over(value, 0, taken(measured, less, more))
 
     return row(label, published, judge)

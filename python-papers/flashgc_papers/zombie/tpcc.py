@@ -142,7 +142,7 @@ def _rate(
         value = Value.of([100 * (slow / fast - 1) for fast, slow in zip(*taken, strict=True)])
         means = [statistics.fmean(one) for one in taken]
         why = f"as many in {means[0]:.0f} s as {more.partition(' ')[0]} in {means[1]:.0f} s"
-        return value, verdicts.true(value.low > above, why)
+        return value, verdicts.over(value, above, why)
 
     return row(label, published, judge)
 

@@ -35,7 +35,7 @@ from flashgc_papers.zombie.live import PLANS as UNTIMED
 from flashgc_papers.zombie.live import Session, known_row, replay_row, sessions_of
 
 #: The collectors of the paper: greedy alone has no pair.
-_COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
+COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
 
 
 def _timed(plan: Plan, transactions: int, written: float, repetitions: int) -> Plan:
@@ -45,7 +45,7 @@ def _timed(plan: Plan, transactions: int, written: float, repetitions: int) -> P
         clock=Clock(),
         # A slow session would have one more.
         checkpoint_timeout=3600,
-        collectors=_COLLECTORS,
+        collectors=COLLECTORS,
         h=(6,),
         past_transactions=plan.warmup_transactions,
         past_written=plan.written / 2,
@@ -86,7 +86,8 @@ def elapsed(session: Session) -> float:
     return float(session["seconds"]) / float(session["slower"])
 
 
-def _all(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
+def values_of(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
+    """Return the readings of the sessions of a workload and a collector, by repetition."""
     return [of(one) for one in sessions_of(done, workload, collector)]
 
 
@@ -97,7 +98,7 @@ def gain(
 
     Up with the ``sign`` 1, and down with -1.
     """
-    taken = [_all(done, workload, name, of) for name in pair]
+    taken = [values_of(done, workload, name, of) for name in pair]
     return Value.of([100 * sign * (one / other - 1) for one, other in zip(*taken, strict=True)])
 
 
@@ -145,9 +146,9 @@ class Transactions:
             (micro, "less write amplification, %", amplification, -1, facts["micro_gains"]),
         ):
             for pair, one in zip(PAIRS, published, strict=True):
-                rows.append(_gain_row(measured, workload, pair, (what, of, sign), one))
+                rows.append(gain_row(measured, workload, pair, (what, of, sign), one))
         rows.append(known_row(measured, "tpcc", facts["known"]))
-        rows += [_valid_row(measured), replay_row(measured)]
+        rows += [valid_row(measured), replay_row(measured)]
         plan = PLANS[measured.size]
         return conclude(claim, measured, rows, figures=_figures(measured, plan), notes=_NOTES)
 
@@ -158,13 +159,14 @@ _NOTES = [
 ]
 
 
-def _gain_row(
+def gain_row(
     measured: Measured,
     workload: str,
     pair: tuple[str, str],
     of: tuple[str, Reading, int],
     published: float,
 ) -> Row:
+    """A row that is met if the gain has the published sign, and its size within a factor of 1.5."""
     what, reading, sign = of
 
     def judge() -> tuple[Value, Judgement]:
@@ -174,7 +176,7 @@ def _gain_row(
     return row(f"{workload}, {pair[0]} over {pair[1]}: {what}", published, judge)
 
 
-def _valid_row(measured: Measured) -> Row:
+def valid_row(measured: Measured) -> Row:
     """Sessions in which the host kept pace with the drive."""
 
     def judge() -> tuple[str, Judgement]:
@@ -206,15 +208,17 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
         for name in plan.collectors:
             try:
-                shares = _all(done, workload, name, lambda one: float(one["known_share"] or 0.0))
+                shares = values_of(
+                    done, workload, name, lambda one: float(one["known_share"] or 0.0)
+                )
                 found = {
-                    what: Value.of(_all(done, workload, name, of))
+                    what: Value.of(values_of(done, workload, name, of))
                     for what, of in _READINGS[workload.partition("-")[0]].items()
                 }
             except NotMeasuredError:
                 continue
             values[workload, name] = found
-            late = max(_all(done, workload, name, lambda one: one["clock"]["late_share"]))
+            late = max(values_of(done, workload, name, lambda one: one["clock"]["late_share"]))
             for what, value in found.items():
                 known = sum(shares) / len(shares)
                 cells.append((workload, name, what, value.mean, value.ci95, known, late))

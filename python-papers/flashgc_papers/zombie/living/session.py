@@ -19,7 +19,7 @@ from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
 from flashgc.device.scratch import scratch
 from flashgc_papers.live import micro, stand
-from flashgc_papers.live.image import FILLER, MICRO, Image, fill, made
+from flashgc_papers.live.image import FILLER, Image, fill, made
 from flashgc_papers.live.plan import Plan
 from flashgc_papers.pace import Pace
 from flashgc_papers.postgres import tpcc
@@ -34,7 +34,7 @@ DATABASE, LOG = "database", "pg_wal"
 
 
 def image_of(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
-    """The image of ``tpcc`` or ``micro-H``; made where it is not there yet."""
+    """The image of ``tpcc``, ``micro-H`` or ``raw-H``; made where it is not there yet."""
     return made(plan, workload, folder, pace, load_database if workload == "tpcc" else None)
 
 
@@ -79,7 +79,7 @@ def run(
     pace: Pace,
     keep: Path | None = None,
 ) -> dict[str, Any]:
-    """Runs a session: ``tpcc``, or ``micro-H`` with a number for H. What came of it, for JSON.
+    """Runs a session of a workload of the plan. What came of it, for JSON.
 
     ``keep`` is the name under which the trace is kept that has the history and the session.
     """
@@ -88,16 +88,17 @@ def run(
         stand.copied(image.drive(collector), file)
         load = _load_of(plan, workload, work, image, repetition, pace)
         traces, clock = [image.trace], None
+        opened = stand.attached if plan.raw else stand.mounted
         if plan.clock is not None:
             traces.append(work / "before.flashgc.zst")
-            with stand.mounted(file, work / "mount", traces[-1]) as mount:
+            with opened(file, work / "mount", traces[-1]) as mount:
                 load.before(mount)
             past = work / "past.flashgc.zst"
             _core.trace_join(past, traces)
             past.chmod(0o644)
             clock = plan.clock, past
         traces.append(work / "session.flashgc.zst")
-        with stand.mounted(file, work / "mount", traces[-1], clock=clock) as mount:
+        with opened(file, work / "mount", traces[-1], clock=clock) as mount:
             told = load.measured(mount)
         told["totals"] = stand.closed(file)
         whole = keep or work / "whole.flashgc.zst"
@@ -147,7 +148,10 @@ def _by_clock(before: dict[str, Any] | None, after: dict[str, Any] | None) -> di
     """Counts and amplification of the drive with a clock, and its late answers."""
     if before is None or after is None:
         return None
-    names = ("host_pages", "copied_pages", "erases", "answers", "late", "told_pages")
+    names = (
+        "host_pages", "copied_pages", "erases", "answers", "late", "hinted_pages", "told_pages",
+        "overtaken_pages",
+    )  # fmt: skip
     grown = {name: after[name] - before[name] for name in names}
     return {
         **grown,
@@ -244,9 +248,9 @@ class _Micro:
         return self._run(mount, "session", self.plan.written, seed=1 + self.repetition)
 
     def _run(self, mount: stand.Mounted, name: str, written: float, *, seed: int) -> dict[str, Any]:
-        plan, path, work = self.plan, mount.folder / MICRO, self.work / name
+        plan, path, work = self.plan, mount.micro, self.work / name
         work.mkdir()
-        size = path.stat().st_size
+        size = mount.micro_size
         job = micro.write_job(
             work, path, size, self.h, int(size * written), plan.reads_per_write, seed=seed
         )

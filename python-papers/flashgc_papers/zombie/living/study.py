@@ -39,22 +39,24 @@ class Session:
         return f"{self.workload}-{self.collector}-{self.repetition}"
 
 
-def check() -> None:
+def check(plan: Plan) -> None:
     """Check that this machine can run a study; an error says in one line what is missing."""
-    mounts.check("flashgc reproduce zombie.live", "ext4")
-    programs()
-    load()
+    if plan.raw:
+        mounts.check("flashgc reproduce zombie.raw")
+    else:
+        mounts.check("flashgc reproduce zombie.live", "ext4")
+        programs()
+        load()
     stand.find_fio()
     check_tracepoints()
 
 
 def sessions(plan: Plan) -> list[Session]:
     """All of them: of each repetition every collector, one after the other."""
-    workloads = ("tpcc", *(f"micro-{h}" for h in plan.h))
     return [
         Session(workload, collector, repetition)
         for repetition in range(plan.repetitions)
-        for workload in workloads
+        for workload in plan.workloads
         for collector in plan.collectors
     ]
 
@@ -66,7 +68,7 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
     in which a drive with a clock did not keep its times is run again, :attr:`Clock.tries` times at
     most: ``tried`` says how often a session was run.
     """
-    check()
+    check(plan)
     home = folder / _digest(plan)
     home.mkdir(parents=True, exist_ok=True)
     wanted = sessions(plan)

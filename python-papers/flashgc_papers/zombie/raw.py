@@ -1,0 +1,168 @@
+"""Zombie Chasing's micro-benchmark on the drive's own block device, above a clock (section 4.3.1).
+
+As in the paper, threads open the block device and write through the page cache; there is no file
+system. What becomes dirty is told to the drive with the reads and writes that follow. The host
+waits for a drive with the times of flash (``--realtime``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flashgc.progress import Show
+from flashgc_papers.bars import Bars, bars
+from flashgc_papers.claims import Claim
+from flashgc_papers.live.plan import MIB, Clock, Plan
+from flashgc_papers.reproduce.runner import (
+    Figure,
+    Measured,
+    NotMeasuredError,
+    Outcome,
+    Size,
+    Study,
+    Table,
+    Task,
+    conclude,
+    runner,
+)
+from flashgc_papers.reproduce.verdicts import Value
+from flashgc_papers.zombie.experiment import PAIRS
+from flashgc_papers.zombie.live import Session, known_row, replay_row
+from flashgc_papers.zombie.transactions import (
+    COLLECTORS,
+    amplification,
+    elapsed,
+    gain_row,
+    valid_row,
+    values_of,
+)
+
+
+def _plan(capacity: int, repetitions: int, slower: float) -> Plan:
+    """The paper's conditions as shares: 5.12 of 29.8 GB are written, some 2.3% of it is dirty.
+
+    Each of the clock's banks has hundreds of blocks, so that those it keeps erased are few.
+    """
+    return Plan(
+        capacity=capacity,
+        micro_pages_per_block=capacity // MIB,
+        repetitions=repetitions,
+        collectors=COLLECTORS,
+        raw=True,
+        h=(6,),
+        dirty=capacity * 23 // 1000,
+        overwritten=2.0,
+        past_written=1.0,
+        written=0.17,
+        clock=Clock(slower=slower, pages_per_block=capacity // (8 * MIB)),
+    )
+
+
+PLANS = {
+    Size.QUICK: _plan(128 * MIB, 3, 4.0),
+    Size.DEFAULT: _plan(512 * MIB, 3, 8.0),
+    Size.FULL: _plan(1024 * MIB, 5, 8.0),
+}
+
+#: The readings of a session.
+_READINGS = {"elapsed time, s": elapsed, "write amplification": amplification}
+
+
+@runner("zombie.raw")
+class Raw:
+    """The claims of Figure 5 at h = 6, where the paper measured them: on a block device."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Sessions of every collector, interleaved."""
+        plan = PLANS[size]
+        clock = plan.clock
+        assert clock is not None
+
+        def call(folder: Path, show: Show) -> list[Session]:
+            from flashgc_papers.zombie.living import study
+
+            return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
+
+        return Task(
+            computations={"sessions": Study(f"flashgc reproduce {claim.id}", call)},
+            settings=(
+                f"{plan.capacity // MIB} MiB of {clock.device} flash on {clock.channels} channels, "
+                f"time {clock.slower:g} times slower, with the past of the stored drive, no file "
+                f"system; fio's 16 threads write {plan.written:g}x of it for h = {plan.h[0]}, "
+                f"{plan.dirty / MIB:.3g} MiB dirty at most; {plan.repetitions} sessions each; "
+                f"hints: {clock.hints}"
+            ),
+            left_out="the paper's size (31.6 GB, 4 GB of cache), and its flash's times",
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The gains, what was known, and whether the sessions are valid."""
+        facts, plan = claim.facts, PLANS[measured.size]
+        name = plan.workloads[0]
+        rows = [
+            gain_row(measured, name, pair, (what, of, -1), one)
+            for what, of, published in (
+                ("less time, %", elapsed, facts["times"]),
+                ("less write amplification, %", amplification, facts["gains"]),
+            )
+            for pair, one in zip(PAIRS, published, strict=True)
+        ]
+        rows += [known_row(measured, name, facts["known"])]
+        rows += [valid_row(measured), replay_row(measured)]
+        return conclude(claim, measured, rows, figures=_figures(measured, plan), notes=_NOTES)
+
+
+_NOTES = [
+    "Seconds are those of the drive's time, until fio ends: what is dirty in the page cache then "
+    "is not waited for, as in the paper.",
+    "The stored drive hears a hint at once; the drive with the clock, for which the host waits and "
+    "whose amplification this is, with a read or a write that follows.",
+]
+
+
+def _told(done: Sequence[Session], workload: str, name: str) -> float | None:
+    """The share of the hinted pages of which the drive with the clock was told; none without."""
+    counts = [
+        (one["clock"]["told_pages"], one["clock"]["hinted_pages"])
+        for one in done
+        if (one["workload"], one["collector"]) == (workload, name)
+    ]
+    hinted = sum(each for _, each in counts)
+    return sum(told for told, _ in counts) / hinted if hinted and name.startswith("Z") else None
+
+
+def _figures(measured: Measured, plan: Plan) -> list[Figure]:
+    done = measured.computed.get("sessions", [])
+    [workload] = plan.workloads
+    cells: list[tuple[Any, ...]] = []
+    values: dict[str, dict[str, Value]] = {}
+    for name in plan.collectors:
+        try:
+            known = values_of(done, workload, name, lambda one: float(one["known_share"] or 0.0))
+            late = max(values_of(done, workload, name, lambda one: one["clock"]["late_share"]))
+            found = {
+                what: Value.of(values_of(done, workload, name, of))
+                for what, of in _READINGS.items()
+            }
+        except NotMeasuredError:
+            continue
+        values[name] = found
+        told = _told(done, workload, name)
+        for what, value in found.items():
+            share = sum(known) / len(known)
+            cells.append((name, what, value.mean, value.ci95, share, told, late))
+    columns = ("collector", "of", "mean", "ci95", "known", "told", "late at most")
+    caption = (
+        "The micro-benchmark on a block device above a drive with a clock, with and without the "
+        "host's hints"
+    )
+    panels = [
+        Bars(what, (workload,), {
+            name: [(found[what].mean, found[what].ci95)] for name, found in values.items()
+        })
+        for what in _READINGS
+    ]  # fmt: skip
+    data = Table(columns, tuple(cells), keys=2)
+    return [Figure("zombie-raw", caption, data, lambda: bars(panels, "workload"))]
