@@ -15,7 +15,7 @@ INIT = """#!/bin/busybox sh
 export PATH=/bin:/sbin:/usr/sbin:/usr/bin
 set -o pipefail
 mount -t devtmpfs dev /dev; mount -t proc proc /proc; mount -t sysfs sys /sys
-mkdir -p /run /etc/nvme /dev/shm; mount -t tmpfs shm /dev/shm
+mkdir -p /run /etc/nvme /dev/shm; mount -t tmpfs -o size=75% shm /dev/shm
 @MODULES@
 ifconfig lo 127.0.0.1 up; ifconfig eth0 10.0.2.15 netmask 255.255.255.0 up
 echo nqn.2014-08.org.nvmexpress:uuid:6d2b3a1c-0000-4000-8000-000000000001 > /etc/nvme/hostnqn

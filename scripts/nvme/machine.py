@@ -17,7 +17,7 @@ def words(root: Path, initramfs: Path, address: str, name: str, cores: int = 2) 
     port = address.rpartition(":")[2]
     return [
         *program(root, QEMU),
-        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cores), "-m", "1024"),
+        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cores), "-m", "2048"),
         *("-nographic", "-no-reboot", "-L", str(root / "usr/share/qemu")),
         *("-L", str(root / "usr/share/seabios"), "-kernel", str(kernel)),
         *("-initrd", str(initramfs)),

@@ -18,13 +18,13 @@ PYTHON = "usr/bin/python3.11"
 TARGET = """
 import time
 from flashgc import Device
-drive = Device.create("/dev/shm/drive.flash", capacity="256MiB")
+drive = Device.create("/dev/shm/drive.flash", capacity="192MiB")
 print(drive.serve_nvme_tcp("127.0.0.1:4421")[1], flush=True)
 time.sleep(3600)
 """
 NVMET = "/sys/kernel/config/nvmet"
 SETUP = f"""
-dd if=/dev/zero of=/dev/shm/file bs=1M count=240 2>/dev/null
+dd if=/dev/zero of=/dev/shm/file bs=1M count=144 2>/dev/null
 mount -t configfs none /sys/kernel/config
 mkdir {NVMET}/subsystems/nvmet {NVMET}/subsystems/nvmet/namespaces/1 {NVMET}/ports/1
 cd {NVMET}/subsystems/nvmet; echo 1 > attr_allow_any_host; cd /
@@ -82,6 +82,8 @@ def play() -> Play:
 def table(said: list[str]) -> str:
     """Return the ratios of operations a second: the median of the rounds, least and most."""
     answers = dict(machine.steps(said))
+    if failed := [step for step, given in answers.items() if machine.has_failed(given)]:
+        raise SystemExit("error: " + "\n".join(failed))
     lines = ["| 4 KiB | queue depth | flashgc, times nvmet | rounds |", "|---|---|---|---|"]
     for way, depth in KINDS:
         ratios = sorted(
