@@ -169,7 +169,9 @@ def test_the_end_of_life_is_injected_and_not_in_the_file(
     assert stat["smart"]["critical_warning"] == before["smart"]["critical_warning"] | 8
     shown = command("device", "stat", "d").stdout
     assert "READ-ONLY     injected: the end of the drive's life (fault 1)" in shown
-    assert "flashgc_drive_read_only 1" in command("device", "stat", "d", "--openmetrics").stdout
+    metrics = command("device", "stat", "d", "--openmetrics").stdout
+    assert "flashgc_drive_read_only 1\n" in metrics
+    assert "flashgc_drive_injected_faults_total 2\n" in metrics
     drive.close()
     with Device.open(tmp_path / "d") as again:
         assert again.stat()["read_only"] is None
@@ -290,17 +292,26 @@ def test_a_mounted_drive_fails_and_never_hangs(
         assert made.returncode == 1, made.stdout
     assert "a mount hangs without an answer; hint: fail or delay" in on("drop").stderr
     kept = tmp_path / "m" / "kept"
+    # The file system has data to write, and every answer is late by minutes.
+    for force in ((), ("--force",)):
+        kept.write_bytes(b"y" * 65536)
+        assert on("delay", "--by", "10min").returncode == 0
+        late = force and subprocess.Popen(["sync", str(kept)], stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        began = time.monotonic()
+        made = command("device", "down", drive_file, *force)
+        assert made.returncode == 0, made.stderr
+        if late:
+            late.wait(30)
+        assert time.monotonic() - began < 60
+        made = command("device", "up", drive_file, "--mount", "m")
+        assert made.returncode == 0, made.stderr
+        assert kept.read_bytes() == b"y" * 65536
+        assert on("list").stdout == "no faults are set\n"
+    # A flush that fails ends the journal of the file system, which is read-only from then on.
     kept.write_bytes(b"x" * 65536)
     assert on("fail", "--kind", "flush", "--next", "1").returncode == 0
     synced = subprocess.run(["sync", str(kept)], capture_output=True, text=True)
     assert synced.returncode != 0
-    assert on("clear").returncode == 0
-    # An answer that is late by minutes: down by force ends the wait.
-    assert on("delay", "--by", "10min").returncode == 0
-    late = subprocess.Popen(["sync", str(kept)], stderr=subprocess.DEVNULL)
-    time.sleep(0.3)
-    began = time.monotonic()
-    made = command("device", "down", drive_file, "--force")
-    assert made.returncode == 0, made.stderr
-    late.wait(30)
-    assert time.monotonic() - began < 60
+    with pytest.raises(OSError, match="Read-only"):
+        kept.write_bytes(b"z")

@@ -65,6 +65,7 @@ METRICS = (
         "Pages programmed for each page that the host wrote, since the drive was made.", "ratio",
     ),
     *_counts(),
+    Metric("faults.met", "injected_faults", "counter", "Commands that met a fault set by hand."),
     Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
     Metric(
         "smart.critical_warning", "critical_warning", "gauge",

@@ -354,6 +354,8 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     if done is None:
         return False
     is_dead = not _is_alive(done)
+    if not is_dead:
+        _end_faults(file)
     # Without its server the mount is dead: nobody can use it, or write to it.
     mounts.unmount(Path(done.mount), force=force or is_dead)
     if done.device:
@@ -372,6 +374,15 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
     return True
+
+
+def _end_faults(file: Path) -> None:
+    """Ends faults that were set, so that the last writes of the file system reach the drive."""
+    from flashgc.device.control import Client
+
+    # A server of an earlier version has none.
+    with contextlib.suppress(DriveError), Client(file) as client:
+        client.clear_faults()
 
 
 def _end(file: Path, done: Up) -> None:
