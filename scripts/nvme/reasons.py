@@ -20,8 +20,9 @@ UNSHOWN = (OWN, COUNTS)
 REASONS: dict[str, str] = {
     **dict.fromkeys(
         ("id-ctrl: sn", "id-ctrl: mn", "id-ctrl: fr", "id-ctrl: subnqn", "id-ns: nsze",
-         "id-ns: ncap", "ns-descs: *.uuid", "id-ns: nuse",
-         "discover: *.trsvcid", "discover: *.subnqn", "discover: genctr"),
+         "id-ns: ncap", "ns-descs: *.uuid", "id-ns: nuse", "id-ns: nguid",
+         "ns-descs: *.nguid.nguid", "discover: *.trsvcid", "discover: *.subnqn",
+         "discover: genctr"),
         OWN,
     ),
     **dict.fromkeys(
@@ -29,7 +30,7 @@ REASONS: dict[str, str] = {
         "the drive knows its capacity and what is used, nvmet only the size",
     ),
     **dict.fromkeys(
-        ("id-ns: nguid", "ns-descs: *.nguid.*"),
+        ("ns-descs: *.nguid.nid?",),
         "the drive's NGUID is its UUID; nvmet has one if somebody gives it",
     ),
     **dict.fromkeys(
