@@ -21,7 +21,8 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(
         ("id-ctrl: sn", "id-ctrl: mn", "id-ctrl: fr", "id-ctrl: subnqn", "id-ns: nsze",
          "id-ns: ncap", "ns-descs: *.uuid", "id-ns: nuse", "id-ns: nguid",
-         "ns-descs: *.nguid.nguid", "discover: *.trsvcid", "discover: *.subnqn", "discover: genctr"),
+         "ns-descs: *.nguid.nguid", "discover: *.trsvcid", "discover: *.subnqn",
+         "discover: genctr"),
         OWN,
     ),
     **dict.fromkeys(
@@ -55,7 +56,10 @@ REASONS: dict[str, str] = {
     "id-ctrl: rab": "the drive does not recommend a burst of arbitration",
     "id-ctrl: lpa": "nvmet has a SMART log for each namespace, the drive one for all",
     "id-ctrl: elpe": "nvmet keeps 128 errors, the drive 16",
-    "id-ctrl: oncs": "the drive has Compare, Verify, Timestamp and Select in features, too",
+    "id-ctrl: oncs": "the drive has Compare, Verify, Copy, Timestamp and Select in features, too",
+    **dict.fromkeys(
+        ("id-ctrl: ocfs", "id-ns: mssrl", "id-ns: mcl", "id-ns: msrc", "status: copy"), ABSENT
+    ),
     "id-ctrl: vwc": "the drive says what a flush of all namespaces does",
     "id-ctrl: nwpc": OPTIONAL,
     "status: ?et feature 84h*": "write protection is optional, and nvmet has it",
@@ -81,11 +85,8 @@ REASONS: dict[str, str] = {
     "error-log: *.parm_error_location": "the drive does not say which field is wrong",
     "error-log: *.trtype": "the drive says on which transport the error was",
     "effects-log: io 0[189]h": "the drive says which commands change data",
-    "effects-log: io 0[5c]h": ABSENT,
+    **dict.fromkeys(("effects-log: io 0[5c]h", "effects-log: io 19h"), ABSENT),
     "fw-log: *": "the firmware log of nvmet is empty",
-    "discover: *.treq": (
-        "the drive says that it needs no secure channel, and not that it does without flow control"
-    ),
     "discover: records.current discovery subsystem": "nvmet names its discovery subsystem, too",
     **dict.fromkeys(
         ("status: read of the last block's successor", "status: read across the end",
@@ -97,11 +98,6 @@ REASONS: dict[str, str] = {
         "a directive that the drive does not have is an invalid field; nvmet does not look at it",
     ),
     **dict.fromkeys(("status: compare of *", "status: verify"), ABSENT),
-    **dict.fromkeys(
-        ("status: firmware download", "status: namespace management",
-         "status: namespace attachment"),
-        "neither has the command; the drive looks at the length of its data first",
-    ),
     "status: identify namespace 0": "0 names no namespace; nvmet answers with zeros",
     "status: identify namespace 5": "above the drive's number of namespaces, below that of nvmet",
     "status: identify namespaces from ffffffff": "2.0 refuses the last two numbers",

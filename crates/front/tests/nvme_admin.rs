@@ -30,6 +30,7 @@ fn discovery_names_the_drive_at_the_address_that_the_host_found() {
     let head = queue.log(0x70, 0, 1024).ok();
     assert_eq!(number(&head[8..16]), 1);
     let entry = queue.log(0x70, 1024, 1024).ok();
+    assert_eq!(entry[3], 0b110, "no secure channel is needed, and no flow control");
     // TCP, IPv4, a subsystem, and any controller.
     assert_eq!((entry[0], entry[1], entry[2]), (3, 1, 2));
     assert_eq!(entry[6..8], [0xff, 0xff]);
@@ -250,6 +251,8 @@ fn features_are_read_and_set() {
     assert_eq!(admin.ask(entry(0x0a, 0, &[0x10])).status, DNR | 0x02);
     let id = admin.get(entry(0x0a, 0, &[0x81, 1]), 16).ok();
     assert_eq!(id, [7; 16]);
+    let id = Sent { entry: entry(0x09, 0, &[0x81, 1]), data: &id, in_capsule: true };
+    assert_eq!(admin.call(id).status, DNR | 0x10e, "it cannot be changed");
     let clock = [1, 2, 3, 4, 0, 0, 0, 0];
     admin.call(Sent { entry: entry(0x09, 0, &[0x0e]), data: &clock, in_capsule: true }).ok();
     let now = admin.get(entry(0x0a, 0, &[0x0e]), 8).ok();
@@ -285,6 +288,9 @@ fn requests_for_events_wait_and_are_aborted() {
     admin.enable();
     assert_eq!(admin.ask(entry(0x05, 0, &[])).status, DNR | 0x01);
     assert_eq!(admin.ask(entry(0xc5, 0, &[])).status, DNR | 0x01);
+    // With data, too: a firmware.
+    let firmware = Sent { entry: entry(0x11, 0, &[0, 0]), data: &[0; 512], in_capsule: true };
+    assert_eq!(admin.call(firmware).status, DNR | 0x01);
 }
 
 #[test]

@@ -52,6 +52,11 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
         opcode::SET_FEATURES if feature == feature::TIMESTAMP => {
             Need { taken: 8, ..Need::default() }
         }
+        // The name of a host comes with its data, and is refused with them.
+        opcode::SET_FEATURES if feature == feature::HOST => {
+            let long = entry.dword(11) & 1 != 0;
+            Need { taken: if long { 16 } else { 8 }, ..Need::default() }
+        }
         opcode::GET_FEATURES if selected(entry) == Select::Capabilities => Need::default(),
         opcode::GET_FEATURES if feature == feature::FDP_EVENTS => fdp_commands::feature_need(entry),
         opcode::GET_FEATURES if feature == feature::TIMESTAMP => {
@@ -61,7 +66,13 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
             let long = entry.dword(11) & 1 != 0;
             Need { given: if long { 16 } else { 8 }, ..Need::default() }
         }
-        _ => Need::default(),
+        opcode::SET_FEATURES
+        | opcode::GET_FEATURES
+        | opcode::ABORT
+        | opcode::EVENT
+        | opcode::KEEP_ALIVE
+        | opcode::DIRECTIVE_SEND => Need::default(),
+        _ => return Err(Status::INVALID_OPCODE),
     })
 }
 

@@ -303,9 +303,9 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     let entry = DiscoveryEntry {
         transport: TCP,
         family: if address.is_ipv4() { 1 } else { 2 },
-        // A subsystem of NVMe, for which no secure channel is needed.
+        // A subsystem of NVMe, which needs no secure channel and no flow control of queues.
         kind: 2,
-        requirements: 2,
+        requirements: 2 | 1 << 2,
         port: 1.into(),
         controller: 0xffff.into(),
         admin_entries: ADMIN_ENTRIES.into(),
