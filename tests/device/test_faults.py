@@ -152,6 +152,10 @@ def test_python_takes_numbers_and_texts(drive: Device) -> None:
         assert client.clear_faults(2) == 1
         assert client.inject("end-of-life") == 4
     assert [one["number"] for one in drive.faults()] == [1, 3, 4]
+    drive.close()
+    for call in (lambda: drive.inject("fail"), drive.clear_faults, drive.faults):
+        with pytest.raises(ValueError, match="the drive is closed"):
+            call()
 
 
 def test_the_end_of_life_is_injected_and_not_in_the_file(

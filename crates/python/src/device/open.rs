@@ -259,12 +259,14 @@ impl StoredDrive {
     /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
     fn inject(&self, py: Python<'_>, fault: Asked) -> PyResult<u64> {
         let fault = faults::fault(fault)?;
+        drop(self.opened(py)?);
         py.detach(|| self.shown.queue.faults().inject(fault)).map_err(DriveError::new_err)
     }
 
     /// Takes a fault away, or all. Returns the number of faults taken away.
     #[pyo3(signature = (number=None))]
     fn clear(&self, py: Python<'_>, number: Option<u64>) -> PyResult<usize> {
+        drop(self.opened(py)?);
         py.detach(|| self.shown.queue.faults().clear(number)).map_err(DriveError::new_err)
     }
 
