@@ -196,7 +196,7 @@ demo: build ## which policy writes least, on a real trace and on hot and cold da
 
 bench: build ## speed against the bare memory accesses, traces, policies in Python, models
 	$(CARGO) bench --locked -p flashgc-drive -p flashgc-timed -p flashgc-experiment
-	$(CARGO) bench --locked -p flashgc-host
+	$(CARGO) bench --locked -p flashgc-host -p flashgc-front
 	$(CARGO) bench --locked -p flashgc-workload
 	$(BIN)/python scripts/bench/python_policies.py
 	$(BIN)/python scripts/bench/models.py

@@ -87,6 +87,7 @@ REASONS: dict[str, str] = {
     "effects-log: io 0[189]h": "the drive says which commands change data",
     **dict.fromkeys(("effects-log: io 0[5c]h", "effects-log: io 19h"), ABSENT),
     "fw-log: *": "the firmware log of nvmet is empty",
+    "status: set feature 81h": "both refuse it; nvmet looks at the length of its data first",
     "discover: records.current discovery subsystem": "nvmet names its discovery subsystem, too",
     **dict.fromkeys(
         ("status: read of the last block's successor", "status: read across the end",

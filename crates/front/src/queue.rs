@@ -9,7 +9,8 @@
 //! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
 //! soon as they are executed.
 //!
-//! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time that a simulated drive gives, and not as soon as it is there.
+//! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time
+//! that a simulated drive gives, and not as soon as it is there.
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
@@ -247,8 +248,7 @@ impl Queue {
     }
 
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's,
-    /// on that of a pace or on that of faults. So it must not wait for anything, least of all for a lock that this
-    /// thread holds.
+    /// on that of a pace or on that of faults, perhaps with the drive locked. So it must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         if let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) {
             self.pass(command, tell);

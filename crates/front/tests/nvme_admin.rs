@@ -30,7 +30,7 @@ fn discovery_names_the_drive_at_the_address_that_the_host_found() {
     let head = queue.log(0x70, 0, 1024).ok();
     assert_eq!(number(&head[8..16]), 1);
     let entry = queue.log(0x70, 1024, 1024).ok();
-    assert_eq!(entry[3], 0b110, "no secure channel is needed, and no flow control");
+    assert_eq!(entry[3], 0b100, "no flow control is needed");
     // TCP, IPv4, a subsystem, and any controller.
     assert_eq!((entry[0], entry[1], entry[2]), (3, 1, 2));
     assert_eq!(entry[6..8], [0xff, 0xff]);

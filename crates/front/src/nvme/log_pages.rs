@@ -303,9 +303,10 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     let entry = DiscoveryEntry {
         transport: TCP,
         family: if address.is_ipv4() { 1 } else { 2 },
-        // A subsystem of NVMe, which needs no secure channel and no flow control of queues.
+        // A subsystem of NVMe, which needs no flow control of queues. Programs know no word for that together with
+        // "needs no secure channel".
         kind: 2,
-        requirements: 2 | 1 << 2,
+        requirements: 1 << 2,
         port: 1.into(),
         controller: 0xffff.into(),
         admin_entries: ADMIN_ENTRIES.into(),
