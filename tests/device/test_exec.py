@@ -556,6 +556,25 @@ def test_a_phase_too_many_is_told(command: Command) -> None:
     assert said["marks-refused"].startswith("not every phase was noted: there are 1000 phases")
 
 
+def test_faults_that_somebody_set_are_told(command: Command, tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib\n"
+        "from flashgc.device.control import Client\n"
+        "fd = os.open('a', os.O_RDWR | os.O_CREAT)\n"
+        f"(file,) = pathlib.Path({str(tmp_path)!r}).rglob('drive.flash')\n"
+        "with Client(file) as client:\n"
+        "    client.inject('delay', kind='write', by='1ms', count={})\n"
+        "os.pwrite(fd, bytes(65536), 0)\n"
+        "os.fsync(fd)\n"
+    )
+    for count, said in ((1, "1 command of hosts met"), (2, "2 commands of hosts met")):
+        found = run(command, *SMALL, *python(program.format(count)))
+        claims = {one["id"]: one["claim"] for one in found["findings"]}
+        assert claims["faults-met"].startswith(said)
+    found = run(command, *SMALL, *python("open('a', 'w').write('x')"))
+    assert "faults-met" not in {one["id"] for one in found["findings"]}
+
+
 def test_the_command_that_asks_for_suspension_runs_as_printed(
     command: Command, tmp_path: Path
 ) -> None:

@@ -47,18 +47,33 @@ RULES = declare(
         "Not every write had the stream of its file.",
         "The kernel lost events, or it told the name of a file after the drive had waited 0.5 s.",
     ),
+    (
+        "faults-met",
+        DOUBT,
+        "The figures are those of a drive that failed on demand.",
+        "Commands met faults that somebody had set by device inject.",
+    ),
 )
 
 
-def findings(done: Executed, refused: str | None, log: Path | None) -> list[Finding]:
+def findings(done: Executed, refused: str | None, log: Path | None, met: int) -> list[Finding]:
     """The findings of a run.
 
-    ``refused`` is what a drive said that refused a mark, and ``log`` a log that was not found.
+    ``refused`` is what a drive said that refused a mark, ``log`` a log that was not found, and
+    ``met`` the number of commands that met faults.
     """
-    return list(_all(done, refused, log))
+    return list(_all(done, refused, log, met))
 
 
-def _all(done: Executed, refused: str | None, log: Path | None) -> Iterator[Finding]:
+def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Iterator[Finding]:
+    if met:
+        count = f"{format_count(met)} command{'' if met == 1 else 's'}"
+        yield RULES["faults-met"].found(
+            f"{count} of hosts met faults that somebody had set: "
+            "the figures are those of a drive that failed on demand",
+            "leave device inject out where figures count",
+            commands=met,
+        )
     if done.written.unknown is not None:
         yield RULES["written-unknown"].found(
             f"the bytes handed to {done.filesystem} are unknown: {done.written.unknown}",

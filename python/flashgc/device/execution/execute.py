@@ -314,5 +314,6 @@ class _Run:
             streams=None if self.streams is None else named(self.streams, before, after),
         )
         log = None if seen.has_log else self.command.server_log
-        said = [*findings.read(judged), *describe.findings(done, seen.refused, log)]
+        met = after["faults"]["met"] - before["faults"]["met"]
+        said = [*findings.read(judged), *describe.findings(done, seen.refused, log, met)]
         return replace(done, findings=said)
