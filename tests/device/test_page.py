@@ -9,10 +9,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib.image
 import numpy as np
 import pytest
+from scripts.nvme.host import NAME, connected
 
 from device.browser import Browser, browser, needs_browser
 from device.fake_drive import BAD, CLOSED, ERASED, OPEN, FakeDrive
@@ -318,4 +320,34 @@ def test_a_stored_drive_under_load_is_shown_as_it_says(tmp_path: Path, window: B
         assert stat["counters"]["collections"] > 100
         wanted = f"{stat['write_amplification']:.2f}"
         window.until(f"document.getElementById('wa-all').innerText.startsWith('{wanted}')")
+        assert window.complaints() == []
+
+
+def test_hosts_handles_and_faults_are_shown(tmp_path: Path, window: Browser) -> None:
+    file = tmp_path / "drive.flash"
+    made: dict[str, Any] = {"blocks": 64, "pages_per_block": 16, "spare": 0.25}
+    with (
+        Device.create(file, placement="fdp:handles=3,persistent=1", **made) as real,
+        Page(real) as served,
+    ):
+        window.resize(1000, 900)
+        window.open(served.url)
+        window.until(f"{STATE} === 'live'")
+        shown = "document.getElementById('{}').innerText"
+        assert window.run("return document.getElementById('hosts').hidden") is True
+        assert "handle 2\t0\t0\t\u2013" in window.run(f"return {shown.format('handles')}")
+        address = real.serve_nvme_tcp("127.0.0.1:0")
+        with connected(*address) as (_, queue):
+            for page in range(20):
+                queue.call(0x01, 1, (page, 0, 2 << 20, 2 << 16), bytes(4096))
+            window.until("!document.getElementById('hosts').hidden")
+            assert f"{NAME.decode()}\tNVMe/TCP\t1\t0" in window.run(
+                f"return {shown.format('hosts')}"
+            )
+            window.until(f"{shown.format('handles')}.includes('handle 2\\t20\\t0\\t1.00')")
+        window.until("document.getElementById('hosts').hidden")
+        assert window.run("return document.getElementById('alert').hidden") is True
+        real.inject("fail", kind="write", count=1)
+        told = "Somebody lets it fail on demand: 1 fault set, 0 commands met one"
+        window.until(f"{shown.format('alert')} === {json.dumps(told)}")
         assert window.complaints() == []

@@ -47,7 +47,7 @@ HERE = Path(__file__).parent / "page"
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
-       for name in ("page", "blocks", "charts", "stall", "format")},
+       for name in ("page", "blocks", "charts", "stall", "format", "tables")},
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/palette.json": ("palette.json", "application/json"),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 import { BlockMap, decode } from "/blocks.js";
 import { Charts } from "/charts.js";
 import { Stalls } from "/stall.js";
+import { handles, hosts, latencies } from "/tables.js";
 import { count, duration, mega, percent, ratio, several, short, size } from "/format.js";
 
 const PERIOD = 1000;
@@ -94,9 +95,22 @@ function showStat(stat) {
     ["syncs", count(counters.syncs)],
     ["checkpoints", count(counters.checkpoints)],
   ]);
-  latencies(stat.latency_us);
+  latencies(element("latency"), stat.latency_us);
+  hosts(element("hosts"), stat.connections);
+  handles(element("handles"), stat.fdp);
   stalls.set(stat.realtime?.worst ?? []);
-  alarm(stat.read_only === null ? null : `The drive is read-only: ${stat.read_only}`);
+  alarm(alarms(stat));
+}
+
+/** What is wrong with the drive, in a line; null if nothing is. */
+function alarms({ read_only: readOnly, faults }) {
+  const told = [];
+  if (readOnly !== null) told.push(`The drive is read-only: ${readOnly}`);
+  if (faults?.set.length || faults?.met) {
+    const there = faults.set.filter((one) => !one.over).length;
+    told.push(`Somebody lets it fail on demand: ${several(there, "fault")} set, ${several(faults.met, "command")} met one`);
+  }
+  return told.length ? told.join(". ") : null;
 }
 
 function facts(list, rows) {
@@ -107,27 +121,6 @@ function facts(list, rows) {
     group.append(term, told);
     return group;
   }));
-}
-
-function latencies(all) {
-  const keys = { mean: "mean", p50: "p50", p90: "p90", p99: "p99", "p99.9": "p999", max: "max" };
-  const cells = (kind, texts) => {
-    const line = document.createElement("tr");
-    texts.forEach((text, index) => {
-      const cell = document.createElement(index && kind === "td" ? "td" : "th");
-      cell.textContent = text;
-      cell.scope = kind === "th" ? "col" : index ? "" : "row";
-      line.append(cell);
-    });
-    return line;
-  };
-  const head = document.createElement("thead"), body = document.createElement("tbody");
-  head.append(cells("th", ["", "commands", ...Object.keys(keys)]));
-  for (const operation of ["read", "write", "flush", "trim"]) {
-    const of = all[operation];
-    body.append(cells("td", [operation, count(of.count), ...Object.values(keys).map((key) => (of.count ? short(of[key]) : "–"))]));
-  }
-  element("latency").replaceChildren(head, body);
 }
 
 function showNow(now) {
