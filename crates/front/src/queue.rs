@@ -1,7 +1,7 @@
 //! One drive, and the commands of all front ends for it.
 //!
-//! A command that finds the drive idle and nothing queued is executed at once, by the thread that
-//! submits it. All others are queued for the drive's own thread, flushes and durable writes among them.
+//! A command that finds nothing queued is executed at once, by the thread that submits it: after one that another
+//! front end executes. All others are queued for the drive's own thread, flushes and durable writes among them.
 //! The commands of one front end are therefore executed in the order in which it submits them.
 //!
 //! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all flushes and durable
@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -104,6 +104,8 @@ struct Shared<S> {
     drive: Mutex<Option<Metered<S>>>,
     /// The number of entries that the drive's thread has not done yet.
     queued: AtomicUsize,
+    /// `true` while the drive's thread lets the drive rest, perhaps for long.
+    rests: AtomicBool,
 }
 
 struct Metered<S> {
@@ -115,7 +117,7 @@ struct Metered<S> {
 trait Idle: Send + Sync {
     fn queued(&self) -> &AtomicUsize;
 
-    /// Executes a command that need not be durable, if the drive is idle. Returns it with its caller if not.
+    /// Executes a command that need not be durable, if nothing is queued. Returns it with its caller if something is.
     fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
 }
 
@@ -125,10 +127,11 @@ impl<S: Served> Idle for Shared<S> {
     }
 
     fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)> {
-        if self.queued.load(Ordering::Acquire) > 0 {
+        if self.queued.load(Ordering::Acquire) > 0 || self.rests.load(Ordering::Acquire) {
             return Some((command, caller));
         }
-        let Ok(mut locked) = self.drive.try_lock() else { return Some((command, caller)) };
+        // The wait for a command of another front end costs less than the way through the drive's thread.
+        let Ok(mut locked) = self.drive.lock() else { return Some((command, caller)) };
         if locked.is_none() {
             return Some((command, caller));
         }
@@ -368,7 +371,8 @@ impl<S: Served + 'static> Engine<S> {
         let (entries, queued) = sync_channel(DEPTH);
         let (size, takes_streams) = (drive.size(), drive.drive().takes_streams());
         let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
-        let shared = Arc::new(Shared { drive, queued: AtomicUsize::new(0) });
+        let shared =
+            Arc::new(Shared { drive, queued: AtomicUsize::new(0), rests: AtomicBool::new(false) });
         let idle = Arc::clone(&shared) as _;
         let queue = Queue {
             entries,
@@ -426,9 +430,12 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
         let first = match queued.recv_timeout(REST) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => {
+                shared.rests.store(true, Ordering::Release);
                 let mut locked = shared.drive.lock().ok()?;
                 let drive = &mut locked.as_mut()?.drive;
                 drive.drive().as_drive().into_iter().for_each(Drive::rest);
+                drop(locked);
+                shared.rests.store(false, Ordering::Release);
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => break,

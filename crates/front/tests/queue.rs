@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use flashgc_device::failure::Failure;
 use flashgc_device::{DeviceError, Hinted, Named, Served};
@@ -88,10 +89,10 @@ fn read(page: u64) -> Command {
     Command::Read { at: page * 4096, bytes: 4096 }
 }
 
-/// Returns when the drive waits at its gate, for a command of another thread.
+/// Returns when the drive waits at its gate, in a read of its own thread.
 fn wait_at_the_gate(queue: &Queue, gate: &Barrier) {
     let queue = queue.clone();
-    std::thread::spawn(move || queue.submit(read(0), |_| ()));
+    std::thread::spawn(move || queue.visit(|drive, _| drive.read(0, &mut [0; 4096])));
     gate.wait();
 }
 
@@ -145,6 +146,24 @@ fn an_idle_drive_is_asked_by_the_thread_that_submits_unless_it_must_flush() {
     assert_eq!(answered_by(&queue, read(1)), here);
     assert_ne!(answered_by(&queue, Command::Flush), here);
     assert_ne!(answered_by(&queue, write(1, true)), here);
+}
+
+#[test]
+fn a_command_waits_for_that_of_another_front_end_and_not_for_the_drives_thread() {
+    let (drive, calls, gate) = Told::new();
+    let engine = Engine::start(drive).unwrap();
+    let [first, second] = [(); 2].map(|()| engine.queue());
+    std::thread::spawn(move || first.submit(read(0), |_| ()));
+    gate.wait();
+    let waiting = std::thread::spawn(move || {
+        (answered_by(&second, write(1, false)), std::thread::current().id())
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    gate.wait();
+    let (by, here) = waiting.join().unwrap();
+    assert_eq!(by, here);
+    engine.stop().1.unwrap();
+    assert_eq!(calls.try_iter().collect::<Vec<_>>(), [Call::Read(0), Call::Write(1), Call::Flush]);
 }
 
 #[test]
