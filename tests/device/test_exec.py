@@ -349,6 +349,16 @@ def test_a_drive_of_a_file_is_copied_and_stays_as_it_is(command: Command, tmp_pa
     assert check.returncode == 0, check.stderr
 
 
+def test_a_command_goes_on_with_the_files_of_an_earlier_one(
+    command: Command, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.flash"
+    run(command, *SMALL, "--keep", kept, *python("open('a', 'w').write('first')"))
+    for _ in range(2):
+        found = run(command, "--from", kept, *python("assert open('a').read() == 'first'"))
+        assert found["exit_code"] == 0
+
+
 @needs("mkfs.xfs")
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
 def test_no_file_system_discards_the_past(filesystem: str, command: Command) -> None:

@@ -66,8 +66,11 @@ class Command:
         return found.pw_uid, found.pw_gid
 
     def prepare(self, folder: Path) -> None:
-        """Makes the working directory, with the files that belong there."""
-        folder.mkdir()
+        """Makes the working directory, with the files that belong there.
+
+        A drive of an earlier command has one, whose files stay.
+        """
+        folder.mkdir(exist_ok=True)
         if self.copy_in is not None:
             mounts.run("cp", "-a", f"{self.copy_in.absolute()}/.", f"{folder}/")
         if self.user is not None:
