@@ -100,7 +100,7 @@ def fio(disk: Path, kind: str, depth: int, seconds: int, *more: str) -> dict[str
 
 
 def by_nvme(said: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
-    """What a host measured at the address that ``said`` names, in the shape of fio's figures."""
+    """Return the figures of a host at the address that ``said`` names, in the shape of fio's."""
     _, address, name = said.split()
     pages = BLOCKS * PAGES_PER_BLOCK * 8 // 10
     with connected(address, name) as (_, queue):

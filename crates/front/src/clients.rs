@@ -71,31 +71,29 @@ impl Clients {
 pub struct Seen(Weak<Shared>);
 
 impl Seen {
+    /// Returns `true` until the server has ended.
+    pub(super) fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// Returns the number of requests under way on each connection.
     pub fn connections(&self) -> Vec<usize> {
+        self.windows().iter().map(|window| window.requests()).collect()
+    }
+
+    /// Ends the connections, and returns their number. New ones may come.
+    pub(super) fn end(&self) -> usize {
+        // The end of one may end others of the same host, so they are counted first.
+        let windows = self.windows();
+        windows.iter().for_each(|window| window.end());
+        windows.len()
+    }
+
+    fn windows(&self) -> Vec<Arc<Window>> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
         let connections = shared.lock();
-        let here = connections.iter().filter(|connection| !connection.thread.is_finished());
-        here.map(|connection| connection.window.requests()).collect()
-    }
-}
-
-impl Clients {
-    /// Returns a function that returns the number of connections, or `None` once these have ended. With `true` it ends
-    /// them first; new ones may come.
-    pub fn ends(&self) -> impl Fn(bool) -> Option<usize> + Send + Sync + use<> {
-        let shared = Arc::downgrade(&self.shared);
-        move |is_over| {
-            let shared = shared.upgrade()?;
-            let connections = shared.lock();
-            // The end of one may end others of the same host, so they are counted first.
-            let there = connections.iter().filter(|connection| !connection.thread.is_finished());
-            let there: Vec<_> = there.collect();
-            if is_over {
-                there.iter().for_each(|connection| connection.window.end());
-            }
-            Some(there.len())
-        }
+        let there = connections.iter().filter(|connection| !connection.thread.is_finished());
+        there.map(|connection| Arc::clone(&connection.window)).collect()
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::clients::Seen;
 use super::command::{Command, copied};
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;
@@ -307,10 +308,6 @@ pub(super) struct Met {
     pub(super) failure: Option<Failure>,
 }
 
-/// The function that counts the connections of a server, and with `true` ends them. Returns their number, or `None` if
-/// the server has ended.
-type End = Arc<dyn Fn(bool) -> Option<usize> + Send + Sync>;
-
 #[derive(Default)]
 struct State {
     all: Vec<One>,
@@ -319,7 +316,7 @@ struct State {
     /// The number of commands that faults have met since the drive is served.
     hits: u64,
     /// The servers whose connections can end.
-    servers: Vec<End>,
+    servers: Vec<Seen>,
     /// The number of mounts, whose requests must be answered.
     mounts: usize,
 }
@@ -450,10 +447,9 @@ impl Faults {
         end.map(|one| end_of_life(one.number))
     }
 
-    /// Takes the connections of a server into account. `end` returns their number, or `None` once the server has ended;
-    /// with `true` it ends them.
-    pub(super) fn can_end(&self, end: impl Fn(bool) -> Option<usize> + Send + Sync + 'static) {
-        self.lock().servers.push(Arc::new(end));
+    /// Takes the connections of a server into account.
+    pub(super) fn can_end(&self, connections: Seen) {
+        self.lock().servers.push(connections);
     }
 
     /// Takes a mount into account for as long as the result is there.
@@ -528,14 +524,14 @@ impl Faults {
     /// Returns the number of connections of all servers, and with `is_over` ends them. Returns `None` without a server.
     fn connections(&self, is_over: bool) -> Option<u64> {
         // A server may ask for faults while its connections end.
-        let servers = self.lock().servers.clone();
-        let counts: Vec<_> = servers.iter().map(|end| end(is_over)).collect();
-        let gone = servers.iter().zip(&counts).filter(|(_, count)| count.is_none());
-        for (gone, _) in gone {
-            self.lock().servers.retain(|one| !Arc::ptr_eq(one, gone));
-        }
-        let counts = counts.into_iter().flatten();
-        counts.map(|count| count as u64).reduce(|a, b| a + b)
+        let servers = {
+            let mut state = self.lock();
+            state.servers.retain(Seen::is_there);
+            state.servers.clone()
+        };
+        let count =
+            |seen: &Seen| if is_over { seen.end() } else { seen.connections().len() } as u64;
+        servers.iter().map(count).reduce(|a, b| a + b)
     }
 
     fn arm(&self, state: &State) {

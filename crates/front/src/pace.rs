@@ -169,7 +169,8 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks, whether or not somebody panicked with the lock.
+pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

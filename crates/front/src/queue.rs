@@ -18,14 +18,14 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::command::{Answer, Command};
 use super::faults::{Faults, Met};
 use super::meter::{Kind, Latencies, Meter};
-use super::pace::{Pace, Paced, Ticket};
+use super::pace::{Pace, Paced, Ticket, lock};
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
@@ -190,10 +190,6 @@ impl Several {
             tell(lock(&self.failed).take().map_or(Ok(Answer::Done), Err));
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Queue {

@@ -8,10 +8,8 @@ waits for a drive with the times of flash (``--realtime``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from flashgc.progress import Show
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
 from flashgc_papers.live.plan import MIB, Clock, Plan
@@ -21,7 +19,6 @@ from flashgc_papers.reproduce.runner import (
     NotMeasuredError,
     Outcome,
     Size,
-    Study,
     Table,
     Task,
     conclude,
@@ -35,6 +32,7 @@ from flashgc_papers.zombie.transactions import (
     amplification,
     elapsed,
     gain_row,
+    sessions,
     valid_row,
     values_of,
 )
@@ -80,13 +78,8 @@ class Raw:
         clock = plan.clock
         assert clock is not None
 
-        def call(folder: Path, show: Show) -> list[Session]:
-            from flashgc_papers.zombie.living import study
-
-            return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
-
         return Task(
-            computations={"sessions": Study(f"flashgc reproduce {claim.id}", call)},
+            computations={"sessions": sessions(claim, plan, clock)},
             settings=(
                 f"{plan.capacity // MIB} MiB of {clock.device} flash on {clock.channels} channels, "
                 f"time {clock.slower:g} times slower, with the past of the stored drive, no file "

@@ -102,6 +102,17 @@ def gain(
     return Value.of([100 * sign * (one / other - 1) for one, other in zip(*taken, strict=True)])
 
 
+def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
+    """The sessions of a plan with a clock, in which each knows how much slower that was."""
+
+    def call(folder: Path, show: Show) -> list[Session]:
+        from flashgc_papers.zombie.living import study
+
+        return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
+
+    return Study(f"flashgc reproduce {claim.id}", call)
+
+
 @runner("zombie.transactions")
 class Transactions:
     """The claims of TPC-C on software that is alive, above a drive that takes its time."""
@@ -112,13 +123,8 @@ class Transactions:
         clock = plan.clock
         assert clock is not None
 
-        def call(folder: Path, show: Show) -> list[Session]:
-            from flashgc_papers.zombie.living import study
-
-            return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
-
         return Task(
-            computations={"sessions": Study("flashgc reproduce zombie.transactions", call)},
+            computations={"sessions": sessions(claim, plan, clock)},
             settings=(
                 f"{plan.capacity // MIB} MiB of {clock.device} flash on {clock.channels} channels, "
                 f"time {clock.slower:g} times slower, with the past of the stored drive; "

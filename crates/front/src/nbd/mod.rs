@@ -83,7 +83,7 @@ impl Server {
         let faults = Arc::clone(queue.faults());
         let serve = move |client: &Client| serve(client, &queue, &export);
         let clients = Clients::start(listener, "nbd", limits, serve)?;
-        faults.can_end(clients.ends());
+        faults.can_end(clients.seen());
         Ok(Self { address, clients })
     }
 

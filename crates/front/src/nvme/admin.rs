@@ -34,20 +34,8 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
     let feature = entry.dword(10) as u8;
     Ok(match entry.opcode {
         opcode::IDENTIFY => Need { given: identify::BYTES, ..Need::default() },
-        opcode::GET_LOG => {
-            let dwords = u64::from(entry.dword(10) >> 16 | entry.dword(11) << 16) + 1;
-            match usize::try_from(dwords * 4) {
-                Ok(bytes) if bytes <= LARGEST => Need { given: bytes, ..Need::default() },
-                _ => return Err(Status::INVALID_FIELD),
-            }
-        }
-        opcode::DIRECTIVE_RECEIVE => {
-            let bytes = (u64::from(entry.dword(10)) + 1) * 4;
-            match usize::try_from(bytes) {
-                Ok(bytes) if bytes <= LARGEST => Need { given: bytes, ..Need::default() },
-                _ => return Err(Status::INVALID_FIELD),
-            }
-        }
+        opcode::GET_LOG => given(u64::from(entry.dword(10) >> 16 | entry.dword(11) << 16))?,
+        opcode::DIRECTIVE_RECEIVE => given(entry.dword(10).into())?,
         opcode::SET_FEATURES if feature == feature::FDP_EVENTS => fdp_commands::feature_need(entry),
         opcode::SET_FEATURES if feature == feature::TIMESTAMP => {
             Need { taken: 8, ..Need::default() }
@@ -74,6 +62,14 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
         | opcode::DIRECTIVE_SEND => Need::default(),
         _ => return Err(Status::INVALID_OPCODE),
     })
+}
+
+/// Returns the data of an answer of `last` + 1 dwords.
+fn given(last: u64) -> Result<Need, Status> {
+    match usize::try_from((last + 1) * 4) {
+        Ok(given) if given <= LARGEST => Ok(Need { given, ..Need::default() }),
+        _ => Err(Status::INVALID_FIELD),
+    }
 }
 
 /// Executes a command with the data that it takes.

@@ -207,7 +207,7 @@ impl Server {
         let hosts = Hosts(Arc::downgrade(&subsystem));
         let serve = move |client: &Client| serve(client, &subsystem);
         let clients = Clients::start(listener, "nvme", limits, serve)?;
-        faults.can_end(clients.ends());
+        faults.can_end(clients.seen());
         Ok(Self { address, clients, keeper, hosts })
     }
 
