@@ -90,7 +90,7 @@ impl<'de, T: Listed> Visitor<'de> for Object<T> {
 mod tests {
     use flashgc_base::snapshot::{Reader, Writer};
     use flashgc_ftl::{Levelled, MapTraffic, Merges, Packing, StreamCounts, ZombieCounts};
-    use flashgc_host::{HintCounts, HostPages};
+    use flashgc_host::{HintCounts, HostPages, HostWaits};
     use flashgc_timed::{CollectionResult, SlcCounts};
 
     use super::*;
@@ -118,6 +118,7 @@ mod tests {
             fault::<Counters>("counters"),
             fault::<HintCounts>("hints"),
             fault::<HostPages>("host"),
+            fault::<HostWaits>("waits"),
             fault::<Levelled>("levelling"),
             fault::<MapTraffic>("map traffic"),
             fault::<Merges>("merges"),

@@ -1,7 +1,7 @@
 //! The counts of a host in front of the drive, and of the effect of its hints on the drive.
 
 use flashgc_ftl::ZombieCounts;
-use flashgc_host::{HintCounts, HostCounts, HostPages};
+use flashgc_host::{HintCounts, HostCounts, HostPages, HostWaits};
 use serde::{Deserialize, Serialize};
 
 use crate::counted::Named;
@@ -21,11 +21,15 @@ pub struct HostResult {
     pub known_share: Option<f64>,
     /// The counts of hints.
     pub hints: Named<HintCounts>,
+    /// The waits for commands; `None` where the drive has no clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Named<HostWaits>>,
 }
 
 impl HostResult {
-    pub(crate) fn new(sum: HostCounts) -> Self {
-        let HostCounts { pages, hints, dirty, known, moments } = sum;
+    /// Returns the sums of all runs, with waits if the drive `has_clock`.
+    pub(crate) fn new(sum: HostCounts, has_clock: bool) -> Self {
+        let HostCounts { pages, hints, waits, dirty, known, moments } = sum;
         let mean = |total: u128| total as f64 / moments.max(1) as f64;
         Self {
             pages: Named::new(&pages),
@@ -33,6 +37,7 @@ impl HostResult {
             mean_known_pages: mean(known),
             known_share: (dirty > 0).then(|| known as f64 / dirty as f64),
             hints: Named::new(&hints),
+            waits: has_clock.then(|| Named::new(&waits)),
         }
     }
 }

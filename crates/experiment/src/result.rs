@@ -372,7 +372,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         levelling: levelled.as_ref().map(Named::new),
         wear: Wear::new(resolved, runs),
         lifetime: Lifetime::new(resolved, runs),
-        host: host.map(HostResult::new),
+        host: host.map(|sum| HostResult::new(sum, resolved.timed.is_some())),
         zombies: zombies.map(|sum| ZombieResult::new(&sum, counters.copied_pages)),
         streams: totals.as_ref().map(StreamResult::all),
         fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),

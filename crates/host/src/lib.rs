@@ -9,6 +9,6 @@ pub mod write_back;
 
 pub use page_cache::{Evicted, PageCache, PageCacheSpec, page_caches};
 pub use write_back::{
-    ClockedHost, HintCounts, Hints, HintsSpec, Host, HostCounts, HostPages, HostSpec, HostWatch,
-    Leaving, hint_ways, write_back_caches,
+    ClockedHost, HintCounts, Hints, HintsSpec, Host, HostCounts, HostPages, HostSpec, HostWaits,
+    HostWatch, Leaving, hint_ways, write_back_caches,
 };

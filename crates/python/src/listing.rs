@@ -13,7 +13,7 @@ use flashgc_ftl::{
     Counters, Fill, Levelled, MapTraffic, Merges, StreamCounts, ZombieCounts, allocation_policies,
     collectors, mappings, placement_policies, schemes, victim_policies,
 };
-use flashgc_host::{HintCounts, HostPages, hint_ways, page_caches, write_back_caches};
+use flashgc_host::{HintCounts, HostPages, HostWaits, hint_ways, page_caches, write_back_caches};
 use flashgc_timed::tenants::KEYS;
 use flashgc_timed::{CollectionResult, SlcCounts};
 use flashgc_workload::generate::generators;
@@ -79,6 +79,7 @@ fn counts() -> Value {
         named::<ZombieCounts>("ZombieCounts"),
         named::<StreamCounts>("StreamCounts"),
         named::<HostPages>("HostPages"),
+        named::<HostWaits>("HostWaits"),
         named::<HintCounts>("Hints"),
         named::<Swapping>("SwapCounts"),
         named::<CollectionResult>("Collecting"),

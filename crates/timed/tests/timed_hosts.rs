@@ -63,6 +63,47 @@ fn a_writer_waits_above_its_limit_alone() {
 }
 
 #[test]
+fn a_request_waits_for_a_page_for_room_and_for_the_write_of_its_page() {
+    let waits = |cache: &str, requests: &[(Op, u32)]| {
+        let mut drive = drive(settings(paper_hardware()), cache, "none", requests);
+        assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+        let waits = drive.host_counts().unwrap().waits;
+        let told = [
+            (waits.reads, waits.read_ns / US),
+            (waits.rooms, waits.room_ns / US),
+            (waits.rewrites, waits.rewrite_ns / US),
+        ];
+        (drive.observer().completed_us(), told)
+    };
+    // Two pages of room. The third update writes page 7 from 50 to 250 and reads page 9 behind it.
+    let cache = "buffer-cache:size=8KiB,checkpoint=0s,pages=0";
+    let (times, told) = waits(cache, &[(Write, 7), (Write, 8), (Write, 9)]);
+    assert_eq!(times, [25, 50, 275]);
+    assert_eq!(told, [(3, 25 + 25 + 225), (1, 200), (0, 0)]);
+    // The background writer writes page 7 from 32 to 232. Readers go on; an update at 35 waits, and not
+    // for the next write of the page, sent at 64.
+    let cache = "buffer-cache:size=160KiB,checkpoint=0s,delay=32us,scan=100%";
+    let requests = [(Write, 7), (Read, 7), (Read, 7), (Write, 7), (Read, 7)];
+    let (times, told) = waits(cache, &requests);
+    assert_eq!(times, [25, 30, 35, 232, 237]);
+    assert_eq!(told, [(1, 25), (0, 0), (1, 197)]);
+    // Linux's page cache lets a page change while it is written.
+    let cache = "page-cache:size=160KiB,writeback=32us,expire=1us";
+    let (times, told) = waits(cache, &requests);
+    assert_eq!(times, [25, 30, 35, 40, 45].map(|time| time - 20));
+    assert_eq!(told, [(0, 0); 3]);
+    // Three pages of room. Page 7 is written from 76 to 276 and read until 93. At 105 it makes room for
+    // Three pages of room. Page 7 is written from 76 to 276. At 95 it is to make room for page 10, which the
+    // die reads behind that write, until 301.
+    let cache = "buffer-cache:size=12KiB,checkpoint=0s,delay=76us,scan=100%,pages=1";
+    let requests =
+        [(Write, 7), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 10)];
+    let (times, told) = waits(cache, &requests);
+    assert_eq!(times, [25, 50, 75, 80, 85, 90, 95, 301]);
+    assert_eq!(told, [(4, 25 * 3 + 206), (1, 181), (0, 0)]);
+}
+
+#[test]
 fn the_daemon_writes_what_has_expired_at_its_look() {
     // Two dirty pages are written at the look at 1 ms, beside a thread that thinks for 2 ms.
     let settings = Settings {

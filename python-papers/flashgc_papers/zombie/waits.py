@@ -30,25 +30,28 @@ from flashgc_papers.zombie.tpcc import (
     database_settings,
 )
 
-#: Microseconds of a request that memory serves: the default of the cache.
-MEMORY = 5
+#: The events of the table, with the counts of the waits that are theirs.
+EVENTS = {
+    "db file sequential read": ("reads", "read_ns"),
+    "free buffer wait": ("rooms", "room_ns"),
+    "write complete waits": ("rewrites", "rewrite_ns"),
+}
 
 
-def read_wait(result: Result) -> float:
-    """Milliseconds that an access waits whose page is not in the cache."""
-    if result.timing is None or (every := result.timing.latency_us.all) is None:
+def mean_wait(result: Result, event: str) -> float:
+    """Milliseconds of an event of the database, on average."""
+    waits = host_of(result).waits
+    if waits is None:
         raise NotMeasuredError("there was no clock")
-    host = host_of(result)
-    hits = every.requests - host.drive_reads
-    return (every.mean * every.requests - MEMORY * hits) / host.drive_reads / 1e3
+    count, ns = (getattr(waits, name) for name in EVENTS[event])
+    if not count:
+        raise NotMeasuredError("no access waited")
+    return float(ns / count / 1e6)
 
 
 @runner_under(READINGS, "zombie.table5")
 class Waits:
     """Table 5: the waits of the database."""
-
-    #: The event that is measured; what the cache here does not tell apart from it.
-    READ = "db file sequential read"
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -63,62 +66,67 @@ class Waits:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge how much shorter each wait is."""
-        rows = []
+        shorter, over = [], []
+        least = claim.facts["shorter"]
         for event, *waits in claim.rows:
             published = dict(zip(claim.columns[1:], map(float, waits), strict=True))
-            for less, more in PAIRS:
-                change = 100 * (published[less] / published[more] - 1)
-                label = f"{event}, {less} beside {more}, %"
-                rows.append(
-                    self._shorter(measured, label, str(event), round(change, 1), less, more)
-                )
-        for less, more in PAIRS:
-            rows.append(self._over(measured, claim.facts["shorter"], less, more))
+            for pair in PAIRS:
+                change = 100 * (published[pair[0]] / published[pair[1]] - 1)
+                label = f"{event}, {pair[0]} beside {pair[1]}, %"
+                shorter.append(self._row(measured, label, round(change, 1), str(event), pair, 0))
+                # The paper's own table has one wait that contradicts its sentence.
+                if change < -least:
+                    label = f"waits, {label}"
+                    said = f"over {least:g} shorter"
+                    over.append(self._row(measured, label, said, str(event), pair, least))
         notes = [
-            "The wait is that of an access whose page is not in the cache. A page that must be "
-            "written before its place is free is waited for in it, the free buffer wait; no access "
-            "here waits for a page because it is being written.",
+            "A read is that of a page that is not in the cache. A free buffer is waited for while "
+            "the page that makes room is written. A write is waited for by an update of its page; "
+            "the prototype's database sends writes in large batches, the cache here one by one.",
             *self._absolute(claim, measured),
         ]
-        return conclude(claim, measured, rows, heading="event", notes=notes)
+        return conclude(claim, measured, [*shorter, *over], heading="event", notes=notes)
 
     @staticmethod
-    def _change(measured: Measured, less: str, more: str) -> Value:
-        runs = (measured.runs(f"{name} timed") for name in (less, more))
-        pairs = zip(*runs, strict=True)
-        return Value.of([100 * (read_wait(one) / read_wait(other) - 1) for one, other in pairs])
-
-    def _shorter(
-        self, measured: Measured, label: str, event: str, published: float, less: str, more: str
+    def _row(
+        measured: Measured,
+        label: str,
+        published: float | str,
+        event: str,
+        pair: tuple[str, str],
+        least: float,
     ) -> Row:
+        """A row that is met if the wait is shorter by over ``least`` percent, interval included."""
+
         def judge() -> tuple[Value, Judgement]:
-            if event != self.READ:
-                raise NotMeasuredError("the cache here does not tell this wait from that of a read")
-            change = self._change(measured, less, more)
-            return change, verdicts.true(change.high < 0, "")
+            runs = (measured.runs(f"{name} timed") for name in pair)
+            each = [
+                100 * (mean_wait(one, event) / mean_wait(other, event) - 1)
+                for one, other in zip(*runs, strict=True)
+            ]
+            change = Value.of(each)
+            return change, verdicts.true(change.high < -least, "")
 
         return row(label, published, judge)
 
-    def _over(self, measured: Measured, over: float, less: str, more: str) -> Row:
-        def judge() -> tuple[Value, Judgement]:
-            change = self._change(measured, less, more)
-            return change, verdicts.true(change.high < -over, "")
-
-        return row(f"waits, {less} beside {more}, %", f"over {over:g} shorter", judge)
-
     @staticmethod
     def _absolute(claim: Claim, measured: Measured) -> list[str]:
-        try:
-            means = {
-                name: Value.of([read_wait(one) for one in measured.runs(f"{name} timed")]).mean
-                for name in FOUR
-            }
-        except NotMeasuredError:
-            return []
-        said = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
-        published = dict(zip(claim.columns[1:], claim.rows[0][1:], strict=True))
-        wanted = ", ".join(f"{name} {wait}" for name, wait in published.items())
-        return [f"Wait of an access that is not in the cache, ms: {said} (published: {wanted})."]
+        notes = []
+        for event, *waits in claim.rows:
+            try:
+                means = {
+                    name: Value.of(
+                        [mean_wait(one, str(event)) for one in measured.runs(f"{name} timed")]
+                    ).mean
+                    for name in FOUR
+                }
+            except NotMeasuredError:
+                continue
+            said = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
+            published = dict(zip(claim.columns[1:], waits, strict=True))
+            wanted = ", ".join(f"{name} {wait}" for name, wait in published.items())
+            notes.append(f"{str(event).capitalize()}, ms: {said} (published: {wanted}).")
+        return notes
 
 
 #: Parameters of the buffer cache, by what rows say of them. Oracle's checkpoints are not

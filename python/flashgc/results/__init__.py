@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from flashgc.results.comparison import Comparison, LeftOut
     from flashgc.results.config import Config, TraceConfig
-    from flashgc.results.counts import Collecting, Hints, Levelling, MapTraffic, Slc
+    from flashgc.results.counts import Collecting, Hints, HostWaits, Levelling, MapTraffic, Slc
     from flashgc.results.findings import Finding
     from flashgc.results.flash import Busy, Merges
     from flashgc.results.host import HostConfig, HostTraffic, Zombies
@@ -62,6 +62,7 @@ __all__ = [
     "Hints",
     "HostConfig",
     "HostTraffic",
+    "HostWaits",
     "Latencies",
     "Latency",
     "LeftOut",
@@ -111,7 +112,9 @@ _HOMES = {
     **dict.fromkeys(("Comparison", "LeftOut"), "comparison"),
     "Rank": "ranked",
     **dict.fromkeys(("Config", "TraceConfig"), "config"),
-    **dict.fromkeys(("Collecting", "Hints", "Levelling", "MapTraffic", "Slc"), "counts"),
+    **dict.fromkeys(
+        ("Collecting", "Hints", "HostWaits", "Levelling", "MapTraffic", "Slc"), "counts"
+    ),
     "Finding": "findings",
     **dict.fromkeys(("Busy", "Merges"), "flash"),
     **dict.fromkeys(("HostConfig", "HostTraffic", "Zombies"), "host"),

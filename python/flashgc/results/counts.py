@@ -110,6 +110,24 @@ class HostPages:
 
 
 @dataclass(frozen=True)
+class HostWaits:
+    """The waits of a host's requests for its own commands, on the clock of a drive."""
+
+    #: Pages whose read a request waited for, as they were not in the cache.
+    reads: int
+    #: Nanoseconds of these waits.
+    read_ns: int
+    #: Pages whose write a request waited for: it needed their room, or wrote back itself.
+    rooms: int
+    #: Nanoseconds of these waits.
+    room_ns: int
+    #: Updates that waited until a write of their page, under way before, was done.
+    rewrites: int
+    #: Nanoseconds of these waits.
+    rewrite_ns: int
+
+
+@dataclass(frozen=True)
 class Hints:
     """The counts of hints, in pages unless said otherwise."""
 
@@ -252,6 +270,14 @@ WORDS: dict[str, dict[str, str]] = {
         "writes": "pages written by the application",
         "drive_reads": "read from the drive",
         "drive_writes": "written by the cache",
+    },
+    "HostWaits": {
+        "reads": "reads waited for",
+        "read_ns": "read ns",
+        "rooms": "writes waited for",
+        "room_ns": "room ns",
+        "rewrites": "updates that waited for a write of their page",
+        "rewrite_ns": "rewrite ns",
     },
     "Hints": {
         "due": "due",

@@ -29,6 +29,8 @@ class HostTraffic(counts.HostPages):
     known_share: float | None
     #: Counts of hints.
     hints: counts.Hints
+    #: The waits of requests; ``None`` where the drive has no clock.
+    waits: counts.HostWaits | None = None
 
 
 @dataclass(frozen=True)

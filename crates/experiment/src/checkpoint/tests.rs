@@ -214,12 +214,12 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (45_650, 0x632ad7eee985aecf),
         (53_382, 0x0c5aa9205cddf78f),
         (62_068, 0x7ab01c8205bdac67),
-        (152_828, 0xc77a424eadca2db8),
+        (152_972, 0x90ae3b41f81705ae),
         (56_942, 0x3e7773e6b1aaa333),
         (155_333, 0xc79f54450cf73c32),
         (157_704, 0x7ee18259f2e699a7),
     ];
-    assert_eq!((FORMAT, found), (17, recorded));
+    assert_eq!((FORMAT, found), (18, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

@@ -10,7 +10,7 @@ use flashgc_workload::Op;
 
 use super::hints::HintsSpec;
 use super::outlet::Leaving;
-use super::{HostCounts, Served};
+use super::{HostCounts, HostWaits, Served};
 
 /// A cache and its hints in front of a drive with a clock. See the module's text.
 #[derive(State)]
@@ -88,6 +88,22 @@ impl ClockedHost {
     /// Returns the counts so far.
     pub fn counts(&self) -> HostCounts {
         self.served.counts()
+    }
+
+    /// Takes the clean page that made room for the last request, if one did and the cache waits for
+    /// writes of it that are under way.
+    pub fn take_room(&mut self) -> Option<u32> {
+        self.served.outlet.made_room.take()
+    }
+
+    /// Returns `true` if an update of a page waits for a write of that page that is under way.
+    pub fn waits_for_writes(&self) -> bool {
+        self.served.cache.waits_for_writes()
+    }
+
+    /// Returns the waits so far, to which the drive adds: only it knows when commands are done.
+    pub fn waits(&mut self) -> &mut HostWaits {
+        &mut self.served.counts.waits
     }
 
     /// Returns the time that memory takes for a request, in nanoseconds.

@@ -5,7 +5,8 @@
 //! It writes all pages that are dirty at its start, in address order, evenly over the share
 //! `completion` of the interval. At every interval `delay` the background writer examines the least
 //! recently used share `scan` of the cache and writes up to `pages` dirty pages of it, so that
-//! evictions need not wait.
+//! evictions need not wait. A page stays where and as it is while it is written: on a drive with a
+//! clock an update of it waits until the write is done, and so does an access that needs its room.
 //!
 //! With the counting drive, the clock counts requests, `rate` a second. With the timed drive, it is
 //! the drive's clock from its start.
@@ -185,8 +186,9 @@ impl BufferCache {
             if self.cached.len() >= self.capacity
                 && let Some(last) = self.lists.last(0)
             {
-                if self.dirty.has(last) {
-                    self.flush(last, out);
+                match self.dirty.has(last) {
+                    true => self.flush(last, out),
+                    false => out.made_room = Some(last),
                 }
                 self.lists.remove(last);
                 self.cached.remove(last);
@@ -251,5 +253,9 @@ impl Cache for BufferCache {
 
     fn flush_next(&mut self, _: &mut Outlet) -> bool {
         false
+    }
+
+    fn waits_for_writes(&self) -> bool {
+        true
     }
 }

@@ -66,6 +66,12 @@ trait Cache: State + Send {
 
     /// Writes one of the pages that may be written at leisure. Returns `true` if there was one.
     fn flush_next(&mut self, out: &mut Outlet) -> bool;
+
+    /// Returns `true` if an update of a page waits for a write of that page that is under way, and an
+    /// access that needs its room, too.
+    fn waits_for_writes(&self) -> bool {
+        false
+    }
 }
 
 /// The sizes for which a cache is made.
@@ -327,6 +333,29 @@ pub struct HostPages {
     pub drive_writes: u64,
 }
 
+/// The waits of a host's requests for its own commands, on the clock of a drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct HostWaits {
+    /// Pages whose read a request waited for, as they were not in the cache.
+    #[counts(words = "reads waited for")]
+    pub reads: u64,
+    /// Nanoseconds of these waits.
+    #[counts(unit = "ns")]
+    pub read_ns: u64,
+    /// Pages whose write a request waited for: it needed their room, or wrote back itself.
+    #[counts(words = "writes waited for")]
+    pub rooms: u64,
+    /// Nanoseconds of these waits.
+    #[counts(unit = "ns")]
+    pub room_ns: u64,
+    /// Updates that waited until a write of their page, under way before, was done.
+    #[counts(words = "updates that waited for a write of their page")]
+    pub rewrites: u64,
+    /// Nanoseconds of these waits.
+    #[counts(unit = "ns")]
+    pub rewrite_ns: u64,
+}
+
 /// The counts of a host since it was opened.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Counts, Value)]
 pub struct HostCounts {
@@ -334,6 +363,8 @@ pub struct HostCounts {
     pub pages: HostPages,
     /// The counts of hints.
     pub hints: HintCounts,
+    /// The waits for commands; none without the clock of a drive.
+    pub waits: HostWaits,
     /// The sum over all requests of the number of dirty pages at each. On the clock of a drive, the sum
     /// over nanoseconds.
     pub dirty: u128,
@@ -343,7 +374,7 @@ pub struct HostCounts {
     pub moments: u128,
 }
 
-/// Writes the pages as counts of the host: results digest the text.
+/// Writes the pages as counts of the host: results digest the text. Waits are times, not decisions.
 impl std::fmt::Debug for HostCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut all = f.debug_struct("HostCounts");
@@ -435,6 +466,7 @@ impl Served {
     /// Takes the application's next command.
     fn request(&mut self, op: Op, page: u32, stream: StreamId) {
         let (cache, out) = (&mut self.cache, &mut self.outlet);
+        out.made_room = None;
         match op {
             Op::Read => {
                 self.counts.pages.reads += 1;

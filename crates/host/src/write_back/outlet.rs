@@ -74,6 +74,9 @@ pub(super) struct Outlet {
     /// The number of pages that the host read from the drive so far, then of those that it wrote.
     pub(super) reads: u64,
     pub(super) writes: u64,
+    /// The clean page that made room in the cache just now.
+    #[snapshot(skip)]
+    pub(super) made_room: Option<u32>,
 }
 
 impl Value for Leaving {
@@ -100,7 +103,8 @@ impl Value for Leaving {
 
 impl Outlet {
     pub(super) fn new(hints: Hints, ahead: Option<Ahead>, streams: PageStreams) -> Self {
-        Self { hints, leaving: VecDeque::new(), commands: 0, streams, ahead, reads: 0, writes: 0 }
+        let leaving = VecDeque::new();
+        Self { hints, leaving, commands: 0, streams, ahead, reads: 0, writes: 0, made_room: None }
     }
 
     /// Returns the number of pages that the host read or wrote on the drive so far.

@@ -335,12 +335,13 @@ impl FrontEnd {
             },
             Party::Request(waiting) => {
                 self.left_drive();
+                self.command_done(shared, &request, arrived, party);
                 return self.part_done(shared, waiting, last, met_collection);
             }
             Party::Cache | Party::Hints => {
                 self.left_drive();
                 self.is_due = true;
-                return self.done_at_leisure();
+                return self.command_done(shared, &request, arrived, party);
             }
         }
         let now = shared.now();

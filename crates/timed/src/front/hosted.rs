@@ -51,7 +51,16 @@ impl FrontEnd {
         let place = self.keep(&waiting, (now, now), 1);
         self.pass_time(shared, dies)?;
         for page in pages {
-            self.write_back().host.request(waiting.request.op, page, waiting.request.stream);
+            let cache = self.write_back();
+            let mut waits = 0;
+            if waiting.request.op == Op::Write {
+                waits += cache.waits_behind(page, false, place, now);
+            }
+            cache.host.request(waiting.request.op, page, waiting.request.stream);
+            if let Some(room) = cache.host.take_room() {
+                waits += cache.waits_behind(room, true, place, now);
+            }
+            self.requests.waits_for(place, waits);
         }
         self.send_on(shared, dies, Party::Request(place))?;
         if let Some(end) = self.write_back().serve_from_memory(now, place) {
@@ -104,6 +113,9 @@ impl FrontEnd {
                 Leaving::Served(_) => continue,
                 Leaving::HintCommand => (Party::Hints, self.shape.request_on(Op::Read, 0)),
                 Leaving::Command(page, op, stream) => {
+                    if op == Op::Write {
+                        self.write_back().begin_write(page);
+                    }
                     (party, TimedRequest { stream, ..self.shape.request_on(op, page) })
                 }
             };
@@ -137,10 +149,26 @@ impl FrontEnd {
         }
     }
 
-    /// Ends a command that the cache sent at leisure.
-    pub(super) fn done_at_leisure(&mut self) {
-        if let Some(cache) = &mut self.write_back {
-            cache.done_at_leisure();
+    /// Ends a command of the cache, which was sent at `sent`. Updates of a page that it wrote go on.
+    #[inline(never)]
+    pub(super) fn command_done<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        request: &TimedRequest,
+        sent: u64,
+        party: Party,
+    ) {
+        let (now, page) = (shared.now(), self.shape.page_of(request.offset) as u32);
+        let Some(cache) = &mut self.write_back else { return };
+        match party {
+            Party::Request(_) => cache.waited(request.op, now - sent),
+            Party::Cache => cache.done_at_leisure(),
+            Party::Hints | Party::Workload => {}
+        }
+        if request.op == Op::Write {
+            for place in cache.end_write(page, now) {
+                self.part_done(shared, place, Times::default(), false);
+            }
         }
     }
 

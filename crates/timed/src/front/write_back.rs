@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_host::ClockedHost;
+use flashgc_workload::Op;
+use hashbrown::HashMap;
 
 /// The most pages that the cache writes at leisure and that are under way: `nr_requests` of Linux's
 /// block layer.
@@ -40,6 +42,24 @@ impl Ends {
     }
 }
 
+/// The writes of a page that are under way.
+#[derive(Default, Value)]
+struct Writing {
+    writes: u32,
+    waiting: Vec<Behind>,
+}
+
+/// A request that waits behind writes of a page.
+#[derive(Value)]
+struct Behind {
+    place: u32,
+    since: u64,
+    /// The number of writes that it still waits for.
+    left: u32,
+    /// `true` if it needs the room of the page, and `false` if it updates the page.
+    for_room: bool,
+}
+
 /// A host's cache, and its commands under way.
 ///
 /// It knows how many of its commands the drive works on, and their hints; it sends none itself.
@@ -60,6 +80,8 @@ pub struct WriteBack {
     telling: Ends,
     /// The hints of these commands.
     told: VecDeque<u32>,
+    /// The pages that are being written, if updates wait for that.
+    writing: HashMap<u32, Writing>,
 }
 
 impl WriteBack {
@@ -72,6 +94,7 @@ impl WriteBack {
             at_leisure: 0,
             telling: Ends::default(),
             told: VecDeque::new(),
+            writing: HashMap::new(),
         }
     }
 
@@ -112,6 +135,57 @@ impl WriteBack {
     /// Counts a command sent at leisure that is done.
     pub fn done_at_leisure(&mut self) {
         self.at_leisure -= 1;
+    }
+
+    /// Lets the request at `place`, which updates `page` or needs its room, wait for the writes of
+    /// that page that are under way. Returns the number of requests that wait for more: 0 or 1.
+    pub fn waits_behind(&mut self, page: u32, for_room: bool, place: u32, since: u64) -> u32 {
+        let Some(writing) = self.writing.get_mut(&page) else { return 0 };
+        writing.waiting.push(Behind { place, since, left: writing.writes, for_room });
+        1
+    }
+
+    /// Notes a write of `page` that is sent.
+    pub fn begin_write(&mut self, page: u32) {
+        if self.host.waits_for_writes() {
+            self.writing.entry(page).or_default().writes += 1;
+        }
+    }
+
+    /// Ends a write of `page` at `now`. Returns the places of the requests that wait no longer.
+    pub fn end_write(&mut self, page: u32, now: u64) -> Vec<u32> {
+        let Some(writing) = self.writing.get_mut(&page) else { return Vec::new() };
+        writing.writes -= 1;
+        let (mut places, waits) = (Vec::new(), self.host.waits());
+        writing.waiting.retain_mut(|one| {
+            one.left -= 1;
+            if one.left == 0 {
+                let (count, total) = match one.for_room {
+                    true => (&mut waits.rooms, &mut waits.room_ns),
+                    false => (&mut waits.rewrites, &mut waits.rewrite_ns),
+                };
+                *count += 1;
+                *total += now - one.since;
+                places.push(one.place);
+            }
+            one.left > 0
+        });
+        if writing.writes == 0 {
+            self.writing.remove(&page);
+        }
+        places
+    }
+
+    /// Counts a command that a request has waited for, for so many nanoseconds.
+    pub fn waited(&mut self, op: Op, ns: u64) {
+        let waits = self.host.waits();
+        let (count, total) = match op {
+            Op::Read => (&mut waits.reads, &mut waits.read_ns),
+            Op::Write => (&mut waits.rooms, &mut waits.room_ns),
+            Op::Trim | Op::Dirty | Op::Clean | Op::Flush => return,
+        };
+        *count += 1;
+        *total += ns;
     }
 
     /// Lets a hint wait for the next command.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.command.show.counted import told
-from flashgc.units import format_count, format_share
+from flashgc.units import format_count, format_share, format_time
 
 if TYPE_CHECKING:
-    from flashgc.results import HostTraffic, Result, Zombies
+    from flashgc.results import HostTraffic, HostWaits, Result, Zombies
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
@@ -20,6 +20,8 @@ def rows(result: Result) -> list[tuple[str, str]]:
         made.append(("cache", brief(config.cache)))
         made.append(("traffic", ", ".join(told(host))))
         made.append(("dirty", _dirty(host)))
+        if host.waits is not None and (waits := _waits(host.waits)):
+            made.append(("waits", waits))
         if host.hints.sent or host.hints.overtaken or host.hints.lost:
             way = brief(config.hints)
             made.append(("hints", f"{way}: {', '.join(told(host.hints))}"))
@@ -33,6 +35,20 @@ def _dirty(host: HostTraffic) -> str:
     if host.known_share is not None:
         text += f", {format_share(host.known_share, 1)} of them known to the drive"
     return text
+
+
+def _waits(waits: HostWaits) -> str:
+    """The mean of each kind of wait for a command of the cache, and how many there were."""
+    kinds = (
+        (waits.reads, waits.read_ns, "for a read"),
+        (waits.rooms, waits.room_ns, "for a write that makes room"),
+        (waits.rewrites, waits.rewrite_ns, "for the write of the page itself"),
+    )
+    return ", ".join(
+        f"{format_time(ns / count / 1e3)} {words} ({format_count(count)})"
+        for count, ns, words in kinds
+        if count
+    )
 
 
 def _zombies(zombies: Zombies) -> str:
