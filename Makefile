@@ -145,7 +145,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/doors.py
 
 papers: $(MODULE) ## run all papers at their quick size, and write their statements into the reference
-	$(BIN)/flashgc reproduce --quick --out target/papers
+	$(BIN)/flashgc reproduce --quick --readings all --out target/papers
 	cp target/papers/statements.md docs/reference/statements.md
 
 # The site has tools of its own, which nothing else needs.

@@ -129,6 +129,25 @@ def test_bad_input_is_one_line(
     assert {path.name for path in tmp_path.iterdir()} == {"file"}
 
 
+def test_a_quick_run_has_the_chosen_reading_alone_unless_all_are_asked_for(
+    command: Command,
+) -> None:
+    claims = []
+    for asked in ((), ("--readings", "all")):
+        made = command("reproduce", "zombie.written", "--quick", *asked, "--json", "--out", "made")
+        assert made.returncode == 0, made.stderr
+        document = json.loads(made.stdout)
+        assert document["command"] == " ".join(("flashgc reproduce zombie.written --quick", *asked))
+        claims += document["claims"]
+    alone, beside = claims
+    assert list(alone["readings"]) == ["idle"]
+    assert list(beside["readings"]) == ["idle", "literal", "passing"]
+    assert alone["left_out"].endswith("; the reading literal; the reading passing")
+    assert "the reading" not in beside["left_out"]
+    assert [row for row in beside["rows"] if row["reading"] == "idle"] == alone["rows"]
+    assert alone["verdict"] == beside["verdict"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable to root")
 def test_a_folder_that_may_not_be_written(command: Command, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
@@ -239,7 +258,7 @@ def test_two_at_once_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "alone").mkdir()
     alone = start(tmp_path / "alone", BRIEF).communicate(timeout=600)
     assert printed == [alone, alone]
-    assert len(kept(tmp_path)) == 45
+    assert len(kept(tmp_path)) == 15
     assert not list(tmp_path.rglob("*.part"))
     (claim,) = results(tmp_path / "made")["claims"]  # type: ignore[misc]
     assert "not-run" not in {claim["verdict"], *(row["verdict"] for row in claim["rows"])}

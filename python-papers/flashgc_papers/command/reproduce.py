@@ -42,6 +42,11 @@ To go on after a stop, give the same command again.""",
 )
 @click.option("--full", is_flag=True, help="Use the papers' own sizes.")
 @click.option(
+    "--readings",
+    type=click.Choice(("all", "chosen")),
+    help="Readings of what a paper leaves open.  [default: all; with --quick the chosen one]",
+)
+@click.option(
     "--mutants",
     is_flag=True,
     help="Run wrong engines too. A row that does not tell them apart does not count.",
@@ -62,6 +67,7 @@ def reproduce(
     what: tuple[str, ...],
     quick: bool,
     full: bool,
+    readings: str | None,
     mutants: bool,
     out: Path,
     listing: bool,
@@ -101,6 +107,7 @@ def reproduce(
             jobs=jobs,
             progress=bar.show,
             mutants=mutants,
+            readings=readings or "",
         )
     unwritten: OSError | None = work.unkept
     try:

@@ -75,11 +75,20 @@ def alone(runner: Runner, reading: str) -> Runner | None:
     return runner.runners.get(reading) if isinstance(runner, _Under) else None
 
 
-class _Under:
-    """A runner that asks another one under each reading."""
+def chosen_alone(runner: Runner) -> Runner:
+    """Return the runner under the chosen reading alone; ``runner`` where its paper has none."""
+    if not isinstance(runner, _Under):
+        return runner
+    (name, first), *others = runner.runners.items()
+    return _Under({name: first}, tuple(other for other, _ in others))
 
-    def __init__(self, runners: Mapping[str, Runner]) -> None:
+
+class _Under:
+    """A runner that asks another one under each reading, but those that are ``left_out``."""
+
+    def __init__(self, runners: Mapping[str, Runner], left_out: Sequence[str] = ()) -> None:
         self.runners = runners
+        self._left_out = left_out
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The tasks under all readings; equal simulations of several run once."""
@@ -87,8 +96,10 @@ class _Under:
         first = next(iter(tasks.values()))
         if first.not_run:
             return first
+        less = (first.left_out, *(f"the reading {name}" for name in self._left_out))
         return replace(
             first,
+            left_out="; ".join(part for part in less if part),
             simulations=_joined({name: one.simulations for name, one in tasks.items()}),
             computations=_joined({name: one.computations for name, one in tasks.items()}),
         )

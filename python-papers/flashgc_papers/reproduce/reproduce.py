@@ -11,7 +11,8 @@ from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.reproduce.document import Reproduction
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.mutants import attempts, weighed
-from flashgc_papers.reproduce.runner import Outcome, Size, Task, not_run, runner_of
+from flashgc_papers.reproduce.readings import chosen_alone
+from flashgc_papers.reproduce.runner import Outcome, Runner, Size, Task, not_run, runner_of
 
 
 def reproduce(
@@ -22,17 +23,23 @@ def reproduce(
     jobs: int = 0,
     progress: Progress | None = None,
     mutants: bool = False,
+    readings: str = "",
 ) -> tuple[Reproduction, Work]:
     """Runs the claims that ``what`` names (nothing names all) and judges them.
 
     Results of simulations are taken from ``cache`` and kept there. Ctrl-C stops; what had not been
     measured is then not run. With ``mutants`` the claims are asked of wrong engines too, and rows
-    that do not tell those from the right one are not counted. Raises
-    :class:`flashgc.ConfigError` for a name of nothing.
+    that do not tell those from the right one are not counted. Claims run under the ``readings`` of
+    their papers, ``all`` or the ``chosen`` one: by default all, and the chosen one in a quick run.
+    Raises :class:`flashgc.ConfigError` for a name of nothing.
     """
     known = claims()
     chosen = known.select(what)
-    tasks = {claim.id: _task(claim, size, named=claim.id in what) for claim in chosen}
+    alone = readings == "chosen" or (not readings and size is Size.QUICK)
+    runners = {claim.id: _runner(claim, alone=alone) for claim in chosen}
+    tasks = {
+        claim.id: _task(claim, runners[claim.id], size, named=claim.id in what) for claim in chosen
+    }
     work = Work(
         {name: task for name, task in tasks.items() if not task.not_run},
         cache=cache,
@@ -40,7 +47,9 @@ def reproduce(
         progress=progress,
     )
     work.perform()
-    outcomes = tuple(_judged(claim, size, tasks[claim.id], work) for claim in chosen)
+    outcomes = tuple(
+        _judged(claim, runners[claim.id], size, tasks[claim.id], work) for claim in chosen
+    )
     measured = {name: work.measured(name, size) for name, task in tasks.items() if not task.not_run}
     interrupted = work.interrupted
     if mutants and not interrupted:
@@ -50,13 +59,26 @@ def reproduce(
         outcomes = tuple(weighed(one, trials.get(one.claim.id, ())) for one in outcomes)
     papers = {name: known.papers[name] for name in dict.fromkeys(claim.paper for claim in chosen)}
     made = Reproduction(
-        size, what, version(), papers, outcomes, measured, interrupted, work.failed, mutants
+        size,
+        what,
+        version(),
+        papers,
+        outcomes,
+        measured,
+        interrupted,
+        work.failed,
+        mutants,
+        readings,
     )
     return made, work
 
 
-def _task(claim: Claim, size: Size, *, named: bool) -> Task:
+def _runner(claim: Claim, *, alone: bool) -> Runner | None:
     runner = runner_of(claim)
+    return chosen_alone(runner) if runner is not None and alone else runner
+
+
+def _task(claim: Claim, runner: Runner | None, size: Size, *, named: bool) -> Task:
     if runner is None:
         return Task(not_run="nothing here runs it yet")
     if claim.input is Input.LIVE and not named:
@@ -65,8 +87,7 @@ def _task(claim: Claim, size: Size, *, named: bool) -> Task:
     return runner.task(claim, size)
 
 
-def _judged(claim: Claim, size: Size, task: Task, work: Work) -> Outcome:
-    runner = runner_of(claim)
+def _judged(claim: Claim, runner: Runner | None, size: Size, task: Task, work: Work) -> Outcome:
     if runner is None or task.not_run:
         return not_run(claim, size, task, task.not_run)
     return runner.judge(claim, work.measured(claim.id, size))
