@@ -82,7 +82,7 @@ class Waits:
         notes = [
             "A read is that of a page that is not in the cache. A free buffer is waited for while "
             "the page that makes room is written. A write is waited for by an update of its page; "
-            "the prototype's database sends writes in large batches, the cache here one by one.",
+            "writes leave the cache one by one.",
             *self._absolute(claim, measured),
         ]
         return conclude(claim, measured, [*shorter, *over], heading="event", notes=notes)
