@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Command
-from flashgc import DriveError
-from flashgc.device import initiator, mounts
+from flashgc import ConfigError, DriveError
+from flashgc.device import initiator, mounts, up
+from flashgc.device.hints import page_cache
 
 NAME, HOST = "nqn.2014-08.org.nvmexpress:uuid:1", "0f0f"
 
@@ -121,3 +122,16 @@ def test_a_node_of_another_device_is_not_taken(
     for text, taken in (("1:3\n", str(tmp_path / "nodes" / "nvme7n1")), ("259:3\n", None)):
         number.write_text(text)
         assert initiator._device(NAME, HOST) == taken
+
+
+def test_the_page_cache_of_a_drive_without_a_loop_device_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = page_cache.Mounted("ext4", Path("/dev/nvme0n1"), 1)
+    done = up.Up("/mnt", "", "ext4", device="/dev/nvme0n1", serving=["nvme-tcp h:1 n"])
+    monkeypatch.setattr(up, "read", lambda _: done)
+    page_cache._check(Path("/mnt"), place, tmp_path, ["nvme-tcp h:1 n", "page"])
+    for other, serving in (("/dev/nvme0n1", "nvme-tcp h:2 n"), ("/dev/nvme1n1", "nvme-tcp h:1 n")):
+        place = page_cache.Mounted("ext4", Path(other), 1)
+        with pytest.raises(ConfigError, match=f"is on {other}, expected the drive in"):
+            page_cache._check(Path("/mnt"), place, tmp_path, [serving])

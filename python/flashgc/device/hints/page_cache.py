@@ -185,8 +185,8 @@ def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
 def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> None:
     """Raises :class:`flashgc.ConfigError` if the file system is not on the drive."""
     disk, done = mounts.backing(str(place.device)), up.read(file)
-    is_of = done is not None and done.device == str(place.device)
-    if not is_of and f"fuse {disk}" not in serving:
+    is_up = done is not None and done.device == str(place.device) and {*done.serving} <= {*serving}
+    if not is_up and f"fuse {disk}" not in serving:
         raise ConfigError(
             f"{mount} is on {disk or place.device}, expected the drive in {file}; "
             f"hint: flashgc device up {file} --mount DIR"
