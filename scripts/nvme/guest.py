@@ -11,6 +11,7 @@ Debian 12 on x86-64.
     python scripts/nvme/guest.py --verify          # fio verifies what it wrote
     python scripts/nvme/guest.py --beside-nvmet    # answers of the kernel's own target
     python scripts/nvme/guest.py --speed           # ratios to the kernel's own target
+    python scripts/nvme/guest.py --attach          # flashgc device up and exec --host nvme-tcp
     python scripts/nvme/guest.py --kill            # the target is killed while the guest writes
 """
 
@@ -24,6 +25,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import attach
 import beside
 import machine
 import packages
@@ -59,6 +61,7 @@ def main() -> int:
         ("verify", "fio, which verifies what it wrote"),
         ("beside-nvmet", "compare answers with those of the kernel's own target"),
         ("speed", "compare the speed with that of the kernel's own target"),
+        ("attach", "flashgc in the guest: device up and exec --host nvme-tcp"),
         ("kill", "kill the target while it is used"),
     ):
         which.add_argument(
@@ -67,7 +70,7 @@ def main() -> int:
     parser.set_defaults(play="tour")
     given = parser.parse_args()
     root = packages.unpacked(given.cache)
-    made = {"beside-nvmet": beside.play, "speed": speed.play}
+    made = {"beside-nvmet": beside.play, "speed": speed.play, "attach": attach.play}
     play = made[given.play]() if given.play in made else PLAYS[given.play]
     with tempfile.TemporaryDirectory() as scratch:
         packed = image(root, Path(scratch) / "tree", play)
@@ -78,7 +81,7 @@ def main() -> int:
             return killed(root, initramfs, file, play, given.timeout)
         with Device.create(file, **play.made) as drive:
             address, name = drive.serve_nvme_tcp("127.0.0.1:0")
-            words = machine.words(root, initramfs, address, name, play.cores)
+            words = machine.words(root, initramfs, address, name, play.cores, shares=play.shares)
             said = machine.boot(root, words, given.timeout)
             stat = drive.stat()
     missing: list[str] = []

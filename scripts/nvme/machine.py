@@ -10,8 +10,13 @@ from pathlib import Path
 
 from packages import QEMU, program
 
+#: The files of this machine, by 9p.
+SHARED = "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
 
-def words(root: Path, initramfs: Path, address: str, name: str, cores: int = 2) -> list[str]:
+
+def words(
+    root: Path, initramfs: Path, address: str, name: str, cores: int = 2, *, shares: bool = False
+) -> list[str]:
     """Return the command of the guest. It reaches the drive by the port of ``address``."""
     kernel = next((root / "boot").glob("vmlinuz-*"))
     port = address.rpartition(":")[2]
@@ -21,6 +26,7 @@ def words(root: Path, initramfs: Path, address: str, name: str, cores: int = 2) 
         *("-nographic", "-no-reboot", "-L", str(root / "usr/share/qemu")),
         *("-L", str(root / "usr/share/seabios"), "-kernel", str(kernel)),
         *("-initrd", str(initramfs)),
+        *(("-virtfs", SHARED) if shares else ()),
         *("-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="),
         *("-append", f"console=ttyS0 quiet panic=-1 NQN={name} PORT={port}"),
     ]

@@ -25,6 +25,8 @@ class Play:
     said: tuple[tuple[str, tuple[str, ...]], ...] = ()
     made: dict[str, str] = field(default_factory=lambda: {"capacity": "512MiB"})
     cores: int = 2
+    #: True if the guest has the files of this machine, which it cannot change.
+    shares: bool = False
     #: Folders of the guest, each from there in the packages or from another folder.
     files: tuple[tuple[str, Path | None], ...] = ()
     #: Libraries of this machine whose own libraries the guest needs.

@@ -79,7 +79,7 @@ def test_without_root_exec_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -
     from flashgc.device import mounts
 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(DriveError, match="needs root, for loop devices and mounts; hint: "):
+    with pytest.raises(DriveError, match="needs root, for block devices and mounts; hint: "):
         mounts.check("flashgc device exec", "ext4")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,6 +42,14 @@ JOBS = click.option(
     default="0",
     help="Runs side by side; 0 runs one per core.  [default: 0]",
 )
+
+
+def with_options(command: F, made: Sequence[click.Parameter]) -> F:
+    """Adds options that are made already, in their order."""
+    parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
+    parameters.extend(reversed(made))
+    command.__click_params__ = parameters  # type: ignore[attr-defined]
+    return command
 
 
 def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:

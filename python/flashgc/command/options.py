@@ -14,7 +14,7 @@ import click
 
 from flashgc._core import ConfigError, tenant_texts
 from flashgc.command import output
-from flashgc.command.common import JSON, QUIET, F, complete
+from flashgc.command.common import JSON, QUIET, F, complete, with_options
 from flashgc.options import (
     ALTERNATIVES,
     OPTIONS,
@@ -164,10 +164,7 @@ def experiment_options(
             for option in OPTIONS
             if option.key not in without
         ]
-        parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
-        parameters.extend(reversed(made))
-        command.__click_params__ = parameters  # type: ignore[attr-defined]
-        return command
+        return with_options(command, made)
 
     return decorate
 

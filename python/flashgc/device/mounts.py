@@ -9,11 +9,13 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import programs
+from flashgc.device.initiator import FABRICS
 
 #: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes
 #: its tables at once: written later, they would be counted as those of a command.
@@ -22,6 +24,13 @@ MAKERS: dict[str, tuple[str, ...]] = {
     "xfs": ("mkfs.xfs", "-q", "-f"),
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
     "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+
+#: The ways of a drive to a block device: files of the kernel that each needs, what they stand for,
+#: and their module.
+NEEDS = {
+    "fuse": (("/dev/fuse", "FUSE", "fuse"), ("/dev/loop-control", "loop devices", "loop")),
+    "nvme-tcp": ((FABRICS, "the initiator of Linux (5.7 or later)", "nvme-tcp"),),
 }
 
 #: Bytes of the smallest drive that each can be made on.
@@ -42,32 +51,33 @@ _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 PAUSE, PATIENCE = 0.1, 10.0
 
 
-def check(what: str, filesystem: str | None = None) -> None:
+def check(what: str, filesystem: str | None = None, host: str = "fuse") -> None:
     """Check that this machine can mount a drive; ``what`` is what was asked for.
 
     Raises :class:`flashgc.DriveError` that says in one line what is missing.
     """
-    if filesystem is not None and filesystem not in MAKERS:
-        from flashgc._core import suggest
+    for option, word, words in (("--fs", filesystem, [*MAKERS]), ("--host", host, [*NEEDS])):
+        if word is not None and word not in words:
+            from flashgc._core import suggest
 
-        raise ConfigError(
-            f"--fs: found '{filesystem}', expected {', '.join(MAKERS)}; "
-            f"hint: {suggest(filesystem, list(MAKERS))}"
-        )
+            raise ConfigError(
+                f"{option}: found '{word}', expected {', '.join(words)}; "
+                f"hint: {suggest(word, words)}"
+            )
     if os.geteuid() != 0:
         raise DriveError(
-            f"{what} needs root, for loop devices and mounts; hint: sudo, or serve the drive "
+            f"{what} needs root, for block devices and mounts; hint: sudo, or serve the drive "
             "without root: flashgc device serve FILE --nbd unix:/tmp/drive.sock"
         )
-    for device, need in (("/dev/fuse", "FUSE"), ("/dev/loop-control", "loop devices")):
-        if not os.path.exists(device):
+    for device, need, module in NEEDS[host]:
+        if not _is_there(module, partial(os.path.exists, device)):
+            others = "" if host == "fuse" else ", or --host fuse"
             raise DriveError(
-                f"{what} needs {need}, and there is no {device}; hint: modprobe "
-                f"{'fuse' if need == 'FUSE' else 'loop'}"
+                f"{what} needs {need}, and there is no {device}; hint: modprobe {module}{others}"
             )
-    if filesystem is not None and not _is_known(filesystem):
+    if filesystem is not None and not _is_there(filesystem, lambda: _is_listed(filesystem)):
         raise DriveError(f"{what}: this kernel has no {filesystem}; hint: --fs ext4")
-    needed = ["losetup", "mount"]
+    needed = ["losetup", "mount"] if host == "fuse" else ["mount"]
     if filesystem is not None:
         needed.append(MAKERS[filesystem][0])
     for program in needed:
@@ -78,22 +88,31 @@ def check(what: str, filesystem: str | None = None) -> None:
             )
 
 
-def _is_known(filesystem: str) -> bool:
-    """True if the kernel has the file system, or a module of it."""
-
-    def listed() -> bool:
-        with open("/proc/filesystems", encoding="utf-8") as lines:
-            return any(line.split()[-1:] == [filesystem] for line in lines)
-
-    if not listed():
+def _is_there(module: str, seen: Callable[[], bool]) -> bool:
+    """True if the kernel has something that is ``seen``, or has it with its module."""
+    if not seen():
         with contextlib.suppress(DriveError, OSError):
-            run("modprobe", filesystem)
-    return listed()
+            run("modprobe", module)
+    return seen()
+
+
+def _is_listed(filesystem: str) -> bool:
+    with open("/proc/filesystems", encoding="utf-8") as lines:
+        return any(line.split()[-1:] == [filesystem] for line in lines)
 
 
 def run(*arguments: str) -> str:
     """Runs a program and returns its output; :class:`flashgc.DriveError` says what it said."""
-    done = subprocess.run(
+    done = _ended(arguments)
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())
+        raise DriveError(f"{' '.join(arguments)} failed: {said or f'code {done.returncode}'}")
+    return done.stdout.strip()
+
+
+def _ended(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Return a program of the system that has ended."""
+    return subprocess.run(
         programs.words(arguments),
         capture_output=True,
         text=True,
@@ -102,10 +121,6 @@ def run(*arguments: str) -> str:
         env=programs.environment(),
         cwd="/",
     )
-    if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())
-        raise DriveError(f"{' '.join(arguments)} failed: {said or f'code {done.returncode}'}")
-    return done.stdout.strip()
 
 
 def attach(disk: Path) -> str:
@@ -186,15 +201,7 @@ def _is_dead(source: str) -> bool:
 
 def found(device: str) -> str | None:
     """The file system on ``device``, by its name; ``None`` without one."""
-    done = subprocess.run(
-        programs.words(("blkid", "-p", "-o", "value", "-s", "TYPE", device)),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=programs.environment(),
-        cwd="/",
-    )
-    return done.stdout.strip() or None
+    return _ended(("blkid", "-p", "-o", "value", "-s", "TYPE", device)).stdout.strip() or None
 
 
 def unmount(folder: Path, *, force: bool = False) -> None:

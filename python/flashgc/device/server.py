@@ -36,19 +36,12 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--ready-fd", type=int, required=True)
     parser.add_argument("--fd", type=int)
-    parser.add_argument("--user")
-    parser.add_argument("--control", type=Path)
-    parser.add_argument("--record-into", type=Path)
-    parser.add_argument("--fuse", type=Path)
-    parser.add_argument("--nbd")
-    parser.add_argument("--nvme-tcp")
-    parser.add_argument("--vhost-user", type=Path)
-    parser.add_argument("--http")
-    parser.add_argument("--record", type=Path)
-    parser.add_argument("--durability")
+    for path in ("--control", "--record-into", "--fuse", "--vhost-user", "--record"):
+        parser.add_argument(path, type=Path)
+    for text in ("--user", "--nbd", "--nvme-tcp", "--http", "--durability", "--follow-files"):
+        parser.add_argument(text)
     for flag in ("--with-parent", "--listen-anywhere", "--allow-python"):
         parser.add_argument(flag, action="store_true")
-    parser.add_argument("--follow-files")
     parser.add_argument("--clock")
     parser.add_argument("--slower", type=float)
     parser.add_argument("--aged", type=past)

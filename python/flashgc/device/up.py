@@ -15,13 +15,14 @@ import secrets
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts, privileges, processes, state, trust
+from flashgc.device import initiator, mounts, privileges, processes, state, trust
 from flashgc.device.control import Client
 from flashgc.device.serving import THREADS
 
@@ -39,14 +40,14 @@ _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 class Up:
     """The steps by which a drive was brought up."""
 
-    #: The folder of the file system, and the folder of FUSE.
+    #: The folder of the file system, and the folder of FUSE, empty where NVMe/TCP takes its place.
     mount: str
     fuse: str
     filesystem: str
     #: The process that serves the drive, and when the kernel says it began.
     server: int = 0
     began: str = ""
-    #: The loop device; empty before there is one.
+    #: The block device; empty before there is one.
     device: str = ""
     #: Addresses of the server.
     serving: list[str] = field(default_factory=list)
@@ -56,11 +57,32 @@ class Up:
     user: int = 0
     #: A recording: the folder that the server writes it into, and where it belongs.
     record: list[str] = field(default_factory=list)
+    #: The UUID of the host for which the kernel attaches the drive by NVMe/TCP; empty with FUSE.
+    host: str = ""
 
     @property
     def disk(self) -> Path:
         """The file with the drive's bytes."""
         return Path(self.fuse) / "disk"
+
+    def attach(self) -> None:
+        """Gives the drive, which is served, a block device."""
+        if self.host:
+            self.device = initiator.attach(*self._target(), self.host)
+        else:
+            self.device = mounts.attach(self.disk)
+
+    def detach(self) -> None:
+        """Takes the block device away, also one that another process attached."""
+        if self.host and self.serving:
+            initiator.detach(self._target()[1], self.host)
+        elif self.device:
+            mounts.detach(self.device, self.disk)
+
+    def _target(self) -> tuple[str, str]:
+        """The address of the NVMe/TCP target, and the drive's name there."""
+        at, name = next(s.split()[1:] for s in self.serving if s.startswith("nvme-tcp "))
+        return at, name
 
 
 def note_of(file: Path) -> Path:
@@ -71,11 +93,7 @@ def note_of(file: Path) -> Path:
         return notes / key
     # A file that is gone, or has been made anew, has its name left.
     wanted = str(file.resolve())
-    for note in notes.iterdir():
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            if json.loads(note.read_text(encoding="utf-8")).get("file") == wanted:
-                return note
-    return notes / (key or "none")
+    return next((note for note, done in _noted() if done.file == wanted), notes / (key or "none"))
 
 
 def log_of(done: Up) -> Path:
@@ -85,13 +103,14 @@ def log_of(done: Up) -> Path:
 
 def files_below(folder: Path) -> list[Path]:
     """The files of drives that are up, of those that lie in ``folder``."""
-    found = []
+    return [Path(done.file) for _, done in _noted() if done.file.startswith(f"{folder}/")]
+
+
+def _noted() -> Iterator[tuple[Path, Up]]:
+    """The notes that can be read, with what they say."""
     for note in state.folder(state.UP).iterdir():
         with contextlib.suppress(DriveError, OSError):
-            done = _read(note)
-            if done.file.startswith(f"{folder}/"):
-                found.append(Path(done.file))
-    return found
+            yield note, _read(note)
 
 
 def read(file: Path) -> Up | None:
@@ -136,79 +155,71 @@ def up(
     options: Sequence[str] = ("discard",),
     serve: Sequence[str] = (),
     user: str | None = None,
+    host: str = "fuse",
 ) -> Up:
     """Serves the drive, makes a file system if it is empty, and mounts it in ``mount``.
 
     ``serve`` are further options of ``flashgc device serve``. ``user`` is the name of whom the
-    server runs as. What fails is undone. What a user's drive holds gains no rights by being
-    mounted: set-user-ID programs and device files on it count for nothing.
+    server runs as. ``host`` is the way to a block device: a loop device over a file of FUSE, or
+    ``nvme-tcp``, the initiator of Linux. What fails is undone. What others can write to the drive
+    gains no rights by being mounted: set-user-ID programs and device files on it count for nothing.
     """
-    mounts.check("flashgc device up", filesystem)
+    mounts.check("flashgc device up", filesystem, host)
     try:
         opened = trust.open_drive(file)
     except FileNotFoundError:
         hint = f"flashgc device create {file}"
         raise ConfigError(f"{file}: no such file; hint: {hint}") from None
-    try:
-        return _up(opened, mount, filesystem, options, serve, user)
-    finally:
-        opened.close()
-
-
-def _up(
-    opened: trust.Opened,
-    mount: Path,
-    filesystem: str,
-    options: Sequence[str],
-    serve: Sequence[str],
-    user: str | None,
-) -> Up:
-    file = opened.path
-    before = read(file)
-    if before is not None and _is_alive(before):
-        raise DriveError(
-            f"{file} is up in {before.mount}; hint: flashgc device down {file} ends that"
-        )
-    if before is not None:
-        down(file)
-    mount = trust.make_folder(mount)
-    if mounts.is_mounted(mount):
-        raise DriveError(f"{mount} is a mount already; hint: choose another folder")
-    key = state.key_of(opened.descriptor)
-    runner = privileges.runner(opened.user, opened.group, user)
-    done = Up(
-        str(mount), str(state.folder(state.FUSE) / secrets.token_hex(4)), filesystem,
-        file=str(file), key=key, user=runner.user,
-    )  # fmt: skip
-    _begin(file, done)
-    try:
-        state.folder(state.FUSE, Path(done.fuse).name)
-        _start(opened, done, recorded(done, list(serve), runner), runner)
-        _write(done)
-        done.device = mounts.attach(done.disk)
-        _write(done)
-        held = mounts.found(done.device)
-        if held is not None and held != filesystem:
-            if held not in mounts.MAKERS:
-                raise DriveError(f"{file} holds {held}, expected a file system or nothing")
-            done.filesystem = held
-        if opened.user != 0:
-            options = [*options, "nosuid", "nodev"]
-        mounts.format_and_mount(
-            done.device,
-            mount,
-            done.filesystem,
-            fresh=held is None,
-            options=options,
-            # A past is not to be discarded.
-            keeps=_has_data(file),
-        )
-        _write(done)
-    except BaseException:
-        with contextlib.suppress(DriveError, OSError):
+    with contextlib.closing(opened):
+        file = opened.path
+        before = read(file)
+        if before is not None and _is_alive(before):
+            raise DriveError(
+                f"{file} is up in {before.mount}; hint: flashgc device down {file} ends that"
+            )
+        if before is not None:
             down(file)
-        raise
-    return done
+        mount = trust.make_folder(mount)
+        if mounts.is_mounted(mount):
+            raise DriveError(f"{mount} is a mount already; hint: choose another folder")
+        key = state.key_of(opened.descriptor)
+        runner = privileges.runner(opened.user, opened.group, user)
+        done = Up(str(mount), "", filesystem, file=str(file), key=key, user=runner.user)
+        if host == "fuse":
+            done.fuse = str(state.folder(state.FUSE) / secrets.token_hex(4))
+        else:
+            done.host = str(uuid.uuid4())
+        _begin(file, done)
+        try:
+            if done.fuse:
+                state.folder(state.FUSE, Path(done.fuse).name)
+            _start(opened, done, recorded(done, list(serve), runner), runner)
+            _write(done)
+            done.attach()
+            _write(done)
+            held = mounts.found(done.device)
+            if held is not None and held != filesystem:
+                if held not in mounts.MAKERS:
+                    raise DriveError(f"{file} holds {held}, expected a file system or nothing")
+                done.filesystem = held
+            # Every user of this machine reaches the port of a target.
+            if opened.user != 0 or done.host:
+                options = [*options, "nosuid", "nodev"]
+            mounts.format_and_mount(
+                done.device,
+                mount,
+                done.filesystem,
+                fresh=held is None,
+                options=options,
+                # A past is not to be discarded.
+                keeps=_has_data(file),
+            )
+            _write(done)
+        except BaseException:
+            with contextlib.suppress(DriveError, OSError):
+                down(file)
+            raise
+        return done
 
 
 def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]:
@@ -316,7 +327,9 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
     log.unlink(missing_ok=True)
     writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        server, said = start(opened, ("--fuse", done.fuse, *serve), runner, writer)
+        # An address that somebody gave comes behind this one, and counts.
+        front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
+        server, said = start(opened, (*front, *serve), runner, writer)
     finally:
         os.close(writer)
     _CHILDREN[server.pid] = server
@@ -356,19 +369,21 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     is_dead = not _is_alive(done)
     if not is_dead:
         _end_faults(file)
+    elif done.host:
+        done.detach()  # Unmounting would wait until the kernel gives the server up.
     # Without its server the mount is dead: nobody can use it, or write to it.
     mounts.unmount(Path(done.mount), force=force or is_dead)
-    if done.device:
-        mounts.detach(done.device, done.disk)
+    done.detach()
     if not is_dead:
         last()
         _end(file, done)
     server = _CHILDREN.pop(done.server, None)
     if server is not None:
         server.wait()
-    mounts.unmount(Path(done.fuse), force=True)
-    with contextlib.suppress(OSError):
-        Path(done.fuse).rmdir()
+    if done.fuse:
+        mounts.unmount(Path(done.fuse), force=True)
+        with contextlib.suppress(OSError):
+            Path(done.fuse).rmdir()
     take_recording(done)
     log_of(done).unlink(missing_ok=True)
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
@@ -378,8 +393,6 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
 
 def _end_faults(file: Path) -> None:
     """Ends faults that were set, so that the last writes of the file system reach the drive."""
-    from flashgc.device.control import Client
-
     # A server of an earlier version has none.
     with contextlib.suppress(DriveError), Client(file) as client:
         client.clear_faults()

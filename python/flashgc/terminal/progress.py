@@ -12,8 +12,6 @@ from flashgc.terminal.render import is_screen
 from flashgc.units import format_count, format_rate
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.progress import TaskID
 
     from flashgc._core import Control
@@ -40,12 +38,7 @@ class Bar:
     def __enter__(self) -> Bar:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._progress is not None:
             self._progress.stop()
 

@@ -58,7 +58,7 @@ flashgc device mark NAME.
 
 flashgc exits with the command's exit code, or with 125 if that is 0 and
 processes that the command left behind had to be ended. Needs root, FUSE and
-loop devices.""",
+loop devices; with --host nvme-tcp the module nvme-tcp.""",
 )
 @drive_options
 @past_options
@@ -150,6 +150,7 @@ def execute(
     command: tuple[str, ...],
     fs: str,
     mount_options: str,
+    host: str,
     nbd: str | None,
     nvme_tcp: str | None,
     http: str | None,
@@ -210,6 +211,7 @@ def execute(
             made,
             filesystem=fs,
             options=tuple(mount_words(mount_options)),
+            host=host,
             record=trace,
             keep=keep,
             fronts=Fronts(nbd=nbd, nvme_tcp=nvme_tcp, http=http, listen_anywhere=listen_anywhere),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command.common import F, complete
+from flashgc.command.common import F, complete, with_options
 from flashgc.command.options import Asked, GroupedCommand, _Option, asked
 from flashgc.device import realtime
 from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
@@ -41,10 +41,7 @@ def drive_options(command: F) -> F:
             help="Size of the journal in the file. [default: 64MiB]",
         ),
     ]
-    parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
-    parameters.extend(reversed(made))
-    command.__click_params__ = parameters  # type: ignore[attr-defined]
-    return command
+    return with_options(command, made)
 
 
 class _DriveOption(_Option):
@@ -125,10 +122,7 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
                     "recording of the drive since it was made. [default: 0x]",
                 ),
             )
-        parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
-        parameters.extend(reversed(made))
-        command.__click_params__ = parameters  # type: ignore[attr-defined]
-        return command
+        return with_options(command, made)
 
     return decorate
 

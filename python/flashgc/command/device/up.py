@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from flashgc.command.entrance import CONTEXT, OK
 
 
 def filesystem_options(command: F) -> F:
-    """Adds ``--fs`` and ``--mount-options``."""
+    """Adds ``--fs``, ``--mount-options`` and ``--host``."""
+    command = click.option(
+        "--host",
+        metavar="WORD",
+        default="fuse",
+        shell_complete=complete(lambda: ("fuse", "nvme-tcp")),
+        help="Way to a block device: a loop device over a file of FUSE (fuse), or the NVMe/TCP "
+        "initiator of Linux (nvme-tcp), for a drive at /dev/nvme0n1. [default: fuse]",
+    )(command)
     command = click.option(
         "--mount-options",
         metavar="TEXT",
@@ -40,9 +49,10 @@ def filesystem_options(command: F) -> F:
 Examples:
   flashgc device up drive.flash --mount /mnt/drive
   flashgc device up drive.flash --mount /mnt/drive --fs xfs --http 8080
+  flashgc device up drive.flash --mount /mnt/drive --host nvme-tcp
   flashgc device down drive.flash
 
-Needs root, FUSE and loop devices.""",
+Needs root, FUSE and loop devices; with --host nvme-tcp the module nvme-tcp.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -59,6 +69,7 @@ def up(
     mount: Path,
     fs: str,
     mount_options: str,
+    host: str,
     user: str | None,
     quiet: bool,
     **typed: Any,
@@ -77,7 +88,9 @@ def up(
     code.check(file, configuration(file), allowed=typed["allow_python"])
     fronts = fronts_of(file, typed)
     options = mount_words(mount_options)
-    done = upping.up(file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user)
+    done = upping.up(
+        file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user, host=host
+    )
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -105,11 +118,14 @@ def down(file: Path, force: bool, quiet: bool) -> int:
 
     When the command returns, FILE has all data that were written.
     """
-    from flashgc._core import ConfigError
+    from flashgc._core import ConfigError, DriveError
     from flashgc.device import up as upping
+    from flashgc.device.control import Client
     from flashgc.device.realtime import told
 
-    realtime = _realtime(file)
+    realtime = None
+    with contextlib.suppress(DriveError), Client(file) as client:  # It may not be served.
+        realtime = client.stat().get("realtime")
     if not upping.down(file, force=force):
         raise ConfigError(f"{file} is not up; hint: flashgc device up {file} --mount DIR")
     if not quiet:
@@ -117,16 +133,3 @@ def down(file: Path, force: bool, quiet: bool) -> int:
             click.echo(f"realtime: {'; '.join(told(realtime))}")
         click.echo(f"{file} is down")
     return OK
-
-
-def _realtime(file: Path) -> dict[str, Any] | None:
-    """Return the state of a drive with a clock; ``None`` of one without, or not served."""
-    from flashgc._core import DriveError
-    from flashgc.device.control import Client
-
-    try:
-        with Client(file) as client:
-            found: dict[str, Any] | None = client.stat().get("realtime")
-    except DriveError:
-        return None
-    return found

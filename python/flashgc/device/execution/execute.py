@@ -49,6 +49,7 @@ def execute(
     source: Source,
     *,
     filesystem: str = "ext4",
+    host: str = "fuse",
     options: tuple[str, ...] = ("discard",),
     record: Path | None = None,
     keep: Path | None = None,
@@ -63,11 +64,12 @@ def execute(
 
     The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
     ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
-    ``fronts`` are further ways to the drive, and ``server_user`` is who serves it. ``files`` asks
+    ``host`` is the way to a block device (:func:`flashgc.device.up.up`), ``fronts`` are further
+    ways to the drive, and ``server_user`` is who serves it. ``files`` asks
     for the counts by file, and ``streams`` gives the writes to files streams by their names.
     ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
     """
-    mounts.check("flashgc device exec", filesystem)
+    mounts.check("flashgc device exec", filesystem, host)
     command.check()
     if keep is not None:
         keep = trust.check_folder(keep.absolute().parent, is_parent=True) / keep.name
@@ -97,6 +99,7 @@ def execute(
                 options=options,
                 serve=serving.words(),
                 user=server_user,
+                host=host,
             )
             try:
                 if streams is not None and done.filesystem != filesystem:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts
+from flashgc.device import mounts, up
 from flashgc.device._closing import Closing
 from flashgc.device.hints.link import Link, Sent
 from flashgc.device.hints.place import IN_PLACE
@@ -184,8 +184,9 @@ def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
 
 def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> None:
     """Raises :class:`flashgc.ConfigError` if the file system is not on the drive."""
-    disk = mounts.backing(str(place.device))
-    if disk is None or f"fuse {disk}" not in serving:
+    disk, done = mounts.backing(str(place.device)), up.read(file)
+    is_up = done is not None and done.device == str(place.device) and {*done.serving} <= {*serving}
+    if not is_up and f"fuse {disk}" not in serving:
         raise ConfigError(
             f"{mount} is on {disk or place.device}, expected the drive in {file}; "
             f"hint: flashgc device up {file} --mount DIR"

@@ -14,7 +14,7 @@ IN_PLACE = ("ext4", "xfs")
 
 
 def device_of(file: Path) -> str:
-    """The loop device on which the drive in ``file`` is, such as ``/dev/loop0``.
+    """The block device on which the drive in ``file`` is, such as ``/dev/loop0``.
 
     Raises :class:`flashgc.DriveError` where the drive is not up.
     """
