@@ -52,6 +52,28 @@ def test_answers_leave_at_the_times_of_the_flash(tmp_path: Path) -> None:
     assert found["realtime"]["simulated_us"]["write"]["mean"] >= 5000
 
 
+def test_a_host_may_have_blocks_of_a_sector(tmp_path: Path) -> None:
+    old, new = bytes(range(256)) * 16, b"s" * 512
+    with Device.create(tmp_path / "drive", blocks=64, pages_per_block=16) as drive:
+        drive.write(PAGE, old + old)
+        for wrong in ("127.0.0.1:0,block=1024", "127.0.0.1:0,", "127.0.0.1:0,sectors"):
+            with pytest.raises(
+                flashgc.ConfigError, match=r"size of a block; hint: HOST:PORT,block"
+            ):
+                drive.serve_nvme_tcp(wrong)
+        drive.serve_nvme_tcp("127.0.0.1:0,block=4096")
+        with connected(*drive.serve_nvme_tcp("127.0.0.1:0,block=512")) as (admin, queue):
+            namespace = admin.call(0x06, 1, (0,), given=PAGE)[1]
+            assert int.from_bytes(namespace[:8], "little") == drive.size // 512
+            assert namespace[128:132] == bytes([0, 0, 9, 0])  # no metadata, 2^9 bytes
+            # Two sectors from the last of page 1 on: a part of each of two pages.
+            queue.call(0x01, 1, (15, 0, 1), new + new)
+            assert queue.call(0x02, 1, (14, 0, 3), given=4 * 512)[1] == (
+                old[-1024:-512] + new + new + old[512:1024]
+            )
+        assert drive.read(PAGE, 2 * PAGE) == old[:-512] + new + new + old[512:]
+
+
 def test_a_drive_shows_who_is_connected(tmp_path: Path) -> None:
     with Device.create(tmp_path / "drive", blocks=64, pages_per_block=16) as drive:
         words = drive.serve_nbd("127.0.0.1:0")

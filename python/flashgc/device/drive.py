@@ -219,7 +219,7 @@ class Device(Faulty):
         bound: _core.DeviceListener | None = None,
         listen_anywhere: bool = False,
     ) -> tuple[str, str]:
-        """Serves the drive as an NVMe drive (NVMe/TCP) at ``HOST:PORT``.
+        """Serves the drive as an NVMe drive (NVMe/TCP) at ``HOST:PORT`` or ``HOST:PORT,block=512``.
 
         Returns the address and the NVMe qualified name, for ``nvme connect``. There is no
         authentication: an address that other machines reach is refused without

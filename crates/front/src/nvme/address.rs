@@ -7,14 +7,21 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The address at which a target listens: `HOST:PORT`; port 0 takes a free one.
+use super::Block;
+
+/// The address at which a target listens, `HOST:PORT`, and the size of its blocks: `HOST:PORT,block=512`. Port 0
+/// takes a free one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address(pub(super) String);
+pub struct Address {
+    pub(super) host: String,
+    /// The size of a logical block.
+    pub block: Block,
+}
 
 impl Address {
     /// Returns the addresses that the host's name stands for.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
-        Ok(self.0.to_socket_addrs()?.collect())
+        Ok(self.host.to_socket_addrs()?.collect())
     }
 
     /// Returns `true` if only this machine reaches a target there.
@@ -28,23 +35,37 @@ impl Address {
 
 /// The error of a text that is no address.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:4420)")]
-pub struct AddressError(String);
+pub enum AddressError {
+    /// It has no host or no port.
+    #[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:4420)")]
+    Address(String),
+    /// It asks for other blocks.
+    #[error(
+        "`{0}` names no size of a block; hint: HOST:PORT,block=512, or HOST:PORT for 4096 bytes"
+    )]
+    Block(String),
+}
 
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(typed: &str) -> Result<Self, AddressError> {
-        let port = typed.rsplit_once(':').filter(|(host, _)| !host.is_empty() && *host != "unix");
+        let (host, block) = match typed.split_once(',') {
+            None => (typed, Block::Page),
+            Some((host, "block=4096")) => (host, Block::Page),
+            Some((host, "block=512")) => (host, Block::Sector),
+            Some(_) => return Err(AddressError::Block(typed.into())),
+        };
+        let port = host.rsplit_once(':').filter(|(name, _)| !name.is_empty() && *name != "unix");
         match port.map(|(_, port)| port.parse::<u16>()) {
-            Some(Ok(_)) => Ok(Self(typed.into())),
-            _ => Err(AddressError(typed.into())),
+            Some(Ok(_)) => Ok(Self { host: host.into(), block }),
+            _ => Err(AddressError::Address(typed.into())),
         }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.host)
     }
 }

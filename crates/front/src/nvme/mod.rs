@@ -200,7 +200,10 @@ impl Server {
         export: &Export,
         limits: Limits,
     ) -> io::Result<Self> {
-        let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address);
+        let address = match listener.tcp_address()? {
+            Some(host) => Address { host, block: address.block },
+            None => address.clone(),
+        };
         let faults = Arc::clone(queue.faults());
         let subsystem = Arc::new(Subsystem::new(queue, export));
         let keeper = Keeper::start(Arc::downgrade(&subsystem))?;

@@ -361,7 +361,8 @@ impl StoredDrive {
         }
         let uuid = py.detach(|| self.shown.uuid()).map_err(|failure| self.raise(failure))?;
         let handles = self.shown.handles();
-        let export = nvme::Export { uuid, handles, ..nvme::Export::default() };
+        let block = address.block;
+        let export = nvme::Export { uuid, handles, block, ..nvme::Export::default() };
         let queue = self.shown.queue.clone();
         let target = match bound.map(|bound| bound.take()).transpose()? {
             Some(listener) => {
