@@ -264,7 +264,7 @@ fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
         let queue = &mut hosts[who as usize].queues[place as usize];
         let op = [Op::Write, Op::Read, Op::Flush, Op::Trim][(page % 4) as usize];
         match op {
-            Op::Write => assert_eq!(put(queue, page, &page_of(page), who as u32), 0),
+            Op::Write => assert_eq!(put(queue, page, &page_of(page), who), 0),
             Op::Read => assert_eq!(queue.read(page - 1, 1, PAGE).ok(), page_of(page - 1)),
             Op::Flush => assert_eq!(queue.ask(entry(0x00, 1, &[])).status, 0),
             _ => assert_eq!(queue.ask(io(0x08, page, 1, 1 << 25)).status, 0),
