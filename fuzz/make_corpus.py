@@ -35,10 +35,10 @@ def row(time, op, offset, size, dev):
     return f"{time // 1000}.{time % 1000:03},{op},{offset},{size},{dev}\n"
 
 
-def save(name, content, requests):
+def save(name, content, requests, file="example"):
     folder = Path("corpus") / name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "example").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     Path("expected").mkdir(exist_ok=True)
     header = "time_us,op,offset_bytes,size_bytes,dev\n"
     (Path("expected") / f"{name}.csv").write_text(header + "".join(row(*r) for r in requests))
@@ -361,11 +361,13 @@ def varint(value):
     return bytes(out) + bytes([value])
 
 
-def flashgc_block(requests, index):
+def flashgc_block(requests, index, hosts):
     """A block, as docs/trace-formats.md lays it out."""
     payload = b""
     time, end, size, dev = requests[0][0], 0, 0, 0
-    for t, o, a, s, d in requests:
+    for number, (t, o, a, s, d) in enumerate(requests):
+        if hosts and number % 2:
+            payload += bytes([3, 3 + number, 1])  # queue NUMBER of host 1
         delta, gap = a - end, abs(t - time)
         sectors = delta % 512 == 0 and s % 512 == 0
         unit = 512 if sectors else 1
@@ -381,19 +383,19 @@ def flashgc_block(requests, index):
     return head + struct.pack("<I", zlib.crc32(head + payload)) + payload
 
 
-def flashgc():
+def flashgc(file, version, flags):
     rs = REQUESTS + [(2**63, "R", -4096, 4096, 2**32 - 1)]
-    out = b"\x89FGC\r\n\x1a\n" + struct.pack("<HHI12x", 1, 0, 4096)
+    out = b"\x89FGC\r\n\x1a\n" + struct.pack("<HHI12x", version, flags, 4096)
     out += struct.pack("<I", zlib.crc32(out))
     entries = b""
     for index in range(0, len(rs), 4):  # short blocks: a reader must take any length
         entries += struct.pack("<QQQ", len(out), index, rs[index][0])
-        out += flashgc_block(rs[index : index + 4], index)
+        out += flashgc_block(rs[index : index + 4], index, flags == 4)
     blocks = len(entries) // 24
     table = b"IDX\0" + struct.pack("<IQ", 0, blocks) + entries
     trailer = struct.pack("<QQQI", len(out), len(rs), blocks, zlib.crc32(table))
     trailer += struct.pack("<I", zlib.crc32(trailer)) + b"FGC-END\n"
-    save("flashgc", out + table + trailer, rs)
+    save("flashgc", out + table + trailer, rs, file)
 
 
 # Operation, address, size: a fetch, a load across the end of a 2-KiB page, a store, a modify.
@@ -492,7 +494,8 @@ if __name__ == "__main__":
     vscsi()
     blktrace()
     srt()
-    flashgc()
+    flashgc("example", 1, 0)
+    flashgc("hosts", 7, 4)
     lackey()
     pg_waldump()
     pages()

@@ -16,15 +16,20 @@ NAME = b"nqn.2014-08.org.test:host"
 class Queue:
     """A queue of a host: one connection."""
 
-    def __init__(self, address: str, name: str, number: int, controller: int) -> None:
-        """Connects queue ``number``; 0 is the admin queue, whose ``controller`` is 0xFFFF."""
+    def __init__(
+        self, address: str, name: str, number: int, controller: int, who: bytes = NAME
+    ) -> None:
+        """Connects queue ``number`` of the host ``who``.
+
+        0 is the admin queue, whose ``controller`` is 0xFFFF.
+        """
         host, port = address.split(":")
         self._stream = socket.create_connection((host, int(port)), timeout=20)
         self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stream.sendall(bytes([0, 0, 128, 0, 128]) + bytes(123))
         self._stream.recv(128, socket.MSG_WAITALL)
         data = bytes([7]) * 16 + struct.pack("<H", controller) + bytes(238)
-        data += name.encode().ljust(256, b"\0") + NAME.ljust(512, b"\0")
+        data += name.encode().ljust(256, b"\0") + who.ljust(512, b"\0")
         result, _ = self.call(0x7F, 1, (number << 16, 63 | 4 << 16), data)
         self.controller = result & 0xFFFF
 
@@ -65,16 +70,19 @@ class Queue:
 
 
 @contextmanager
-def connected(address: str, name: str) -> Iterator[tuple[Queue, Queue]]:
-    """The admin queue and one queue of I/O of a new controller."""
-    admin = Queue(address, name, 0, 0xFFFF)
+def connected(
+    address: str, name: str, queues: int = 1, who: bytes = NAME
+) -> Iterator[tuple[Queue, ...]]:
+    """The admin queue and the queues of I/O of a new controller."""
+    admin = Queue(address, name, 0, 0xFFFF, who)
     admin.call(0x7F, 0, (0, 0x14, 6 << 16 | 4 << 20 | 1))
-    queue = Queue(address, name, 1, admin.controller)
+    numbers = range(1, queues + 1)
+    all_ = [admin, *(Queue(address, name, one, admin.controller, who) for one in numbers)]
     try:
-        yield admin, queue
+        yield tuple(all_)
     finally:
-        queue.close()
-        admin.close()
+        for queue in reversed(all_):
+            queue.close()
 
 
 def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dict[str, list[float]]:

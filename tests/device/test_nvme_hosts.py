@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from scripts.nvme.host import NAME, PAGE, connected
+from scripts.nvme.host import NAME, PAGE, Queue, connected
+from tests.conftest import COMMAND
 
 import flashgc
 from flashgc import Device
@@ -72,6 +74,51 @@ def test_a_host_may_have_blocks_of_a_sector(tmp_path: Path) -> None:
                 old[-1024:-512] + new + new + old[512:1024]
             )
         assert drive.read(PAGE, 2 * PAGE) == old[:-512] + new + new + old[512:]
+
+
+def test_a_recording_says_who_asked(tmp_path: Path) -> None:
+    trace, text = tmp_path / "asked.flashgc", tmp_path / "asked.csv"
+    words = []
+
+    def ask(queue: Queue, who: tuple[int, int], opcode: int, page: int) -> None:
+        data, given = (bytes(PAGE), 0) if opcode == 0x01 else (b"", PAGE if opcode == 0x02 else 0)
+        queue.call(opcode, 1, (page,), data, given)
+        place = (0, 0) if opcode == 0x00 else (page * PAGE, PAGE)
+        words.append(("FWR"[opcode], *place, *who))
+
+    with Device.create(tmp_path / "drive", blocks=64, pages_per_block=16) as drive:
+        drive.record(trace)
+        drive.write(9 * PAGE, bytes(PAGE))
+        words.append(("W", 9 * PAGE, PAGE, 0, 0))
+        address = drive.serve_nvme_tcp("127.0.0.1:0")
+        with (
+            connected(*address, queues=2, who=b"nqn.a") as (_, *one),
+            connected(*address, queues=2, who=b"nqn.b") as (_, *other),
+        ):
+            # The first request makes the second host that connected host 1.
+            for turn in range(12):
+                hosts = ((other, 1), (one, 2))
+                queues, host = hosts[turn // 2 % 2]
+                ask(queues[turn % 2], (turn % 2 + 1, host), (1, 2, 1, 0)[turn % 4], turn)
+        # A host that comes again keeps its number.
+        with connected(*address, who=b"nqn.a") as (_, queue):
+            ask(queue, (1, 2), 0x01, 30)
+        assert drive.read(9 * PAGE, PAGE) == bytes(PAGE)
+        words.append(("R", 9 * PAGE, PAGE, 0, 0))
+        drive.record(None)
+    flashgc.trace_convert(trace, text, leave_out="drive-size")
+    header, *lines = text.read_text().splitlines()
+    assert header == "time_us,op,offset_bytes,size_bytes,dev,answer_us,queue,host"
+    columns = [line.split(",") for line in lines]
+    assert [(one[1], *map(int, (*one[2:4], *one[6:8]))) for one in columns] == words
+    counted = flashgc.trace_stat(trace).hosts
+    found = {(one.queue, one.host): one.requests + one.flushes for one in counted}
+    assert found == Counter(one[-2:] for one in words)
+    assert flashgc.trace_stat(text).hosts == counted
+    shown = subprocess.run(
+        [*COMMAND, "trace", "stat", trace], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r"^ *host +queue +requests +writes +written +flushes$", shown, re.M)
 
 
 def test_a_drive_shows_who_is_connected(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ use std::time::Instant;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::failure::Failure;
-use crate::{Hinted, Named, Noted, PAGE, Served, Usage};
+use crate::{Hinted, Named, Noted, Origin, PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -72,9 +72,9 @@ impl<S: Served> Bytes<S> {
         &mut self.drive
     }
 
-    /// Sets the arrival time of the commands that follow; `None` is now.
-    pub fn arrived(&mut self, at: Option<Instant>) {
-        self.drive.arrived(at);
+    /// Sets the arrival time of the commands that follow, and where they come from; `None` is now.
+    pub fn arrived(&mut self, at: Option<Instant>, from: Origin) {
+        self.drive.arrived(at, from);
     }
 
     /// Returns the requests of a recording that the commands since the last call made.

@@ -10,7 +10,7 @@ use std::time::Instant;
 use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
+    Asker, Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
 };
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -22,6 +22,15 @@ use crate::layout::PAGE;
 const MOST_WAITING: usize = 1 << 16;
 /// The requests after which answers are looked for.
 const BETWEEN_LOOKS: usize = 256;
+
+/// The side of a front end from which a command comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// A number that no other host has; `None` if the front end knows no hosts.
+    pub host: Option<u64>,
+    /// The number of the host's queue, or 0.
+    pub queue: u16,
+}
 
 /// The numbers of the requests that were answered, and when.
 type Answers = Arc<Mutex<Vec<(Range<u64>, Instant)>>>;
@@ -53,6 +62,9 @@ pub struct Recording {
     began: Instant,
     /// The arrival time of the requests that follow; `None` is now.
     arrived: Option<Instant>,
+    /// The asker of the requests that follow, and the hosts so far in the order of their numbers.
+    asker: Asker,
+    hosts: Vec<u64>,
     /// The time of the last request. Threads that submit at the same moment may be executed in the other
     /// order.
     last_ns: u64,
@@ -80,7 +92,12 @@ impl Recording {
                 path,
                 Some(OutputFormat::Native),
                 PagesOptions::default(),
-                Declared { address_space: Some(pages * PAGE as u64), streams, answers: true },
+                Declared {
+                    address_space: Some(pages * PAGE as u64),
+                    streams,
+                    answers: true,
+                    hosts: true,
+                },
             )
             .map_err(|error| explained(path, error))?,
             waiting: VecDeque::new(),
@@ -89,6 +106,8 @@ impl Recording {
             answers: Answers::default(),
             began: Instant::now(),
             arrived: None,
+            asker: Asker::UNKNOWN,
+            hosts: Vec::new(),
             last_ns: 0,
             failed: None,
         })
@@ -99,9 +118,24 @@ impl Recording {
         self.began
     }
 
-    /// Sets the arrival time of the requests that follow; `None` is now.
-    pub(crate) fn arrived(&mut self, at: Option<Instant>) {
+    /// Sets the arrival time of the requests that follow, and where they come from; `None` is now.
+    pub(crate) fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         self.arrived = at;
+        let host = from.host.map_or(0, |host| self.number_of(host));
+        let queue = from.queue.min(Asker::MOST_QUEUES.into()) as u8;
+        self.asker = Asker { host, queue };
+    }
+
+    /// Returns the number of a host, which is its place in the order in which hosts appeared.
+    fn number_of(&mut self, host: u64) -> u8 {
+        let known = self.hosts.iter().position(|&one| one == host);
+        let place = known.unwrap_or_else(|| {
+            if self.hosts.len() < usize::from(Asker::MOST_HOSTS) {
+                self.hosts.push(host);
+            }
+            self.hosts.len() - 1
+        });
+        place as u8 + 1
     }
 
     /// Notes a request of `stream` for `count` pages from `page` on; a flush is for none. After an error nothing
@@ -116,7 +150,7 @@ impl Recording {
         self.last_ns = time_ns;
         let bytes = PAGE as u64;
         let request = match op {
-            Op::Flush => Request::flush(time_ns, 0),
+            Op::Flush => Request { asker: self.asker, ..Request::flush(time_ns, 0) },
             _ => Request {
                 time_ns,
                 offset: (page * bytes) as i64,
@@ -125,6 +159,7 @@ impl Recording {
                 op,
                 stream,
                 took_ns: Request::UNANSWERED,
+                asker: self.asker,
             },
         };
         self.waiting.push_back(request);

@@ -8,7 +8,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::recording::Noted;
+use crate::recording::{Noted, Origin};
 use crate::usage::Usage;
 
 /// The pages on which a hint holds.
@@ -134,10 +134,10 @@ pub trait Served: Send {
     /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
 
-    /// Sets the arrival time of the commands that follow, until this is called again; `None` is now. A
-    /// command may have waited before it is executed.
-    fn arrived(&mut self, at: Option<Instant>) {
-        let _ = at;
+    /// Sets the arrival time of the commands that follow, until this is called again, and where they come from;
+    /// `None` is now. A command may have waited before it is executed.
+    fn arrived(&mut self, at: Option<Instant>, from: Origin) {
+        let _ = (at, from);
     }
 
     /// Returns the requests of a recording that the commands since the last call made; `None` without any.

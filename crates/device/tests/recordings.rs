@@ -6,13 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
-use flashgc_device::{BlockState, Durability, Outside, Recording, Served, Settings};
+use flashgc_device::{BlockState, Durability, Origin, Outside, Recording, Served, Settings};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::meter::Kind;
 use flashgc_front::queue::Engine;
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
-use flashgc_workload::trace::{ReadOptions, Request, TraceReader};
+use flashgc_workload::trace::{Asker, ReadOptions, Request, TraceReader};
 
 #[test]
 fn settings_are_read_back_from_their_text() {
@@ -115,6 +115,30 @@ fn a_recording_holds_what_was_asked_in_order() {
     ];
     assert_eq!(found, expected);
     assert!(requests.is_sorted_by_key(|one| one.time_ns));
+}
+
+#[test]
+fn a_recording_numbers_the_hosts_as_they_appear_and_the_last_number_is_that_of_all_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.flashgc");
+    let settings = plain();
+    let mut drive = open(new_medium(&settings), &settings);
+    drive.replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()));
+    for turn in 0..2 {
+        for host in (0..300).rev() {
+            drive.arrived(None, Origin { host: Some(host), queue: 300 * turn });
+            drive.read(4, &mut vec![0; 4096]).unwrap();
+        }
+    }
+    drive.arrived(None, Origin::default());
+    drive.read(4, &mut vec![0; 4096]).unwrap();
+    drive.replace_recording(None).unwrap().end().unwrap();
+    let expected = (1..=600u16).map(|number| Asker {
+        host: ((number - 1) % 300 + 1).min(255) as u8,
+        queue: if number > 300 { 252 } else { 0 },
+    });
+    let found = requests_of(&path).into_iter().map(|one| one.asker);
+    assert!(found.eq(expected.chain([Asker::UNKNOWN])));
 }
 
 #[test]

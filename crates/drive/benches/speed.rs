@@ -21,7 +21,7 @@ use flashgc_ftl::{
 };
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
+    Asker, Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -214,6 +214,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
             device: 0,
             stream: NO_STREAM,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         });
     }
     writer.write(&requests).and_then(|()| writer.finish()).expect("a trace");

@@ -6,7 +6,7 @@ use std::path::Path;
 use flashgc_drive::extent::Unit;
 use flashgc_drive::stats::{Interval, batch_means};
 use flashgc_ftl::{Fill, Victim};
-use flashgc_workload::trace::TraceStat;
+use flashgc_workload::trace::{ServedStat, TraceStat};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -116,9 +116,13 @@ impl Resolved {
         let (config, pages) = (&self.config, self.geometry.logical_pages());
         let what = match self.source.stat() {
             Some(stat) => {
-                // When a host had its answers changes nothing of what it wrote.
-                let stat = TraceStat { answers: Vec::new(), ..stat.clone() };
-                format!("{:?} {stat:?}", Path::new(&config.workload).file_name())
+                // Which host wrote, and when it had its answers, changes nothing of what was written. The text
+                // is that of a time without hosts, because digests of it are kept.
+                let served = ServedStat::default();
+                let was = (format!("served: {served:?}"), "answers: []");
+                let text = format!("{:?}", TraceStat { served, ..stat.clone() });
+                let text = text.replacen(&was.0, was.1, 1);
+                format!("{:?} {text}", Path::new(&config.workload).file_name())
             }
             None => config.workload.clone(),
         };

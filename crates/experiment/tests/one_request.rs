@@ -34,7 +34,8 @@ use flashgc_ftl::{allocation_policies, placement_policies, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Declared, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request, SourceOptions,
+    Asker, Declared, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request,
+    SourceOptions,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -215,6 +216,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             op,
             stream,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         };
         requests.push(request);
         if kind == Kind::Durable {
@@ -223,8 +225,11 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
         }
     }
     let address_space = is_given.then_some(600 * PAGE);
-    let declared =
-        Declared { address_space, streams: options.streams == Streams::Trace, answers: false };
+    let declared = Declared {
+        address_space,
+        streams: options.streams == Streams::Trace,
+        ..Declared::default()
+    };
     let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();
     writer.write(&requests).unwrap();
     std::fs::write(path, writer.finish().unwrap()).unwrap();

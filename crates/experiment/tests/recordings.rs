@@ -17,8 +17,8 @@ use flashgc_timed::{Loop, Settings, Silent, TimedDrive, Until};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
-    TraceSource,
+    Asker, Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request,
+    SourceOptions, TraceSource,
 };
 use proptest::prelude::*;
 
@@ -73,6 +73,7 @@ fn requests(steps: &[Step]) -> Vec<Request> {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     };
     (0..).zip(steps).map(request).collect()
 }
@@ -82,7 +83,7 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     let path = folder.join("drive.flashgc");
     let mut writer = NativeWriter::new(
         Vec::new(),
-        Declared { address_space: Some(u64::from(PAGES) * PAGE), streams: false, answers: false },
+        Declared { address_space: Some(u64::from(PAGES) * PAGE), ..Declared::default() },
     )
     .unwrap();
     writer.write(&requests(steps)).unwrap();

@@ -29,7 +29,7 @@ use super::pace::{Pace, Paced, Ticket, lock};
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Named, Noted, PAGE, Served};
+use flashgc_device::{Drive, Named, Noted, Origin, PAGE, Served};
 use flashgc_workload::Op;
 
 /// The most commands that wait. Whoever submits more waits too.
@@ -49,6 +49,8 @@ struct Caller {
     tell: Option<Tell>,
     since: Instant,
     kind: Option<Kind>,
+    /// The host and its queue.
+    from: Origin,
     /// The ticket with which the answer waits for its time, if it has to.
     ticket: Option<Ticket>,
     /// The requests of a recording that wait for the answer.
@@ -141,7 +143,7 @@ impl<S: Served> Idle for Shared<S> {
             let Some(Metered { drive, meter }) = locked.as_mut() else { return };
             let (began, mut caller) = (caller.since, caller);
             meter.count(&command);
-            let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+            let outcome = at(&caller, drive, |drive| execute(drive, command));
             caller.noted.extend(drive.noted());
             caller.tell(outcome, meter);
             meter.worked(began);
@@ -170,6 +172,8 @@ pub struct Queue {
     faults: Arc<Faults>,
     /// `true` if its commands meet no faults.
     is_spared: bool,
+    /// The host and its queue, of which a recording has the commands.
+    from: Origin,
 }
 
 /// Commands that are one to their host: it has its answer when the last one is done.
@@ -246,6 +250,11 @@ impl Queue {
         Self { is_spared: true, ..self.clone() }
     }
 
+    /// Returns a queue to the same drive for the commands of a host.
+    pub fn of(&self, from: Origin) -> Self {
+        Self { from, ..self.clone() }
+    }
+
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's,
     /// on that of a pace or on that of faults, perhaps with the drive locked. So it must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
@@ -304,7 +313,8 @@ impl Queue {
             }
             _ => tell,
         };
-        let caller = Caller { tell: Some(tell), since, kind, ticket, noted: Vec::new() };
+        let from = self.from;
+        let caller = Caller { tell: Some(tell), since, kind, from, ticket, noted: Vec::new() };
         let left = match command.durable() {
             true => Some((command, caller)),
             false => self.idle.execute(command, caller),
@@ -379,6 +389,7 @@ impl<S: Served + 'static> Engine<S> {
             pace: pace.map(Arc::new),
             faults: Arc::new(Faults::new(size)),
             is_spared: false,
+            from: Origin::default(),
         };
         let thread = std::thread::Builder::new()
             .name("drive".into())
@@ -464,7 +475,7 @@ impl<S: Served> Metered<S> {
                 Entry::Job(command, mut caller) => {
                     let durable = command.durable();
                     meter.count(&command);
-                    let outcome = at(caller.arrived(), drive, |drive| execute(drive, command));
+                    let outcome = at(&caller, drive, |drive| execute(drive, command));
                     caller.noted.extend(drive.noted());
                     match outcome {
                         Ok(_) if durable => waiting.push(caller),
@@ -474,7 +485,7 @@ impl<S: Served> Metered<S> {
             }
         }
         if let Some(last) = waiting.last_mut() {
-            let flushed = at(last.arrived(), drive, Bytes::flush);
+            let flushed = at(last, drive, Bytes::flush);
             last.noted.extend(drive.noted());
             for caller in waiting {
                 caller.tell(flushed.clone().map(|()| Answer::Done), meter);
@@ -487,15 +498,15 @@ impl<S: Served> Metered<S> {
     }
 }
 
-/// Calls `work` with a drive, for a command that arrived at `arrived`.
+/// Calls `work` with a drive, for the command of `caller`.
 fn at<S: Served, T>(
-    arrived: Instant,
+    caller: &Caller,
     drive: &mut Bytes<S>,
     work: impl FnOnce(&mut Bytes<S>) -> T,
 ) -> T {
-    drive.arrived(Some(arrived));
+    drive.arrived(Some(caller.arrived()), caller.from);
     let done = work(drive);
-    drive.arrived(None);
+    drive.arrived(None, Origin::default());
     done
 }
 

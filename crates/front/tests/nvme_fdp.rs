@@ -12,7 +12,7 @@ use flashgc_front::nvme::{Address, Block, Export, Handles, Server};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use flashgc_workload::Op;
-use flashgc_workload::trace::{ReadOptions, TraceReader};
+use flashgc_workload::trace::{Asker, ReadOptions, TraceReader};
 
 /// The pages of a block of [`settings`].
 const UNIT: u64 = 12;
@@ -56,8 +56,9 @@ impl Placing {
         let address = self.server.address().to_string();
         let mut admin = Queue::connect(&address, &self.name, wanted, 0, 0xffff).unwrap();
         admin.enable();
-        let io = Queue::connect(&address, &self.name, wanted, 1, admin.controller).unwrap();
-        Host { admin, queues: vec![io] }
+        let (name, controller) = (&self.name, admin.controller);
+        let queue = |number| Queue::connect(&address, name, wanted, number, controller).unwrap();
+        Host { queues: vec![queue(1), queue(2)], admin }
     }
 
     fn drive<T: Send + 'static>(&self, with: fn(&mut Drive) -> T) -> T {
@@ -243,6 +244,48 @@ fn handles_of_two_writers_cut_copies_as_on_the_counting_drive() {
         copies.push(counters.copied_pages);
     }
     assert!(copies[0] * 4 < copies[1], "{copies:?}");
+}
+
+/// Two hosts of one name and their queues take turns; the second to connect is the first to ask.
+#[test]
+fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hosts.flashgc");
+    let settings = placed(2, 0);
+    let mut drive = open(new_medium(&settings), &settings);
+    let pages = u64::from(settings.layout.geometry.logical_pages());
+    drive.replace_recording(Some(Recording::begin(&path, pages, true).unwrap()));
+    let placing = Placing::serve(drive, Some(Handles { count: 2, persistent: 0 }), Block::Page);
+    let first = Wanted { host_id: 1, ..Wanted::default() };
+    let mut hosts = [placing.host(&first), placing.host(&Wanted::default())];
+    let (mut rng, mut asked) = (Stream::new(1, "hosts"), Vec::new());
+    for page in 0..100 {
+        let (who, place) = if page == 0 { (1, 1) } else { (rng.below(2), rng.below(2)) };
+        let queue = &mut hosts[who as usize].queues[place as usize];
+        let op = [Op::Write, Op::Read, Op::Flush, Op::Trim][(page % 4) as usize];
+        match op {
+            Op::Write => assert_eq!(put(queue, page, &page_of(page), who), 0),
+            Op::Read => assert_eq!(queue.read(page - 1, 1, PAGE).ok(), page_of(page - 1)),
+            Op::Flush => assert_eq!(queue.ask(entry(0x00, 1, &[])).status, 0),
+            _ => assert_eq!(queue.ask(io(0x08, page, 1, 1 << 25)).status, 0),
+        }
+        let asker = Asker { host: 2 - who as u8, queue: place as u8 + 1 };
+        asked.push((op, asker, if op == Op::Write { who as u8 } else { NO_STREAM }));
+    }
+    // The queue of a controller made anew, and a shutdown by the admin queue.
+    hosts[0] = placing.host(&first);
+    assert_eq!(hosts[0].queues[0].read(0, 1, PAGE).status, 0);
+    hosts[0].admin.set_property(0x14, 1 << 14 | 6 << 16 | 4 << 20 | 1);
+    let again = Asker { host: 2, queue: 1 };
+    asked.push((Op::Read, again, NO_STREAM));
+    while hosts[0].admin.property(0x1c, 4).result & 3 << 2 != 2 << 2 {}
+    asked.push((Op::Flush, Asker { queue: 0, ..again }, NO_STREAM));
+    let recording = placing.drive(|drive| drive.replace_recording(None)).unwrap();
+    assert_eq!(recording.end().unwrap(), asked.len() as u64);
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let requests = TraceReader::open(&path, &options).unwrap().requests();
+    let found = requests.map(|one| one.map(|one| (one.op, one.asker, one.stream)));
+    assert_eq!(found.collect::<Result<Vec<_>, _>>().unwrap(), asked);
 }
 
 /// A write whose identifier names no handle is done, in handle 0, and is an event.

@@ -9,9 +9,9 @@ use flashgc_experiment::options::TraceConfig;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    self, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat, PagesOptions,
-    Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder, TraceError,
-    TraceReader, TraceWriter, format,
+    self, Asker, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat,
+    PagesOptions, Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder,
+    TraceError, TraceReader, TraceWriter, format,
 };
 use pyo3::prelude::*;
 use serde_json::json;
@@ -283,6 +283,7 @@ pub(crate) fn trace_synth(
                     op: batch.op(index),
                     stream: batch.stream(index),
                     took_ns: Request::UNANSWERED,
+                    asker: Asker::UNKNOWN,
                 });
             }
             writer.write(&block)?;

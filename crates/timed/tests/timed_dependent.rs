@@ -9,7 +9,7 @@ use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{Hardware, Live, Loop, Preemption, Settings, Stop, TimedDrive, Until};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{TimedRequest, Waits};
-use flashgc_workload::trace::Request;
+use flashgc_workload::trace::{Asker, Request};
 
 use crate::timed_common::*;
 
@@ -97,6 +97,7 @@ fn recording(seen: &[Seen]) -> (Vec<TimedRequest>, Waits) {
         op: request.op,
         stream: NO_STREAM,
         took_ns: answer - arrival,
+        asker: Asker::UNKNOWN,
     });
     let traced: Vec<Request> = traced.collect();
     let listed =

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceReader, TraceSource,
-    TraceStat, TraceWriter,
+    Asker, Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceReader,
+    TraceSource, TraceStat, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -44,6 +44,7 @@ fn generate(count: usize) -> Vec<Request> {
             op,
             stream: NO_STREAM,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         });
     }
     requests

@@ -9,7 +9,7 @@ use flashgc_workload::requests::{
     Arrivals, Disorder, RequestStream, Requests, Space, TimedTrace, disksim::DiskSim,
 };
 use flashgc_workload::trace::{
-    Declared, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
+    Asker, Declared, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
     TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
@@ -153,6 +153,7 @@ fn requests(count: u64) -> Vec<Request> {
                 op,
                 stream: stream.below(256) as u8,
                 took_ns: Request::UNANSWERED,
+                asker: Asker::UNKNOWN,
             },
         }
     };

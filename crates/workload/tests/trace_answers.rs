@@ -5,20 +5,25 @@ use std::path::Path;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, NativeFile, PagesOptions, PagingOptions, ReadOptions, Request,
+    Asker, ConvertOptions, Declared, NativeFile, PagesOptions, PagingOptions, ReadOptions, Request,
     TraceReader, TraceStat, TraceWriter, convert, join,
 };
 use proptest::prelude::*;
 
+/// Kind, time since the one before, page, time until the answer, stream, host and queue.
+type Drawn = (u8, u64, u64, Option<u64>, u8, (u8, u8));
+
 fn requests() -> impl Strategy<Value = Vec<Request>> {
-    let one = (0..5u8, 0..1u64 << 40, 0..100u64, prop::option::of(0..1u64 << 50), 0..4u8);
+    let took = prop::option::of(0..1u64 << 50);
+    let one = (0..5u8, 0..1u64 << 40, 0..100u64, took, 0..4u8, (0..3u8, 0..3u8));
     prop::collection::vec(one, 1..300).prop_map(|drawn| {
         let mut time_ns = 0;
-        let of = |(op, gap, page, took, stream): (u8, u64, u64, Option<u64>, u8)| {
+        let of = |(op, gap, page, took, stream, (host, queue)): Drawn| {
             time_ns += gap;
             let took_ns = took.unwrap_or(Request::UNANSWERED);
+            let asker = Asker { host, queue };
             if op == 4 {
-                return Request { took_ns, ..Request::flush(time_ns, 0) };
+                return Request { took_ns, asker, ..Request::flush(time_ns, 0) };
             }
             Request {
                 time_ns,
@@ -28,14 +33,15 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
                 op: [Op::Read, Op::Write, Op::Trim, Op::Dirty][usize::from(op)],
                 stream: if stream == 3 { NO_STREAM } else { stream },
                 took_ns,
+                asker,
             }
         };
         drawn.into_iter().map(of).collect()
     })
 }
 
-fn write(path: &Path, requests: &[Request], streams: bool) {
-    let declared = Declared { address_space: None, streams, answers: true };
+fn write(path: &Path, requests: &[Request], streams: bool, hosts: bool) {
+    let declared = Declared { address_space: None, streams, answers: true, hosts };
     let mut writer =
         TraceWriter::create_with(path, None, PagesOptions::default(), declared).unwrap();
     writer.write(requests).unwrap();
@@ -56,15 +62,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn answers_survive_every_copy(requests in requests(), streams in any::<bool>()) {
+    fn answers_and_hosts_survive_every_copy(
+        requests in requests(), streams in any::<bool>(), hosts in any::<bool>(),
+    ) {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let kept: Vec<Request> = requests
             .iter()
-            .map(|one| Request { stream: if streams { one.stream } else { NO_STREAM }, ..*one })
+            .map(|one| Request {
+                stream: if streams { one.stream } else { NO_STREAM },
+                asker: if hosts { one.asker } else { Asker::UNKNOWN },
+                ..*one
+            })
             .collect();
         for (one, other) in [("a.flashgc", "b.csv"), ("c.csv", "d.flashgc.zst")] {
-            write(&path(one), &requests, streams);
+            write(&path(one), &requests, streams, hosts);
             prop_assert_eq!(read(&path(one)), (kept.clone(), true));
             convert(path(one), path(other), &ConvertOptions::default(), |_| true).unwrap();
             prop_assert_eq!(read(&path(other)), (kept.clone(), true));
@@ -75,7 +87,15 @@ proptest! {
         prop_assert_eq!(&block, &kept);
         join(&[&path("a.flashgc"), &path("a.flashgc")], &path("e.flashgc")).unwrap();
         let (joined, _) = read(&path("e.flashgc"));
-        prop_assert!(joined[kept.len()..].iter().zip(&kept).all(|(a, b)| a.took_ns == b.took_ns));
+        prop_assert!(joined[kept.len()..].iter().zip(&kept).all(|(a, b)| (a.took_ns, a.asker) == (b.took_ns, b.asker)));
+        // Which version the file has, and what hosts cost in it.
+        let bytes = std::fs::read(path("a.flashgc")).unwrap();
+        prop_assert_eq!(bytes[8], if hosts { 7 } else { 6 });
+        write(&path("f.flashgc"), &kept, streams, !hosts);
+        let others = std::fs::metadata(path("f.flashgc")).unwrap().len();
+        let mut before = Asker::UNKNOWN;
+        let changes = kept.iter().filter(|one| std::mem::replace(&mut before, one.asker) != one.asker);
+        prop_assert_eq!(bytes.len() as u64, others + 3 * changes.count() as u64);
     }
 }
 
@@ -118,12 +138,58 @@ fn times_until_answers_are_counted_by_kind() {
     let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
     let reader = TraceReader::open(&path, &options).unwrap();
     let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
-    let found: Vec<_> =
-        stat.answers.iter().map(|one| (one.kind, one.requests, one.p50_us.round())).collect();
+    let found: Vec<_> = stat
+        .served
+        .answers
+        .iter()
+        .map(|one| (one.kind, one.requests, one.p50_us.round()))
+        .collect();
     // Fifteen minutes are kept, to three digits.
     let minutes = (found[0].2 - 9e8).abs() / 9e8;
     assert!(minutes < 1e-3, "{found:?}");
     assert_eq!(found[1..], [("write", 2, 2.0), ("flush", 1, 7.0)]);
     assert_eq!((found[0].0, found[0].1), ("read", 1));
-    assert!((stat.answers[1].mean_us - 3.0).abs() < 0.01);
+    assert!((stat.served.answers[1].mean_us - 3.0).abs() < 0.01);
+}
+
+#[test]
+fn requests_are_counted_by_host_and_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let header = "time_us,op,offset_bytes,size_bytes,dev,queue,host";
+    let lines =
+        "1,W,0,4096,0,1,1\n2,R,0,4096,0,2,1\n3,F,0,0,0,2,1\n4,W,0,8192,0,1,2\n5,D,0,4096,0,0,0\n";
+    std::fs::write(&path, format!("{header}\n{lines}")).unwrap();
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let reader = TraceReader::open(&path, &options).unwrap();
+    assert!(reader.has_hosts() && !reader.has_answers());
+    let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
+    let found = stat.served.hosts.iter();
+    let found = found.map(|one| {
+        ((one.host, one.queue), one.requests, one.writes, one.written_bytes, one.flushes)
+    });
+    let expected = [
+        ((0, 0), 1, 0, 0, 0),
+        ((1, 1), 1, 1, 4096, 0),
+        ((1, 2), 1, 0, 0, 1),
+        ((2, 1), 1, 1, 8192, 0),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    for (line, expected) in
+        [("1,W,0,1,0,253,1", "a queue from 0 to 252"), ("1,W,0,1,0,1,256", "a host from 0 to 255")]
+    {
+        std::fs::write(&path, format!("{header}\n{line}\n")).unwrap();
+        let error = TraceReader::open(&path, &options)
+            .and_then(|mut reader| reader.next_block(&mut Vec::new()))
+            .unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let plain = folder.path().join("b.csv");
+    std::fs::write(&path, format!("{header}\n1,W,0,4096,0,1,1\n")).unwrap();
+    std::fs::write(&plain, "time_us,op,offset_bytes,size_bytes,dev\n1,W,0,4096,0\n").unwrap();
+    let error = join(&[&path, &plain], &folder.path().join("c.csv")).unwrap_err();
+    assert!(
+        error.to_string().contains("found hosts in this trace or in the one before"),
+        "{error}"
+    );
 }

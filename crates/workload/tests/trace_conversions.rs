@@ -7,7 +7,7 @@ use crate::trace_common::{corpus, fuzz_folder};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, DeviceNumbers, Fault, OtherLines, PagesOptions, PagingOptions,
+    Asker, ConvertOptions, Declared, DeviceNumbers, Fault, OtherLines, PagesOptions, PagingOptions,
     Property, ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter, convert,
     format, join,
 };
@@ -56,6 +56,7 @@ fn rich(folder: &Path, ending: &str, declared: Declared) -> PathBuf {
         op,
         stream: if declared.streams { stream } else { NO_STREAM },
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     };
     let requests = [
         one(1_234_567, Op::Write, 512, 5000, 2, 3),
@@ -196,7 +197,7 @@ fn a_write_with_fua_is_a_write_and_a_flush_in_the_copy() {
 #[test]
 fn the_size_of_a_recorded_drive_is_left_out_only_if_asked() {
     let folder = tempfile::tempdir().unwrap();
-    let declared = Declared { address_space: Some(1 << 30), streams: false, answers: false };
+    let declared = Declared { address_space: Some(1 << 30), ..Declared::default() };
     let input = rich(folder.path(), "flashgc", declared);
     let copy = to(&input, folder.path(), "flashgc.zst", &native()).unwrap();
     assert_eq!(stat(&copy, 4096), stat(&input, 4096));

@@ -6,8 +6,8 @@ use crate::trace_common;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
-    TraceSource, TraceStat, TraceWriter,
+    Asker, Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError,
+    TraceReader, TraceSource, TraceStat, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -151,6 +151,7 @@ fn our_own_formats_keep_flushes() {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     };
     let requests = [
         one(Op::Dirty, 5, 0, 512),
@@ -224,6 +225,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             op,
             stream: NO_STREAM,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         },
     });
     prop::collection::vec(one, 1..60)
@@ -285,6 +287,7 @@ fn timed_flushes_have_the_times_of_the_trace() {
         op: Op::Write,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     };
     let requests = [write(100, 0), Request::flush(150, 0), write(300, 5), Request::flush(300, 0)];
     let path = save(&folder, &requests);

@@ -8,9 +8,9 @@ use crate::trace_common::csv;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging, PagingOptions,
-    Property, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader, TraceSource,
-    TraceStat, convert,
+    Asker, ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging,
+    PagingOptions, Property, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
+    TraceSource, TraceStat, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -30,6 +30,7 @@ fn on(op: Op, page: i64, pages: u64) -> Request {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     }
 }
 

@@ -7,8 +7,9 @@ use crate::trace_common::{read, reader};
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions, Recorded,
-    Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
+    Asker, ConvertOptions, Declared, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions,
+    Recorded, Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter,
+    convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -21,6 +22,7 @@ fn access(op: Op, offset: i64, size: u64) -> Request {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     }
 }
 

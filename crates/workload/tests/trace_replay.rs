@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Request, SourceOptions, TraceSource,
-    TraceWriter,
+    Asker, Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Request, SourceOptions,
+    TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -29,6 +29,7 @@ fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     }
 }
 
@@ -231,6 +232,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     });
     prop::collection::vec(one, 1..60)
 }

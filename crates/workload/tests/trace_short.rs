@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::trace_common;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,
+    Asker, Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,
     SourceOptions, TraceReader, TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
@@ -33,6 +33,7 @@ fn write(offset: i64, size: u64) -> Request {
         op: Op::Write,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     }
 }
 
@@ -221,6 +222,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         op,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     });
     prop::collection::vec(one, 1..60)
 }

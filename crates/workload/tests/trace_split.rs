@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    By, Declared, Fault, NativeWriter, ReadOptions, Request, SplitOptions, Splitter, TraceError,
-    TraceReader, Volumes,
+    Asker, By, Declared, Fault, NativeWriter, ReadOptions, Request, SplitOptions, Splitter,
+    TraceError, TraceReader, Volumes,
 };
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn options(by: By, memory: usize) -> SplitOptions {
 
 fn native(folder: &Path, name: &str, requests: &[Request], streams: bool) -> PathBuf {
     let path = folder.join(name);
-    let declared = Declared { streams, ..Declared::default() };
+    let declared = Declared { streams, hosts: streams, ..Declared::default() };
     let mut writer = NativeWriter::new(std::fs::File::create(&path).unwrap(), declared).unwrap();
     writer.write(requests).unwrap();
     writer.finish().unwrap();
@@ -43,12 +43,21 @@ fn requests_of(volumes: &Volumes, index: usize, folder: &Path) -> Vec<Request> {
 fn request() -> impl Strategy<Value = Request> {
     let op = prop::sample::select(vec![Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Flush]);
     let device = prop_oneof![0..4u32, Just(u32::MAX), any::<u32>()];
-    (0..1u64 << 40, 0..1i64 << 40, 0..1u64 << 20, device, op, 0..4u8).prop_map(
-        |(time_ns, offset, size, device, op, stream)| match op {
-            Op::Flush => Request::flush(time_ns, device),
-            _ => {
-                Request { time_ns, offset, size, device, op, stream, took_ns: Request::UNANSWERED }
+    (0..1u64 << 40, 0..1i64 << 40, 0..1u64 << 20, device, op, 0..4u8, 0..3u8).prop_map(
+        |(time_ns, offset, size, device, op, stream, host)| match op {
+            Op::Flush => {
+                Request { asker: Asker { host, queue: 7 }, ..Request::flush(time_ns, device) }
             }
+            _ => Request {
+                time_ns,
+                offset,
+                size,
+                device,
+                op,
+                stream,
+                took_ns: Request::UNANSWERED,
+                asker: Asker { host, queue: 1 },
+            },
         },
     )
 }
@@ -92,6 +101,7 @@ fn write(time_ns: u64, offset: i64, device: u32) -> Request {
         op: Op::Write,
         stream: NO_STREAM,
         took_ns: Request::UNANSWERED,
+        asker: Asker::UNKNOWN,
     }
 }
 

@@ -6,9 +6,9 @@ use crate::trace_common::{read, reader};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions, PagingOptions,
-    ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader, TraceSource, TraceStat,
-    TraceWriter, convert, format, join,
+    Asker, ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions,
+    PagingOptions, ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader,
+    TraceSource, TraceStat, TraceWriter, convert, format, join,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -283,7 +283,7 @@ proptest! {
         let ops = [Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Clean];
         let requests: Vec<Request> = drawn.iter().map(|&(op, at, stream)| {
             let Some(&op) = ops.get(usize::from(op)) else { return Request::flush(at, 0) };
-            Request { time_ns: at, offset: at as i64, size: at, device: 0, op, stream, took_ns: Request::UNANSWERED }
+            Request { time_ns: at, offset: at as i64, size: at, device: 0, op, stream, took_ns: Request::UNANSWERED, asker: Asker::UNKNOWN }
         }).collect();
         let declared = Declared { streams: true, ..Declared::default() };
         let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();

@@ -158,6 +158,9 @@ def show_stat(stat: TraceStat) -> None:
     if stat.answers:
         out.print()
         show_answers(stat)
+    if stat.hosts:
+        out.print()
+        show_hosts(stat)
     if stat.streams:
         out.print()
         show_streams(stat)
@@ -175,6 +178,21 @@ def show_answers(stat: TraceStat) -> None:
     for one in stat.answers:
         times = (one.mean_us, one.p50_us, one.p99_us, one.max_us)
         made.add_row(one.kind, n(one.requests), *map(format_time, times))
+    show(out, made)
+
+
+def show_hosts(stat: TraceStat) -> None:
+    """Prints what each queue of each host asked."""
+    from flashgc.terminal.render import RIGHT, console, show, table
+    from flashgc.units import format_count as n
+    from flashgc.units import format_size
+
+    out = console()
+    names = ("host", "queue", "requests", "writes", "written", "flushes")
+    made = table(out, [(name, RIGHT) for name in names])
+    for one in stat.hosts:
+        numbers = (one.host, one.queue, n(one.requests), n(one.writes))
+        made.add_row(*map(str, numbers), format_size(one.written_bytes), n(one.flushes))
     show(out, made)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flashgc.results.timing import Timing
     from flashgc.results.trace import (
         AnswerStat,
+        HostStat,
         Recorded,
         Replayed,
         StreamStat,
@@ -61,6 +62,7 @@ __all__ = [
     "Handle",
     "Hints",
     "HostConfig",
+    "HostStat",
     "HostTraffic",
     "HostWaits",
     "Latencies",
@@ -128,7 +130,16 @@ _HOMES = {
     "Tenant": "tenants",
     "Timing": "timing",
     **dict.fromkeys(
-        ("AnswerStat", "Recorded", "Replayed", "StreamStat", "TraceStat", "WorkingSets"), "trace"
+        (
+            "AnswerStat",
+            "HostStat",
+            "Recorded",
+            "Replayed",
+            "StreamStat",
+            "TraceStat",
+            "WorkingSets",
+        ),
+        "trace",
     ),
     **dict.fromkeys(("Erases", "Wear", "WearPoint"), "wear"),
     **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),

@@ -69,6 +69,23 @@ class StreamStat:
 
 
 @dataclass(frozen=True)
+class HostStat:
+    """The requests of a queue of a host in a recording."""
+
+    #: The number of the host; 0: not known.
+    host: int
+    #: The number of its queue; 0 where the front end has none.
+    queue: int
+    #: Requests of all kinds, and writes among them.
+    requests: int
+    writes: int
+    #: Bytes written.
+    written_bytes: int
+    #: Flushes, which are no requests.
+    flushes: int
+
+
+@dataclass(frozen=True)
 class AnswerStat:
     """The times until the answers of requests of one kind, in a trace that has them."""
 
@@ -134,6 +151,8 @@ class TraceStat(Document):
     streams: tuple[StreamStat, ...]
     #: The times until answers, by kind of request; empty if none is known.
     answers: tuple[AnswerStat, ...]
+    #: The requests by host and queue; empty if no host is known.
+    hosts: tuple[HostStat, ...]
     #: Bytes in a page.
     page_size: int
     #: Bytes that the drive offers which the trace was recorded from; ``None`` where the file does

@@ -13,7 +13,7 @@ use crate::layout::PAGE;
 use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
-use crate::recording::{Noted, Recording};
+use crate::recording::{Noted, Origin, Recording};
 use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
@@ -273,9 +273,9 @@ impl Served for Drive {
         self.pass_on(range, false, None).map(drop)
     }
 
-    fn arrived(&mut self, at: Option<Instant>) {
+    fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         if let Some(recording) = &mut self.recording {
-            recording.arrived(at);
+            recording.arrived(at, from);
         }
     }
 

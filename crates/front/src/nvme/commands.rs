@@ -74,7 +74,7 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
 /// Executes a command that was checked, with the data that it takes. `cost` goes back with the answer.
 pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     let Link { subsystem, .. } = &**link;
-    let queue = &subsystem.queue;
+    let queue = &link.queue;
     match entry.opcode {
         opcode::DATASET => return lists::dataset(link, entry, &data, cost),
         opcode::COPY => return lists::copy(link, entry, &data, cost),

@@ -1,6 +1,7 @@
 //! A controller: the state that the queues of one host share.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -24,10 +25,19 @@ pub enum Kind {
 }
 
 /// A host: its name and its number.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Host {
     pub name: String,
     pub id: [u8; 16],
+}
+
+impl Host {
+    /// Returns a number that no other host has, whenever it connects.
+    pub fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// The function that answers an Asynchronous Event Request.

@@ -177,7 +177,7 @@ pub fn execute(link: &Arc<Link>, entry: &Entry) -> Result<u64, Status> {
             if change == Change::Shutdown {
                 let controller = Arc::clone(&link.controller);
                 // A drive that cannot make it durable has told its hosts so with their flushes.
-                link.subsystem.queue.submit(Command::Flush, move |_| controller.is_shut_down());
+                link.queue.submit(Command::Flush, move |_| controller.is_shut_down());
             }
             Ok(0)
         }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
+use flashgc_device::Origin;
 use zerocopy::little_endian::U16;
 
 use super::controller::Controller;
 use super::pdu::{Fatal, Terms};
 use super::structures::{Entry, Status};
 use super::subsystem::Subsystem;
+use crate::queue::Queue;
 
 /// The terms of a queue.
 pub struct Line {
@@ -53,6 +55,8 @@ pub enum Reply {
 
 /// See the module's text.
 pub struct Link {
+    /// The queue to the drive for the commands of this host's queue.
+    pub queue: Queue,
     pub subsystem: Arc<Subsystem>,
     pub controller: Arc<Controller>,
     pub line: Arc<Line>,
@@ -60,6 +64,16 @@ pub struct Link {
 }
 
 impl Link {
+    pub fn new(
+        subsystem: Arc<Subsystem>,
+        controller: Arc<Controller>,
+        line: Arc<Line>,
+        replies: Sender<Reply>,
+    ) -> Self {
+        let from = Origin { host: Some(controller.host.number()), queue: line.queue };
+        Self { queue: subsystem.queue.of(from), subsystem, controller, line, replies }
+    }
+
     /// Sends a PDU. A host that is gone needs none.
     pub fn send(&self, reply: Reply) {
         let _ = self.replies.send(reply);

@@ -66,7 +66,7 @@ pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     };
     let streams = stream(link, &entry).into_iter().collect();
     let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
-    let (queue, link) = (&subsystem.queue, Arc::clone(link));
+    let (queue, link) = (&link.queue, Arc::clone(link));
     queue.submit(Command::Copy { from, to, streams, fua }, move |outcome| {
         link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
     });
@@ -97,7 +97,7 @@ pub fn dataset(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
         Ok(commands) if !commands.is_empty() => commands,
         other => return link.done(&entry, other.map(|_| 0), cost),
     };
-    let (queue, link) = (&subsystem.queue, Arc::clone(link));
+    let (queue, link) = (&link.queue, Arc::clone(link));
     queue.submit_all(commands, move |outcome| {
         link.done(&entry, finished(&link, outcome, Status::WRITE_FAULT), cost);
     });

@@ -295,8 +295,7 @@ fn transmit(client: &Client, subsystem: &Arc<Subsystem>, joined: Joined) -> io::
         };
         std::thread::Builder::new().name("nvme-replies".into()).spawn_scoped(scope, write)?;
         let subsystem = Arc::clone(subsystem);
-        let link =
-            Link { subsystem, controller: Arc::clone(&controller), line: line.clone(), replies };
+        let link = Link::new(subsystem, Arc::clone(&controller), line.clone(), replies);
         let link = Arc::new(link);
         let input = BufReader::with_capacity(PIECE, Requests::new(socket, window));
         let ended = Reader::new(input, Arc::clone(&link), window).run();
@@ -367,7 +366,7 @@ pub fn answers(queue: &Queue, export: &Export, input: &[u8]) -> Vec<u8> {
                 replies::answered(&reply, window, line);
             }
         });
-        let link = Arc::new(Link { subsystem, controller, line: Arc::clone(line), replies });
+        let link = Arc::new(Link::new(subsystem, controller, Arc::clone(line), replies));
         let ended = Reader::new(rest, Arc::clone(&link), window).run();
         if let Err(End::Fatal(fatal, header)) = ended {
             link.send(Reply::End(fatal, header));

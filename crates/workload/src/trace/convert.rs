@@ -236,6 +236,7 @@ pub(super) fn declared(reader: &TraceReader) -> Declared {
         address_space: reader.address_space(),
         streams: reader.has_streams(),
         answers: reader.has_answers(),
+        hosts: reader.has_hosts(),
     }
 }
 
@@ -267,6 +268,8 @@ pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
                 "found streams in this trace or in the one before, expected them in both or none"
             } else if before.answers != found.answers {
                 "found times of answers in this trace or in the one before, expected them in both or none"
+            } else if before.hosts != found.hosts {
+                "found hosts in this trace or in the one before, expected them in both or none"
             } else {
                 "found another address space than in the trace before, expected the same drive"
             };

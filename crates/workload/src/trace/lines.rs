@@ -30,6 +30,8 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     const MORE_COLUMNS: bool = false;
     /// `true` if the times until the answers may be known.
     const HAS_ANSWERS: bool = false;
+    /// `true` if hosts and queues of requests may be known.
+    const HAS_HOSTS: bool = false;
     /// `true` if requests may have streams.
     const HAS_STREAMS: bool = false;
 
@@ -94,6 +96,10 @@ pub(crate) trait Decoder: Send {
     }
     /// Returns `true` if the times until the answers may be known.
     fn has_answers(&self) -> bool {
+        false
+    }
+    /// Returns `true` if hosts and queues of requests may be known.
+    fn has_hosts(&self) -> bool {
         false
     }
 }
@@ -258,6 +264,10 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
     fn has_answers(&self) -> bool {
         F::HAS_ANSWERS
+    }
+
+    fn has_hosts(&self) -> bool {
+        F::HAS_HOSTS
     }
 }
 

@@ -41,7 +41,9 @@ pub use relations::Relations;
 pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
-pub use stat::{AnswerStat, OtherLines, StatBuilder, StreamStat, TraceStat, map_full};
+pub use stat::{
+    AnswerStat, HostStat, OtherLines, ServedStat, StatBuilder, StreamStat, TraceStat, map_full,
+};
 pub use working_set::WorkingSets;
 pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
@@ -71,6 +73,26 @@ pub struct Request {
     pub stream: StreamId,
     /// The nanoseconds until its answer, or [`UNANSWERED`](Self::UNANSWERED).
     pub took_ns: u64,
+    /// The host and the queue that it came from.
+    pub asker: Asker,
+}
+
+/// A host and one of its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Asker {
+    /// The number of the host, from 1 in the order of their first requests; 0 if no host is known.
+    pub host: u8,
+    /// The number of the queue; 0 if the front end has none.
+    pub queue: u8,
+}
+
+impl Asker {
+    /// No host is known.
+    pub const UNKNOWN: Self = Self { host: 0, queue: 0 };
+    /// The largest number of a host: that of all later ones, too.
+    pub const MOST_HOSTS: u8 = u8::MAX;
+    /// The largest number of a queue.
+    pub const MOST_QUEUES: u8 = 252;
 }
 
 impl Request {
@@ -83,8 +105,16 @@ impl Request {
 
     /// Makes a flush of everything that the host has written before. It has no bytes.
     pub fn flush(time_ns: u64, device: u32) -> Self {
-        let took_ns = Self::UNANSWERED;
-        Self { time_ns, offset: 0, size: 0, device, op: Op::Flush, stream: NO_STREAM, took_ns }
+        Self {
+            time_ns,
+            offset: 0,
+            size: 0,
+            device,
+            op: Op::Flush,
+            stream: NO_STREAM,
+            took_ns: Self::UNANSWERED,
+            asker: Asker::UNKNOWN,
+        }
     }
 
     /// Returns the first byte after the request. Readers make sure that it fits.

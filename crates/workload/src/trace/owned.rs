@@ -5,6 +5,7 @@ use std::path::Path;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use super::Request;
+use super::convert::declared;
 use super::error::TraceError;
 use super::format::native::Declared;
 use super::format::{DeviceNumbers, ReadOptions};
@@ -46,8 +47,8 @@ fn options() -> ReadOptions {
     }
 }
 
-fn writer(to: &Path, space: Option<u64>, answers: bool) -> Result<TraceWriter, TraceError> {
-    let declared = Declared { address_space: space, streams: true, answers };
+fn writer(to: &Path, declared: Declared) -> Result<TraceWriter, TraceError> {
+    let declared = Declared { streams: true, ..declared };
     TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
 }
 
@@ -70,7 +71,7 @@ pub fn tag(
             owners.changes = changes;
         }
         let mut reader = TraceReader::open(from, &options())?;
-        let mut writer = writer(to, reader.address_space(), reader.has_answers())?;
+        let mut writer = writer(to, declared(&reader))?;
         while reader.next_block(&mut block)? {
             named.clear();
             for &request in &block {
@@ -186,17 +187,19 @@ impl Owners<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Asker;
 
     const PAGE: u64 = 4096;
 
     fn request(time_ns: u64, op: Op, page: u64, count: u64) -> Request {
         let (offset, size) = ((page * PAGE) as i64, count * PAGE);
         let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-        Request { time_ns, offset, size, device: 0, op, stream, took_ns }
+        Request { time_ns, offset, size, device: 0, op, stream, took_ns, asker: Asker::UNKNOWN }
     }
 
     fn recorded(path: &Path, requests: &[Request]) {
-        let mut writer = writer(path, Some(8 * PAGE), false).unwrap();
+        let declared = Declared { address_space: Some(8 * PAGE), ..Declared::default() };
+        let mut writer = writer(path, declared).unwrap();
         writer.write(requests).unwrap();
         writer.finish().unwrap();
     }

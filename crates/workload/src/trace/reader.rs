@@ -330,6 +330,11 @@ impl TraceReader {
         self.decoder.has_answers()
     }
 
+    /// Returns `true` if hosts and queues of requests may be known.
+    pub fn has_hosts(&self) -> bool {
+        self.decoder.has_hosts()
+    }
+
     /// Returns the numbering of the trace's pages. `paging` decides if it names one. Otherwise pages of
     /// a trace that was recorded from a drive keep their given numbers, and others are numbered by
     /// address.

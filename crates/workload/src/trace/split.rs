@@ -86,13 +86,20 @@ struct Piece {
 impl Piece {
     fn new() -> Self {
         let (coded, answers, streams) = (Vec::new(), Vec::new(), Vec::new());
-        Self { coded, answers, streams, previous: Previous::new(0), first_time: 0, requests: 0 }
+        Self {
+            coded,
+            answers,
+            streams,
+            previous: Previous::new(0, false),
+            first_time: 0,
+            requests: 0,
+        }
     }
 
     fn push(&mut self, request: &Request, declared: Declared) {
         if self.requests == 0 {
             self.first_time = request.time_ns;
-            self.previous = Previous::new(request.time_ns);
+            self.previous = Previous::new(request.time_ns, declared.hosts);
         }
         encode_next(&mut self.previous, request, &mut self.coded);
         if declared.answers {

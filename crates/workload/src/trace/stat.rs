@@ -1,5 +1,7 @@
 //! Statistics of a trace, as `trace stat` prints them. It counts requests and keeps no order.
 
+use std::collections::BTreeMap;
+
 use flashgc_base::naming::option;
 use flashgc_base::spec::count;
 use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
@@ -7,7 +9,6 @@ use hdrhistogram::Histogram;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::Request;
 use super::address_map::{
     AddressMap, MapFull, Numbering, PageRange, PagingOptions, Unmapped, push,
 };
@@ -18,6 +19,7 @@ use super::lines::Recorded;
 use super::locality::locality;
 use super::reader::TraceReader;
 use super::working_set::{Counter, WorkingSets};
+use super::{Asker, Request};
 use crate::Op;
 
 /// The statistics of a trace. Serialised, its fields are the keys of `trace stat --json`.
@@ -80,8 +82,9 @@ pub struct TraceStat {
     /// The requests by stream, if any request names one: the named streams in their order, then the
     /// requests without a stream if there are any.
     pub streams: Vec<StreamStat>,
-    /// The times until answers by kind of request, of the kinds of which some are known.
-    pub answers: Vec<AnswerStat>,
+    /// The hosts, and the times until their answers.
+    #[serde(flatten)]
+    pub served: ServedStat,
     /// The size of a page in bytes.
     pub page_size: u64,
     /// The bytes of the drive that the trace was recorded from, if the file names them.
@@ -108,6 +111,32 @@ pub struct OtherLines {
     pub skipped_lines: u64,
     /// The number of good ones.
     pub ignored_lines: u64,
+}
+
+/// The figures of a recording of a drive that was served.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ServedStat {
+    /// The times until answers by kind of request, of the kinds of which some are known.
+    pub answers: Vec<AnswerStat>,
+    /// The requests by host and queue, if any host is known; those of no known host come first.
+    pub hosts: Vec<HostStat>,
+}
+
+/// The requests of a queue of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HostStat {
+    /// The number of the host; 0 if none is known.
+    pub host: u8,
+    /// The number of the queue.
+    pub queue: u8,
+    /// The number of requests of all kinds.
+    pub requests: u64,
+    /// The number of writes among the requests.
+    pub writes: u64,
+    /// The number of bytes written.
+    pub written_bytes: u64,
+    /// The number of flushes, which are no requests.
+    pub flushes: u64,
 }
 
 /// The requests of a stream.
@@ -143,6 +172,20 @@ pub struct AnswerStat {
 impl StreamStat {
     fn add(&mut self, request: &Request) {
         self.requests += 1;
+        if request.op == Op::Write {
+            self.writes += 1;
+            self.written_bytes = self.written_bytes.saturating_add(request.size);
+        }
+    }
+}
+
+impl HostStat {
+    fn add(&mut self, request: &Request) {
+        match request.op {
+            Op::Flush => self.flushes += 1,
+            Op::Dirty | Op::Clean => {}
+            _ => self.requests += 1,
+        }
         if request.op == Op::Write {
             self.writes += 1;
             self.written_bytes = self.written_bytes.saturating_add(request.size);
@@ -198,6 +241,8 @@ pub struct StatBuilder {
     pages: [u64; Op::COUNT],
     /// The requests by the stream that they name; empty until one names a stream.
     streams: Vec<StreamStat>,
+    /// The requests by host and queue; empty until a host is known.
+    hosts: BTreeMap<Asker, HostStat>,
     /// The nanoseconds until the answers by operation; empty until one is known.
     answers: Vec<Histogram<u64>>,
     /// The number of page writes that do not cover their page.
@@ -231,6 +276,7 @@ impl StatBuilder {
             bytes: [0; Op::COUNT],
             pages: [0; Op::COUNT],
             streams: Vec::new(),
+            hosts: BTreeMap::new(),
             answers: Vec::new(),
             short: 0,
             end: 0,
@@ -279,6 +325,9 @@ impl StatBuilder {
         for request in requests {
             if request.took_ns != Request::UNANSWERED {
                 self.answered(request);
+            }
+            if request.asker != Asker::UNKNOWN {
+                self.hosts.entry(request.asker).or_default().add(request);
             }
             if request.op == Op::Flush {
                 continue; // the reader counts them
@@ -383,6 +432,27 @@ impl StatBuilder {
         kinds.into_iter().filter_map(of).collect()
     }
 
+    /// Returns the hosts' queues, after the rest of all `requests` and `flushes`.
+    fn hosts(&self, requests: u64, flushes: u64) -> Vec<HostStat> {
+        if self.hosts.is_empty() {
+            return Vec::new();
+        }
+        let sum = |count: fn(&HostStat) -> u64| self.hosts.values().map(count).sum::<u64>();
+        let rest = HostStat {
+            host: 0,
+            queue: 0,
+            requests: requests - sum(|one| one.requests),
+            writes: self.requests[Op::Write as usize] - sum(|one| one.writes),
+            written_bytes: self.bytes[Op::Write as usize]
+                .saturating_sub(sum(|one| one.written_bytes)),
+            flushes: flushes.saturating_sub(sum(|one| one.flushes)),
+        };
+        let each = self.hosts.iter();
+        let known = each.map(|(&Asker { host, queue }, one)| HostStat { host, queue, ..*one });
+        let rest = Some(rest).filter(|rest| rest.requests + rest.flushes > 0);
+        rest.into_iter().chain(known).collect()
+    }
+
     /// Returns the streams that requests name, then the rest of all `requests`.
     fn streams(&self, requests: u64) -> Vec<StreamStat> {
         let each = (0..).zip(&self.streams).filter(|(_, counts)| counts.requests > 0);
@@ -447,7 +517,10 @@ impl StatBuilder {
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
             streams: self.streams(requests),
-            answers: self.answers(),
+            served: ServedStat {
+                answers: self.answers(),
+                hosts: self.hosts(requests, reader.flushes()),
+            },
             page_size: self.paging.page_size,
             address_space_bytes: reader.address_space(),
             recorded: reader.recorded(),

@@ -489,6 +489,12 @@ fn csv_line(request: &Request, declared: Declared, text: &mut Vec<u8>) {
             microseconds(request.took_ns, text);
         }
     }
+    if declared.hosts {
+        for number in [request.asker.queue, request.asker.host] {
+            text.push(b',');
+            digits(number.into(), 1, text);
+        }
+    }
     if declared.streams {
         text.push(b',');
         if let Some(stream) = named(request.stream) {

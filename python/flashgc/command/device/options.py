@@ -206,7 +206,7 @@ def serving_options(command: F) -> F:
         click.option(
             "--nvme-tcp",
             metavar="ADDRESS",
-            help="Serve an NVMe drive over TCP at HOST:PORT, or HOST:PORT,block=512, for nvme connect.",
+            help="Serve an NVMe drive over TCP at HOST:PORT[,block=512], for nvme connect.",
         ),
         click.option(
             "--http",

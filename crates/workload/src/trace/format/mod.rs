@@ -36,12 +36,12 @@ use std::sync::Arc;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_base::stream::NO_STREAM;
 
-use super::Request;
 use super::error::TraceError;
 use super::input::Input;
 use super::lines::{Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header};
 use super::parse::BadField;
 use super::relations::Relations;
+use super::{Asker, Request};
 use crate::Op;
 
 pub(crate) use csv::header as csv_header;
@@ -264,7 +264,7 @@ pub(crate) fn check(
         return Err(BadField::range(size_at, TRANSFER_FITS));
     }
     let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-    Ok(Some(Request { time_ns, offset, size, device, op, stream, took_ns }))
+    Ok(Some(Request { time_ns, offset, size, device, op, stream, took_ns, asker: Asker::UNKNOWN }))
 }
 
 /// Returns the operation that a word or letter names.

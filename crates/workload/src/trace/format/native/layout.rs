@@ -4,18 +4,19 @@
 use flashgc_base::stream::NO_STREAM;
 
 use crate::Op;
-use crate::trace::Request;
 use crate::trace::format::check;
+use crate::trace::{Asker, Request};
 
 /// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// The newest version. Version 5 has no answers, and version 4 no streams either. Version 3 has no clean
-/// events and no address space, version 2 no flushes, and version 1 no dirty events. All are read. A file
-/// without answers is written as version 5, and without streams as version 4.
-pub(crate) const VERSION: u16 = 6;
-/// The bits of a header's flags from version 6 on: requests have streams, and answers.
+/// The newest version. Version 6 has no hosts, version 5 no answers, and version 4 no streams either.
+/// Version 3 has no clean events and no address space, version 2 no flushes, and version 1 no dirty events.
+/// All are read. A file is written as the oldest version that has a place for what it declares.
+pub(crate) const VERSION: u16 = 7;
+/// The bits of a header's flags from version 6 on: requests have streams, answers, and hosts.
 const STREAMS: u16 = 1;
 const ANSWERS: u16 = 2;
+const HOSTS: u16 = 4;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -31,8 +32,8 @@ pub(crate) const BLOCK_REQUESTS: u32 = 4096;
 /// memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
 /// The largest number of bytes of a coded request: a tag, perhaps a kind, at most five integers of at
-/// most ten bytes, and perhaps a stream.
-const MAX_REQUEST: usize = 53;
+/// most ten bytes, and perhaps a stream and a change of the host.
+const MAX_REQUEST: usize = 56;
 
 /// The contents of a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct Declared {
     pub streams: bool,
     /// `true` if the times until the answers may be known. Else they are left out.
     pub answers: bool,
+    /// `true` if hosts and queues of requests may be known. Else they are left out.
+    pub hosts: bool,
 }
 
 /// The contents of a file's header.
@@ -89,12 +92,14 @@ pub(crate) struct Header {
 }
 
 pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
-    let Declared { address_space, streams, answers } = declared;
-    let (version, flags) = match (answers, streams) {
-        (true, true) => (VERSION, STREAMS | ANSWERS),
-        (true, false) => (VERSION, ANSWERS),
-        (false, true) => (5, 0),
-        (false, false) => (4, 0),
+    let Declared { address_space, streams, answers, hosts } = declared;
+    let bit = |set: bool, bit: u16| if set { bit } else { 0 };
+    let flags = bit(streams, STREAMS) | bit(answers, ANSWERS) | bit(hosts, HOSTS);
+    let (version, flags) = match (hosts, answers, streams) {
+        (true, _, _) => (VERSION, flags),
+        (_, true, _) => (6, flags),
+        (_, _, true) => (5, 0),
+        _ => (4, 0),
     };
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
@@ -128,12 +133,14 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     // Before version 4 the field is 0, as for an unknown size.
     let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
     let flags = u16::from_le_bytes([bytes[10], bytes[11]]);
-    if version >= 6 && flags & !(STREAMS | ANSWERS) != 0 {
-        return Err(format!("found flags {flags} of the format, expected 0 to 3"));
+    let known = if version >= 7 { STREAMS | ANSWERS | HOSTS } else { STREAMS | ANSWERS };
+    if version >= 6 && flags & !known != 0 {
+        return Err(format!("found flags {flags} of the format, expected 0 to {known}"));
     }
     let streams = version == 5 || version >= 6 && flags & STREAMS != 0;
     let answers = version >= 6 && flags & ANSWERS != 0;
-    Ok(Header { version, declared: Declared { address_space, streams, answers } })
+    let hosts = version >= 7 && flags & HOSTS != 0;
+    Ok(Header { version, declared: Declared { address_space, streams, answers, hosts } })
 }
 
 impl BlockHeader {
@@ -244,6 +251,9 @@ const KIND: u8 = 3;
 const DIRTY: u8 = 0;
 const FLUSH: u8 = 1;
 const CLEAN: u8 = 2;
+/// No request: the asker of those that follow. The number of the queue is added, and that of the host
+/// is the next byte.
+const ASKER: u8 = 3;
 const DEVICE: u8 = 1 << 2;
 const SECTORS: u8 = 1 << 3;
 const SEQUENTIAL: u8 = 1 << 4;
@@ -259,11 +269,15 @@ pub(crate) struct Previous {
     end: i64,
     size: u64,
     device: u32,
+    asker: Asker,
+    /// `true` if the file has hosts.
+    has_hosts: bool,
 }
 
 impl Previous {
-    pub fn new(first_time: u64) -> Self {
-        Self { time: first_time, end: 0, size: 0, device: 0 }
+    pub fn new(first_time: u64, has_hosts: bool) -> Self {
+        let asker = Asker::UNKNOWN;
+        Self { time: first_time, end: 0, size: 0, device: 0, asker, has_hosts }
     }
 
     fn update(&mut self, request: &Request) {
@@ -276,6 +290,7 @@ impl Previous {
             end: request.end(),
             size: request.size,
             device: request.device,
+            ..*self
         };
     }
 }
@@ -321,8 +336,9 @@ pub(crate) fn put_answer(out: &mut Vec<u8>, took_ns: u64) {
 }
 
 /// Appends the coded form of a block's requests, without their answers and streams.
-pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
-    let mut previous = Previous::new(requests.first().map_or(0, |request| request.time_ns));
+pub(crate) fn encode(requests: &[Request], has_hosts: bool, out: &mut Vec<u8>) {
+    let first = requests.first().map_or(0, |request| request.time_ns);
+    let mut previous = Previous::new(first, has_hosts);
     for request in requests {
         encode_next(&mut previous, request, out);
     }
@@ -330,6 +346,11 @@ pub(crate) fn encode(requests: &[Request], out: &mut Vec<u8>) {
 
 /// Appends the coded form of the request that follows `previous` in a block, without its answer and stream.
 pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
+    if previous.has_hosts && previous.asker != request.asker {
+        let Asker { host, queue } = request.asker;
+        out.extend([KIND, ASKER + queue.min(Asker::MOST_QUEUES), host]);
+        previous.asker = request.asker;
+    }
     // Differences wrap here and in the decoder, so every pair of offsets is exact.
     let flush = request.op == Op::Flush;
     // A flush has no place and no size. Both are written as those of a sequential request of the same
@@ -385,16 +406,16 @@ pub(crate) fn decode(
     payload: &[u8],
     out: &mut Vec<Request>,
 ) -> Option<u64> {
-    let Header { version, declared: Declared { streams, answers, .. } } = *of;
+    let Header { version, declared: Declared { streams, answers, hosts, .. } } = *of;
     out.reserve(header.requests as usize);
     let mut flushes = 0;
-    let mut previous = Previous::new(header.first_time);
+    let mut previous = Previous::new(header.first_time, hosts);
     let mut at = 0;
     // The requests are followed by their answers, and by a byte each for their streams.
     let streams = if streams { header.requests as usize } else { 0 };
     let (payload, streams) = payload.split_at_checked(payload.len().checked_sub(streams)?)?;
     let first = out.len();
-    for _ in 0..header.requests {
+    while out.len() - first < header.requests as usize {
         let tag = *payload.get(at)?;
         at += 1;
         let op = match tag & 3 {
@@ -408,6 +429,12 @@ pub(crate) fn decode(
                     DIRTY => Op::Dirty,
                     FLUSH => Op::Flush,
                     CLEAN if version >= 4 => Op::Clean,
+                    coded if hosts && tag == KIND && coded >= ASKER => {
+                        let (queue, host) = (coded - ASKER, *payload.get(at)?);
+                        previous.asker = Asker { host, queue };
+                        at += 1;
+                        continue;
+                    }
                     _ => return None,
                 }
             }
@@ -429,7 +456,7 @@ pub(crate) fn decode(
             if tag & (SEQUENTIAL | SAME_SIZE) != SEQUENTIAL | SAME_SIZE {
                 return None;
             }
-            let flush = Request::flush(time_ns, device);
+            let flush = Request { asker: previous.asker, ..Request::flush(time_ns, device) };
             previous.update(&flush);
             out.push(flush);
             flushes += 1;
@@ -446,7 +473,8 @@ pub(crate) fn decode(
         if tag & SAME_SIZE == 0 {
             size = take(payload, &mut at)?.checked_mul(unit as u64)?;
         }
-        let request = check(time_ns, op, device, offset, size, 0).ok()??;
+        let asker = previous.asker;
+        let request = Request { asker, ..check(time_ns, op, device, offset, size, 0).ok()?? };
         previous.update(&request);
         out.push(request);
     }
@@ -479,12 +507,12 @@ mod tests {
             op: Op::Write,
             stream: NO_STREAM,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         };
         let mut bytes = Vec::new();
-        encode(
-            &[request(7, 1024, 4096, 0), request(2_007, 5120, 4096, 0), request(2_006, 5, 1, 300)],
-            &mut bytes,
-        );
+        let three =
+            [request(7, 1024, 4096, 0), request(2_007, 5120, 4096, 0), request(2_006, 5, 1, 300)];
+        encode(&three, false, &mut bytes);
         // By hand. First: in sectors, no time passed (0 us), +2 sectors (zigzag 4), 8 sectors.
         // Second: sequential, same size, 2 us on. Third: 1 ns back, on device 300 (0xac 0x02),
         // 5 - 9216 = -9211 bytes (zigzag 18421 = 0xf5 0x8f 0x01), 1 byte.
@@ -504,12 +532,13 @@ mod tests {
             op,
             stream: NO_STREAM,
             took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
         };
         let flush = Request::flush(5000, 7);
         let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
         let requests = [request(Op::Dirty), flush, after];
         let mut bytes = Vec::new();
-        encode(&requests, &mut bytes);
+        encode(&requests, false, &mut bytes);
         // By hand. First: 0 us on, +1 sector (zigzag 2), 1 sector. Second: 2 us on, device 7. Third:
         // goes on where the first ended, with its size.
         let first = [3 | SECTORS | MICROSECONDS, 0, 0, 2, 1];
@@ -551,10 +580,11 @@ mod tests {
             op: Op::Write,
             stream,
             took_ns,
+            asker: Asker::UNKNOWN,
         };
         let requests = [one(0, 299, 7), one(512, Request::UNANSWERED, NO_STREAM)];
         let mut bytes = Vec::new();
-        encode(&requests, &mut bytes);
+        encode(&requests, false, &mut bytes);
         requests.iter().for_each(|request| put_answer(&mut bytes, request.took_ns));
         bytes.extend(requests.map(|request| request.stream));
         // By hand: two requests as above, 300 = 0xac 0x02 and 0, streams 7 and 255.
@@ -564,7 +594,7 @@ mod tests {
         assert_eq!(bytes, [first.as_slice(), &second, &rest].concat());
         let payload = bytes.len() as u32;
         let header = BlockHeader { payload, requests: 2, first_index: 0, first_time: 0 };
-        let declared = Declared { address_space: None, streams: true, answers: true };
+        let declared = Declared { streams: true, answers: true, ..Declared::default() };
         let mut out = Vec::new();
         assert_eq!(decode(&Header { version: 6, declared }, &header, &bytes, &mut out), Some(0));
         assert_eq!(out, requests);
@@ -578,6 +608,60 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_host_is_coded_where_it_changes() {
+        let one = |host, queue| Request {
+            time_ns: 0,
+            offset: 0,
+            size: 0,
+            device: 0,
+            op: Op::Write,
+            stream: NO_STREAM,
+            took_ns: Request::UNANSWERED,
+            asker: Asker { host, queue },
+        };
+        let flush = Request { asker: Asker { host: 2, queue: 252 }, ..Request::flush(0, 0) };
+        let requests = [one(0, 0), one(1, 4), one(1, 4), flush];
+        let mut bytes = Vec::new();
+        encode(&requests, true, &mut bytes);
+        // By hand: the first request has no host, the second and third have that behind kind 3 + 4, and so
+        // has the flush that behind kind 3 + 252.
+        let same = SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS;
+        let coded = [same, 0, 3, 7, 1, same, 0, same, 0, 3, 255, 2, KIND | same, 1, 0];
+        assert_eq!(bytes, coded);
+        let header = |payload: &[u8]| BlockHeader {
+            payload: payload.len() as u32,
+            requests: 4,
+            first_index: 0,
+            first_time: 0,
+        };
+        let declared = Declared { hosts: true, ..Declared::default() };
+        let of = Header { version: 7, declared };
+        let mut out = Vec::new();
+        assert_eq!(decode(&of, &header(&bytes), &bytes, &mut out), Some(1));
+        assert_eq!(out, requests);
+        assert_eq!(check_header(&super::header(declared)), Ok(of));
+        // A file without hosts leaves them out, and has no such kind.
+        let without = Header { version: 7, declared: Declared::default() };
+        assert_eq!(decode(&without, &header(&bytes), &bytes, &mut out), None);
+        let mut plain = Vec::new();
+        encode(&requests, false, &mut plain);
+        assert_eq!(plain, [same, 0, same, 0, same, 0, KIND | same, 1, 0]);
+        // Bits of the tag have no meaning there, a host needs a request, and version 6 has no hosts.
+        let tagged = [&[same, 0, 3 | DEVICE], &bytes[3..]].concat();
+        let behind = [bytes.as_slice(), &[3, 7, 1]].concat();
+        let cut = [&bytes[..bytes.len() - 3], &[3]].concat();
+        for wrong in [tagged, behind, cut] {
+            assert_eq!(decode(&of, &header(&wrong), &wrong, &mut out), None);
+        }
+        let mut old = super::header(declared);
+        old[8] = 6;
+        let sum = crc32fast::hash(&old[..28]);
+        old[28..].copy_from_slice(&sum.to_le_bytes());
+        let refused = check_header(&old).unwrap_err();
+        assert_eq!(refused, "found flags 4 of the format, expected 0 to 3");
+    }
+
     proptest! {
         // The payloads that only a wrong writer could make: flipped bits would fail the checksum.
         #[test]
@@ -588,8 +672,9 @@ mod tests {
             version in 1..=VERSION,
             streams in any::<bool>(),
             answers in any::<bool>(),
+            hosts in any::<bool>(),
         ) {
-            let declared = Declared { address_space: None, streams, answers };
+            let declared = Declared { address_space: None, streams, answers, hosts };
             let of = Header { version, declared };
             let header =
                 BlockHeader { payload: payload.len() as u32, requests, first_index: 0, first_time };

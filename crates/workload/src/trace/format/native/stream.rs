@@ -161,4 +161,8 @@ impl Decoder for Stream {
     fn has_answers(&self) -> bool {
         self.header.declared.answers
     }
+
+    fn has_hosts(&self) -> bool {
+        self.header.declared.hosts
+    }
 }

@@ -50,7 +50,7 @@ impl<W: Write> NativeWriter<W> {
     fn write_block(&mut self) -> io::Result<()> {
         let Some(first) = self.pending.first() else { return Ok(()) };
         self.payload.clear();
-        layout::encode(&self.pending, &mut self.payload);
+        layout::encode(&self.pending, self.declared.hosts, &mut self.payload);
         if self.declared.answers {
             for request in &self.pending {
                 layout::put_answer(&mut self.payload, request.took_ns);
