@@ -12,6 +12,7 @@
 //! - R5: a page read must be intact, of this logical page, and of this life of its block.
 
 mod collect;
+mod handles;
 mod open;
 mod program;
 mod read;
