@@ -1,14 +1,16 @@
 //! NVMe/TCP: flexible data placement, on a stored drive with placement handles.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use crate::common::{new_medium, open, page_of, settings};
 use crate::initiator::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_device::{Drive, PAGE, Recording, Report, Settings};
+use flashgc_device::{Drive, Named, PAGE, Recording, Report, Served, Settings};
 use flashgc_front::limits::Limits;
 use flashgc_front::nvme::{Address, Block, Export, Handles, Server};
+use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use flashgc_workload::Op;
@@ -36,13 +38,16 @@ struct Placing {
 
 impl Placing {
     fn serve(drive: Drive, handles: Option<Handles>, block: Block) -> Self {
-        let engine = Engine::start(drive).unwrap();
         let export = Export { uuid: UUID, block, handles, ..Export::default() };
+        Self::of(Engine::start(drive).unwrap(), &export)
+    }
+
+    fn of(engine: Engine<Drive>, export: &Export) -> Self {
         let address: Address = "127.0.0.1:0".parse().unwrap();
         let listener = Server::listen(&address).unwrap();
         let limits = Limits::default();
         let server =
-            Server::start_with(engine.queue(), &address, listener, &export, limits).unwrap();
+            Server::start_with(engine.queue(), &address, listener, export, limits).unwrap();
         Self { server, engine, name: export.name() }
     }
 
@@ -511,6 +516,39 @@ fn an_update_gives_a_handle_another_unit() {
     assert_eq!((number(&events[..4]), events[192 + 34]), (3, 2));
 }
 
+/// A simulated drive whose requests take no time.
+#[derive(Default)]
+struct AtOnce {
+    due: VecDeque<(u64, u64)>,
+    tickets: u64,
+}
+
+impl Simulated for AtOnce {
+    fn arrive(&mut self, _: Op, _: u64, _: u64, _: Named<'_>, now_ns: u64) -> Result<(), String> {
+        self.due.push_back((self.tickets, now_ns));
+        self.tickets += 1;
+        Ok(())
+    }
+
+    fn hint(&mut self, _: Op, _: u64, _: u64, _: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
+        let count = self.due.iter().take_while(|due| due.1 <= until_ns).count();
+        done.extend(self.due.drain(..count));
+        Ok(())
+    }
+
+    fn next_ns(&mut self) -> Result<u64, String> {
+        Ok(self.due.front().map_or(u64::MAX, |due| due.1))
+    }
+
+    fn work(&mut self) -> Work {
+        Work::default()
+    }
+}
+
 #[test]
 fn an_update_that_cannot_be_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -521,7 +559,7 @@ fn an_update_that_cannot_be_is_refused() {
     assert_eq!(put(queue, 0, &page_of(1), 1), 0);
     // Traces have no such request.
     let recording = Recording::begin(&path, 1000, true).unwrap();
-    let record = move |drive: &mut dyn flashgc_device::Served, _: &mut _| {
+    let record = move |drive: &mut dyn Served, _: &mut _| {
         drop(drive.as_drive().unwrap().replace_recording(Some(recording)));
     };
     placing.engine.queue().visit(record).unwrap();
@@ -530,15 +568,18 @@ fn an_update_that_cannot_be_is_refused() {
     placing.drive(|drive| drop(drive.replace_recording(None)));
     assert_eq!(update(queue, &[1]), 0);
     assert_eq!(rooms(queue)[1], UNIT);
-    // A host that may only read.
+    // A host that may only read, and a drive whose answers have the times of another one.
     let settings = placed(2, 0);
-    let engine = Engine::start(open(new_medium(&settings), &settings)).unwrap();
     let handles = Some(Handles { count: 2, persistent: 0 });
-    let export = Export { uuid: UUID, handles, read_only: true, ..Export::default() };
-    let address: Address = "127.0.0.1:0".parse().unwrap();
-    let listener = Server::listen(&address).unwrap();
-    let server =
-        Server::start_with(engine.queue(), &address, listener, &export, Limits::default()).unwrap();
-    let reader = Placing { server, engine, name: export.name() };
+    let export = Export { uuid: UUID, handles, ..Export::default() };
+    let drive = || open(new_medium(&settings), &settings);
+    let reading = Export { read_only: true, ..export.clone() };
+    let reader = Placing::of(Engine::start(drive()).unwrap(), &reading);
     assert_eq!(update(&mut reader.host(&Wanted::default()).queues[0], &[1]), DNR | 0x20);
+    let pace = Pace::start(Box::new(AtOnce::default()), 1.0).unwrap();
+    let timed = Placing::of(Engine::start_paced(drive(), Some(pace)).unwrap(), &export);
+    let mut host = timed.host(&Wanted::default());
+    assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 1), 0);
+    assert_eq!(update(&mut host.queues[0], &[1]), DNR | 0x02);
+    assert_eq!(rooms(&mut host.queues[0])[1], UNIT - 1);
 }
