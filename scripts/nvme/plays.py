@@ -81,11 +81,12 @@ nvme write /dev/nvme0n1 -s 100 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec
 nvme write /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/page --dir-type=2 --dir-spec=9
 nvme read /dev/nvme0n1 -s 101 -c 0 -z 4096 -d /tmp/back
 cmp /tmp/page /tmp/back
+nvme fdp update /dev/nvme0n1 -n 1 --pids=1
 nvme fdp events /dev/nvme0 -e 1 --host-events
 nvme fdp stats /dev/nvme0 -e 1
 nvme fdp status /dev/nvme0n1 -n 1
 nvme fdp set-events /dev/nvme0n1 -n 1 -p 1 -t 3 --enable
-nvme fdp update /dev/nvme0n1 -n 1 --pids=1 2>&1
+nvme fdp update /dev/nvme0n1 -n 1 --pids=1,9 2>&1
 nvme disconnect -n $NQN
 """
 
@@ -194,11 +195,15 @@ PLAYS = {
         TOUR,
         (NVME, *EXT4),
         ("ext4",),
-        failing=("nvme read /dev/nvme0n1 -s 99999999", "nvme fdp update"),
+        failing=(
+            "nvme read /dev/nvme0n1 -s 99999999",
+            "nvme fdp update /dev/nvme0n1 -n 1 --pids=1,9",
+        ),
         said=(
             ("a read beyond the end got another status", ("LBA Out of Range", "LBA_RANGE")),
             ("a wrong identifier is no event", ("Invalid Placement Identifier",)),
-            ("an update of a handle got another status", ("Invalid Field", "INVALID_FIELD")),
+            ("an update of a handle is no event", ("Reclaim Unit Not Fully Written",)),
+            ("an update of no handle got another status", ("Invalid Field", "INVALID_FIELD")),
             ("data differ after the second connection", ("/mnt/two: OK",)),
         ),
         made={"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"},

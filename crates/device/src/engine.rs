@@ -8,10 +8,12 @@
 //! - R2: before the first program into a block erased since the last sync, there is a sync: the block
 //!   may hold the only durable copy of a page.
 //! - R3: a checkpoint is durable before the superblock names it, and that before its journal is reused.
-//! - R4: pages of a block are gathered and written at once. Journal records follow the pages they name.
+//! - R4: pages of a block are gathered and written at once, all of them before it may be collected. Journal
+//!   records follow the pages they name.
 //! - R5: a page read must be intact, of this logical page, and of this life of its block.
 
 mod collect;
+mod handles;
 mod open;
 mod program;
 mod read;

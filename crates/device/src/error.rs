@@ -30,6 +30,12 @@ pub enum DeviceError {
         /// The number of pages that the host has written.
         now: u64,
     },
+    /// A host asks for another reclaim unit, and its requests are recorded.
+    #[error(
+        "a recording has no word for another reclaim unit, and the counting drive would go on in the \
+         old one; hint: end the recording"
+    )]
+    Recorded,
     /// Collecting garbage frees nothing.
     #[error("{0}")]
     NoSpace(String),

@@ -42,7 +42,7 @@ impl From<DeviceError> for Failure {
         match error {
             DeviceError::ReadOnly(_) => Self::ReadOnly(text),
             DeviceError::NoSpace(_) => Self::NoSpace(text),
-            DeviceError::Moment { .. } => Self::Refused(text),
+            DeviceError::Moment { .. } | DeviceError::Recorded => Self::Refused(text),
             // Ranges are checked before they reach a drive, so this is a fault of ours.
             DeviceError::OutOfRange { .. } | DeviceError::Media(_) | DeviceError::Io(_) => {
                 Self::Io(text)

@@ -116,6 +116,8 @@ mutants! {
     CopyForgetsStream,
     /// After a crash the data of pages have no streams, though the host had named some.
     StreamsNotRecovered,
+    /// Pages of a block that its handle leaves go on waiting for those that will never come.
+    LeftPagesWait,
     /// The end of the drive's life is not written to its superblock.
     EndNotRecorded,
     /// The superblock that says that the drive's life is over is not synced.

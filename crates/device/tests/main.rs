@@ -11,6 +11,7 @@ mod failed_sync;
 mod fallback;
 mod faults;
 mod full_disk;
+mod handles;
 mod hints;
 mod large_blocks;
 mod mutants;

@@ -1,14 +1,16 @@
 //! NVMe/TCP: flexible data placement, on a stored drive with placement handles.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use crate::common::{new_medium, open, page_of, settings};
 use crate::initiator::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_device::{Drive, PAGE, Recording, Report, Settings};
+use flashgc_device::{Drive, Named, PAGE, Recording, Report, Served, Settings};
 use flashgc_front::limits::Limits;
 use flashgc_front::nvme::{Address, Block, Export, Handles, Server};
+use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use flashgc_workload::Op;
@@ -36,13 +38,16 @@ struct Placing {
 
 impl Placing {
     fn serve(drive: Drive, handles: Option<Handles>, block: Block) -> Self {
-        let engine = Engine::start(drive).unwrap();
         let export = Export { uuid: UUID, block, handles, ..Export::default() };
+        Self::of(Engine::start(drive).unwrap(), &export)
+    }
+
+    fn of(engine: Engine<Drive>, export: &Export) -> Self {
         let address: Address = "127.0.0.1:0".parse().unwrap();
         let listener = Server::listen(&address).unwrap();
         let limits = Limits::default();
         let server =
-            Server::start_with(engine.queue(), &address, listener, &export, limits).unwrap();
+            Server::start_with(engine.queue(), &address, listener, export, limits).unwrap();
         Self { server, engine, name: export.name() }
     }
 
@@ -381,15 +386,15 @@ fn events_are_kept_for_the_handles_that_want_them() {
             admin.call(Sent { entry, data: &data, in_capsule: true }).status
         };
         let admin = &mut host.admin;
-        assert_eq!(kept(admin, 0, 3), (0, 2, vec![3, 1, 0x80, 1, 0, 0]));
-        assert_eq!(kept(admin, 1, 1), (0, 1, vec![3, 1]));
+        assert_eq!(kept(admin, 0, 4), (0, 3, vec![0, 1, 3, 1, 0x80, 1, 0, 0]));
+        assert_eq!(kept(admin, 1, 1), (0, 1, vec![0, 1]));
         assert_eq!(kept(admin, 2, 2).0, DNR | 0x02);
         // nvme-cli sends 255 bytes, whatever number of types there is.
         assert_eq!(keep(admin, 0, &[3], 0, 255), 0);
-        assert_eq!(kept(admin, 0, 2), (0, 2, vec![3, 0, 0x80, 1]));
-        assert_eq!(kept(admin, 1, 2), (0, 2, vec![3, 1, 0x80, 1]));
-        let default = admin.get(entry(0x0a, 1, &[0x1e | 1 << 8, 2 << 16]), 4);
-        assert_eq!(default.data, [3, 1, 0x80, 1]);
+        assert_eq!(kept(admin, 0, 3), (0, 3, vec![0, 1, 3, 0, 0x80, 1]));
+        assert_eq!(kept(admin, 1, 3), (0, 3, vec![0, 1, 3, 1, 0x80, 1]));
+        let default = admin.get(entry(0x0a, 1, &[0x1e | 1 << 8, 3 << 16]), 6);
+        assert_eq!(default.data, [0, 1, 3, 1, 0x80, 1]);
         assert_eq!(keep(admin, 2, &[3], 0, 1), DNR | 0x02);
         assert_eq!(keep(admin, 0, &[3, 1], 1, 2), DNR | 0x02);
         assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 9), 0);
@@ -480,11 +485,144 @@ fn the_status_of_handles_has_the_room_in_their_units() {
     assert_eq!(number(&status(queue, 112).ok()[56..64]), 0);
     assert_eq!(put(queue, UNIT, &page_of(UNIT), 1), 0);
     assert_eq!(number(&status(queue, 112).ok()[56..64]), UNIT - 1);
-    // Nothing to do, and what there is not: another operation, another namespace, an update of a handle.
+    // Nothing to do, and what there is not: another operation, another namespace.
     assert_eq!(queue.ask(entry(0x12, 1, &[0, 0])).status, 0);
     assert_eq!(queue.get(entry(0x12, 1, &[2, 3]), 16).status, DNR | 0x02);
     assert_eq!(queue.get(entry(0x12, 2, &[1, 3]), 16).status, DNR | 0x0b);
     assert_eq!(queue.ask(entry(0x1d, 1, &[0])).status, 0);
-    let update = Sent { entry: entry(0x1d, 1, &[1 | 1 << 16]), data: &[0; 4], in_capsule: true };
-    assert_eq!(queue.call(update).status, DNR | 0x02);
+    let other = Sent { entry: entry(0x1d, 1, &[2]), data: &[0; 2], in_capsule: true };
+    assert_eq!(queue.call(other).status, DNR | 0x02);
+    // Pages that were written over have taken room all the same.
+    assert_eq!(put(queue, UNIT, &page_of(1), 1), 0);
+    assert_eq!(number(&status(queue, 112).ok()[56..64]), UNIT - 2);
+}
+
+/// Asks for another unit for the handle of each of these placement identifiers.
+fn update(queue: &mut Queue, identifiers: &[u16]) -> u16 {
+    let data: Vec<u8> = identifiers.iter().flat_map(|one| one.to_le_bytes()).collect();
+    let entry = entry(0x1d, 1, &[1 | (identifiers.len() as u32 - 1) << 16]);
+    queue.call(Sent { entry, data: &data, in_capsule: data.len() <= 8192 }).status
+}
+
+/// Returns the room in the units of the first three handles.
+fn rooms(queue: &mut Queue) -> [u64; 3] {
+    let status = queue.get(entry(0x12, 1, &[1, 27]), 112).ok();
+    [24, 56, 88].map(|place| number(&status[place..place + 8]))
+}
+
+#[test]
+fn an_update_gives_a_handle_another_unit() {
+    let placing = Placing::with_handles(3, 0);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    for page in 0..5 {
+        assert_eq!(put(queue, page, &page_of(page), 1), 0);
+    }
+    for page in 5..5 + UNIT {
+        assert_eq!(put(queue, page, &page_of(page), 2), 0);
+    }
+    assert_eq!(rooms(queue), [UNIT, UNIT - 5, 0]);
+    // One identifier names no handle: nothing is done.
+    for identifiers in [&[1, 3][..], &[0xffff], &[0, 1, 2, 9]] {
+        assert_eq!(update(queue, identifiers), DNR | 0x02);
+    }
+    assert_eq!(rooms(queue), [UNIT, UNIT - 5, 0]);
+    // All of them, one twice: the unit of handle 0 was erased, that of handle 2 was full.
+    assert_eq!(update(queue, &[0, 1, 2, 1]), 0);
+    assert_eq!(rooms(queue), [UNIT; 3]);
+    let events = log(&mut host.admin, 0x23, 1, 0, 128).ok();
+    assert_eq!(number(&events[..4]), 1);
+    let event = &events[64..];
+    // Its type, what is valid, the identifier, the namespace; the group and the handle.
+    assert_eq!((event[0], event[1], number(&event[2..4])), (0x00, 0b111, 1));
+    assert!(number(&event[4..10]) > 1_600_000_000_000, "milliseconds since 1970");
+    assert_eq!((number(&event[12..16]), number(&event[32..34]), event[34]), (1, 0, 1));
+    // The data stay; nothing was programmed, and the next page begins another unit.
+    let queue = &mut host.queues[0];
+    assert_eq!(queue.read(0, 5, 5 * PAGE).ok(), (0..5).flat_map(page_of).collect::<Vec<_>>());
+    assert_eq!(placing.stat().counters.programs(), 5 + UNIT);
+    assert_eq!(put(queue, 0, &page_of(9), 1), 0);
+    assert_eq!(rooms(queue), [UNIT, UNIT - 1, UNIT]);
+    // As many identifiers as a command can have.
+    assert_eq!(update(queue, &[1; 1 << 16]), 0);
+    assert_eq!(rooms(queue), [UNIT; 3]);
+    assert_eq!(number(&log(&mut host.admin, 0x23, 1, 0, 64).ok()[..4]), 2);
+    // An event that the host does not want.
+    let unwanted =
+        Sent { entry: entry(0x09, 1, &[0x1e, 1 | 1 << 16, 0]), data: &[0], in_capsule: true };
+    assert_eq!(host.admin.call(unwanted).status, 0);
+    for handle in [1, 2] {
+        assert_eq!(put(&mut host.queues[0], 0, &page_of(9), handle), 0);
+        assert_eq!(update(&mut host.queues[0], &[handle as u16]), 0);
+    }
+    let events = log(&mut host.admin, 0x23, 1, 0, 256).ok();
+    assert_eq!((number(&events[..4]), events[192 + 34]), (3, 2));
+}
+
+/// A simulated drive whose requests take no time.
+#[derive(Default)]
+struct AtOnce {
+    due: VecDeque<(u64, u64)>,
+    tickets: u64,
+}
+
+impl Simulated for AtOnce {
+    fn arrive(&mut self, _: Op, _: u64, _: u64, _: Named<'_>, now_ns: u64) -> Result<(), String> {
+        self.due.push_back((self.tickets, now_ns));
+        self.tickets += 1;
+        Ok(())
+    }
+
+    fn hint(&mut self, _: Op, _: u64, _: u64, _: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String> {
+        let count = self.due.iter().take_while(|due| due.1 <= until_ns).count();
+        done.extend(self.due.drain(..count));
+        Ok(())
+    }
+
+    fn next_ns(&mut self) -> Result<u64, String> {
+        Ok(self.due.front().map_or(u64::MAX, |due| due.1))
+    }
+
+    fn work(&mut self) -> Work {
+        Work::default()
+    }
+}
+
+#[test]
+fn an_update_that_cannot_be_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.flashgc");
+    let placing = Placing::with_handles(2, 0);
+    let mut host = placing.host(&Wanted::default());
+    let queue = &mut host.queues[0];
+    assert_eq!(put(queue, 0, &page_of(1), 1), 0);
+    // Traces have no such request.
+    let recording = Recording::begin(&path, 1000, true).unwrap();
+    let record = move |drive: &mut dyn Served, _: &mut _| {
+        drop(drive.as_drive().unwrap().replace_recording(Some(recording)));
+    };
+    placing.engine.queue().visit(record).unwrap();
+    assert_eq!(update(queue, &[1]), DNR | 0x02);
+    assert_eq!(rooms(queue)[1], UNIT - 1);
+    placing.drive(|drive| drop(drive.replace_recording(None)));
+    assert_eq!(update(queue, &[1]), 0);
+    assert_eq!(rooms(queue)[1], UNIT);
+    // A host that may only read, and a drive whose answers have the times of another one.
+    let settings = placed(2, 0);
+    let handles = Some(Handles { count: 2, persistent: 0 });
+    let export = Export { uuid: UUID, handles, ..Export::default() };
+    let drive = || open(new_medium(&settings), &settings);
+    let reading = Export { read_only: true, ..export.clone() };
+    let reader = Placing::of(Engine::start(drive()).unwrap(), &reading);
+    assert_eq!(update(&mut reader.host(&Wanted::default()).queues[0], &[1]), DNR | 0x20);
+    let pace = Pace::start(Box::new(AtOnce::default()), 1.0).unwrap();
+    let timed = Placing::of(Engine::start_paced(drive(), Some(pace)).unwrap(), &export);
+    let mut host = timed.host(&Wanted::default());
+    assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 1), 0);
+    assert_eq!(update(&mut host.queues[0], &[1]), DNR | 0x02);
+    assert_eq!(rooms(&mut host.queues[0])[1], UNIT - 1);
 }

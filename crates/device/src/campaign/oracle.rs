@@ -35,6 +35,31 @@ pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Re
     }
 }
 
+/// Lets the handle of every fifth version leave its unit behind it, on a drive that has handles.
+///
+/// # Errors
+/// The drive refuses, or the handle has not all of a unit then.
+pub(super) fn leave_unit(drive: &mut Drive, version: Version) -> Result<(), String> {
+    let handle = stream_of(version);
+    let is_over = drive.why_read_only().is_some();
+    if !version.is_multiple_of(5) || !drive.takes_streams() || is_over {
+        return Ok(());
+    }
+    let pages = drive.stat().geometry.pages_per_block();
+    let left = match drive.close_unit(handle) {
+        Err(_) if drive.why_read_only().is_some() => return Ok(()), // as its medium failed
+        left => left.map_err(|error| error.to_string())?,
+    };
+    match left {
+        Some(left) if left >= pages || drive.room_of(handle) != pages => {
+            let room = drive.room_of(handle);
+            Err(format!("handle {handle} has left {left} pages, and {room} of its next unit"))
+        }
+        None if handle != NO_STREAM => Err(format!("there is no handle {handle}")),
+        _ => Ok(()),
+    }
+}
+
 /// The bytes of a version of a page that was written whole: no two have a sector in common.
 pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
     let mut bytes = vec![0; PAGE];

@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
 
 use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
-use super::oracle::{Contents, Effect, Oracle, Version, check_stream, stream_of};
+use super::oracle::{Contents, Effect, Oracle, Version, check_stream, leave_unit, stream_of};
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
 use crate::engine::Drive;
@@ -291,7 +291,7 @@ impl<'a> Schedule<'a> {
         let end = media.len_of_history();
         let Err(error) = done else {
             work.oracle.note(effect, wrote, begin, end);
-            return Ok(());
+            return if is_write { leave_unit(drive.drive(), version) } else { Ok(()) };
         };
         // Each page is old or new: the drive says which.
         let old: Vec<Version> = range.clone().map(|page| work.oracle.latest(page)).collect();

@@ -41,7 +41,7 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         return Err(Status::INVALID_NAMESPACE);
     }
     let places = matches!(code, opcode::WRITE | opcode::WRITE_ZEROES | opcode::COPY);
-    if (places || code == opcode::DATASET) && subsystem.read_only {
+    if (places || matches!(code, opcode::DATASET | opcode::IO_SEND)) && subsystem.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     let is_placed = match directive(entry) {
@@ -87,7 +87,13 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
                 let data = fdp_commands::receive(subsystem, fdp, need.map_or(0, |need| need.given));
                 link.send(Reply::Data { cid: entry.cid, data, result: 0, cost });
             }
-            _ => link.done(&entry, fdp_commands::send(&entry), cost),
+            _ => {
+                let done = match entry.opcode {
+                    opcode::IO_SEND => fdp_commands::send(link, fdp, &entry, &data),
+                    _ => Ok(0),
+                };
+                link.done(&entry, done, cost);
+            }
         };
     }
     let (at, bytes) = match entry.opcode {

@@ -36,11 +36,13 @@ pub struct Handles {
 
 /// The events that come: their types.
 pub mod kind {
+    /// A host asked for another unit before the one of its handle was full.
+    pub const NOT_FULL: u8 = 0x00;
     /// A write named a handle that does not exist.
     pub const INVALID: u8 = 0x03;
     /// The drive moved data out of a unit.
     pub const MOVED: u8 = 0x80;
-    pub const ALL: [u8; 2] = [INVALID, MOVED];
+    pub const ALL: [u8; 3] = [NOT_FULL, INVALID, MOVED];
 }
 
 /// The counts of a drive that say how much it moved.
@@ -82,20 +84,41 @@ impl Fdp {
         if identifier < self.handles.count {
             return identifier as StreamId;
         }
-        let mut state = self.lock();
-        if state.kept.first().is_some_and(|kept| kept[0]) {
-            let event = Event {
-                kind: kind::INVALID,
-                // The identifier, the namespace and the place are valid: the write goes to handle 0.
-                flags: 0b111,
-                identifier: identifier.into(),
-                time: now,
-                namespace: NAMESPACE.into(),
-                ..Event::new_zeroed()
-            };
-            keep(&mut state.host, event);
-        }
+        // The write goes to handle 0.
+        self.note(kind::INVALID, identifier, 0, now);
         INVALID
+    }
+
+    /// Returns the handles that placement identifiers name, or `None` if one of them names none.
+    pub fn named(&self, identifiers: &[u16]) -> Option<Vec<StreamId>> {
+        let handle =
+            |&identifier: &u16| (identifier < self.handles.count).then_some(identifier as StreamId);
+        identifiers.iter().map(handle).collect()
+    }
+
+    /// Notes that a handle has left its unit before that was full.
+    pub fn left(&self, handle: StreamId, now: [u8; 8]) {
+        self.note(kind::NOT_FULL, handle.into(), handle, now);
+    }
+
+    /// Notes an event of a host, if such events of its handle are kept.
+    fn note(&self, kind: u8, identifier: u16, handle: StreamId, time: [u8; 8]) {
+        let mut state = self.lock();
+        let kept = state.kept.get(usize::from(handle));
+        if !kept.is_some_and(|kept| is_kept(kept, kind)) {
+            return;
+        }
+        let event = Event {
+            kind,
+            // The identifier, the namespace and the place are valid.
+            flags: 0b111,
+            identifier: identifier.into(),
+            time,
+            namespace: NAMESPACE.into(),
+            handle,
+            ..Event::new_zeroed()
+        };
+        keep(&mut state.host, event);
     }
 
     /// Notes what the drive has moved until now: an event for each unit. It knows neither which handles the
@@ -105,7 +128,7 @@ impl Fdp {
         let units = moved.units.saturating_sub(state.moved.units);
         let blocks = moved.blocks.saturating_sub(state.moved.blocks);
         state.moved = moved;
-        if !state.kept.iter().any(|kept| kept[1]) {
+        if !state.kept.iter().any(|kept| is_kept(kept, kind::MOVED)) {
             return;
         }
         for _ in 0..units.min(EVENTS as u64) {
@@ -127,7 +150,7 @@ impl Fdp {
     /// handle.
     pub fn kept(&self, handle: u16) -> Option<[(u8, bool); kind::ALL.len()]> {
         let kept = *self.lock().kept.get(usize::from(handle))?;
-        Some([(kind::ALL[0], kept[0]), (kind::ALL[1], kept[1])])
+        Some(std::array::from_fn(|place| (kind::ALL[place], kept[place])))
     }
 
     /// Keeps events of these types of a handle from now on, or no more. Returns `false` without such a handle
@@ -147,6 +170,11 @@ impl Fdp {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns `true` if events of this type are kept.
+fn is_kept(kept: &[bool; kind::ALL.len()], kind: u8) -> bool {
+    kind::ALL.iter().zip(kept).any(|(one, is_kept)| *one == kind && *is_kept)
 }
 
 /// Adds an event, and forgets the oldest one if there are too many.

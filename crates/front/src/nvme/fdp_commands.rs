@@ -3,6 +3,7 @@
 //! # Source
 //! NVM Express Base Specification 2.1, I/O Management, features 1Dh and 1Eh, log pages 20h to 23h.
 
+use super::blocks::status;
 use super::fdp::{Fdp, GROUP, Moved};
 use super::features::feature;
 use super::link::{Link, Need};
@@ -11,6 +12,7 @@ use super::structures::{Entry, Status, opcode};
 use super::subsystem::Subsystem;
 use super::{LARGEST, NAMESPACE, fdp_logs};
 use crate::health::Written;
+use flashgc_device::failure::Failure;
 
 /// Operations of I/O Management: none, and status or update of handles.
 const NOTHING: u32 = 0;
@@ -47,9 +49,35 @@ pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Executes an I/O Management Send. The engine closes a unit when it is full, and not before.
-pub fn send(entry: &Entry) -> Result<u64, Status> {
-    if entry.dword(10) & 0xff == NOTHING { Ok(0) } else { Err(Status::INVALID_FIELD) }
+/// Executes an I/O Management Send with the identifiers of handles, each of which gets another unit. If one of them
+/// names no handle, none does.
+pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
+    if entry.dword(10) & 0xff == NOTHING {
+        return Ok(0);
+    }
+    let Link { subsystem, controller, .. } = link;
+    let identifiers: Vec<u16> =
+        data.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+    let handles = fdp.named(&identifiers).ok_or(Status::INVALID_FIELD)?;
+    // The simulated drive that gives the times of answers would go on in the old units.
+    if subsystem.queue.paced().is_some() {
+        return Err(Status::INVALID_FIELD);
+    }
+    let left = subsystem.drive(move |drive| {
+        let close = |handle| Ok((handle, drive.close_unit(handle).map_err(Failure::from)?));
+        handles.into_iter().map(close).collect::<Result<Vec<_>, Failure>>()
+    });
+    let left = left.ok_or(Status::NOT_READY)?.map_err(|failure| {
+        if matches!(failure, Failure::ReadOnly(_)) {
+            subsystem.warn();
+        }
+        status(&failure, Status::WRITE_FAULT)
+    })?;
+    let now = controller.features(|features| features.timestamp());
+    for (handle, _) in left.into_iter().filter(|(_, pages)| pages.is_some_and(|pages| pages > 0)) {
+        fdp.left(handle, now);
+    }
+    Ok(0)
 }
 
 /// Returns the data of a feature's command that come from the host, or that go there.

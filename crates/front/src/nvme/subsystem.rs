@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flashgc_device::{BlockState, Drive, PAGE};
+use flashgc_base::stream::StreamId;
+use flashgc_device::{Drive, PAGE};
 
 pub use super::controller::Kind;
 use super::controller::{Controller, Host};
@@ -106,21 +107,12 @@ impl Subsystem {
         u64::from(pages.unwrap_or_default()) * PAGE as u64
     }
 
-    /// Returns the room left in the unit of each of `count` handles, at most, in logical blocks. The drive
-    /// tells how many pages of a unit are valid, and not how many of them were overwritten since.
+    /// Returns the room left in the unit of each of `count` handles, in logical blocks.
     pub fn rooms(&self, count: u16) -> Vec<u64> {
-        let rooms = self.drive(move |drive| {
-            let unit = u64::from(drive.stat().geometry.pages_per_block());
-            let mut rooms = vec![unit; count.into()];
-            for block in drive.blocks().filter(|block| block.state == BlockState::Open) {
-                if let Some(room) = rooms.get_mut(usize::from(block.class)) {
-                    *room = unit - u64::from(block.valid);
-                }
-            }
-            rooms
-        });
-        let pages = rooms.unwrap_or_else(|| vec![0; count.into()]);
-        pages.iter().map(|pages| pages * self.blocks_per_page()).collect()
+        let handles = 0..count as StreamId;
+        let rooms = self.drive(move |drive| handles.map(|one| drive.room_of(one)).collect());
+        let pages: Vec<u32> = rooms.unwrap_or_else(|| vec![0; count.into()]);
+        pages.iter().map(|pages| u64::from(*pages) * self.blocks_per_page()).collect()
     }
 
     /// Returns the drive's health and the number of its pages with data. A drive of tests has every page.

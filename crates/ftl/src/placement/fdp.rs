@@ -119,6 +119,10 @@ impl Placement for Fdp {
         stream.filter(|&stream| stream < self.handles).unwrap_or(0)
     }
 
+    fn of_handle(&self, stream: StreamId) -> Option<Class> {
+        Some(stream).filter(|&stream| stream < self.handles)
+    }
+
     #[inline]
     fn copy(&self, _: u32, from: Place, _: bool, _: Now) -> Class {
         match from.class {

@@ -101,6 +101,13 @@ pub trait Placement: State + Send {
     /// now are at `old`; `None` if it has none.
     fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class;
 
+    /// The class of all host writes of `stream`, if nothing else decides and no copy goes there: the stream is
+    /// a placement handle. `None` for any other stream.
+    fn of_handle(&self, stream: StreamId) -> Option<Class> {
+        let _ = stream;
+        None
+    }
+
     /// The class of `page`, which a collection copies now from `from`.
     fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class;
 

@@ -12,6 +12,7 @@ mod plane_map;
 pub use plane_map::PlaneMap;
 
 use flashgc_base::snapshot::Fault;
+use flashgc_base::stream::StreamId;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
@@ -108,6 +109,12 @@ pub trait Stepwise: Layer {
     /// The collections that such a write waited for are over: the open block that it needed is
     /// replaced by an erased one where one is left to the host, unless copies did that.
     fn open_closed(&mut self, plane: PlaneId);
+
+    /// The host wants another block for its placement handle `stream`: the open one of `plane` becomes a
+    /// candidate, full or not, unless it is still erased. No page is programmed, and the next write opens an
+    /// erased block. Returns the number of pages that the block had left; `None` if the placement has no such
+    /// handle. The drive has no page buffer.
+    fn close_unit(&mut self, stream: StreamId, plane: PlaneId) -> Option<u32>;
 
     /// Pages of `plane` that hold current data.
     fn valid_pages(&self, plane: PlaneId) -> u64;

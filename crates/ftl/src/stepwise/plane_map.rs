@@ -3,6 +3,7 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
+use flashgc_base::stream::StreamId;
 
 use super::{Contents, FoldsSlc, Move, OpenBlock, Room, Stepwise, Victim};
 use crate::blocks::{BlockId, BlockTable};
@@ -227,6 +228,19 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             plane_state.wanted = None;
             plane_state.fruitless = 0;
         }
+    }
+
+    fn close_unit(&mut self, stream: StreamId, plane: PlaneId) -> Option<u32> {
+        debug_assert!(self.store.gathering.is_none(), "no page waits to be programmed");
+        let class = self.store.sorting.of_handle(stream)?;
+        let plane_state = self.plane_mut(plane);
+        let open = plane_state.open[usize::from(class)];
+        if !open.is_some() || open.next == 0 {
+            return Some(0);
+        }
+        let left = plane_state.room(class);
+        plane_state.close_class(class);
+        Some(left)
     }
 
     fn valid_pages(&self, plane: PlaneId) -> u64 {

@@ -213,28 +213,29 @@ impl<P: VictimPolicy> Plane<P> {
         self.counters.erases += self.blocks.erase(block);
     }
 
-    /// Makes a full block a candidate, if there is one.
-    pub(crate) fn close(&mut self, full: Active) {
-        self.close_at(full, self.counters.host_pages);
+    /// Makes a block a candidate that takes no more pages, if there is one.
+    pub(crate) fn close(&mut self, done: Active) {
+        self.close_at(done, self.counters.host_pages);
     }
 
-    /// Makes a full block a candidate, if there is one, when the host has written so many pages.
-    pub(super) fn close_at(&mut self, full: Active, host_clock: u64) {
-        if full.is_some() {
-            self.blocks.close(full.block);
-            self.blocks.note_close(full.block, host_clock);
-            self.tracker.closed(&self.blocks, full.block);
+    /// Makes a block a candidate that takes no more pages, if there is one, when the host has written so many
+    /// pages.
+    pub(super) fn close_at(&mut self, done: Active, host_clock: u64) {
+        if done.is_some() {
+            self.blocks.close(done.block);
+            self.blocks.note_close(done.block, host_clock);
+            self.tracker.closed(&self.blocks, done.block);
             if let Some(leveller) = &mut self.leveller {
-                leveller.changed(&self.blocks, full.block);
+                leveller.changed(&self.blocks, done.block);
             }
         }
     }
 
-    /// The full block of `class` becomes a candidate, and the class has none.
+    /// The block of `class`, which takes no more pages, becomes a candidate, and the class has none.
     pub(crate) fn close_class(&mut self, class: Class) {
         let none = Active::none(self.blocks.pages_per_block());
-        let full = std::mem::replace(&mut self.open[usize::from(class)], none);
-        self.close(full);
+        let done = std::mem::replace(&mut self.open[usize::from(class)], none);
+        self.close(done);
     }
 
     /// Takes an erased block from the pool: the next in turn or, for cold data, the most worn (among

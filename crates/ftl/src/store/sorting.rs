@@ -2,6 +2,7 @@
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
+use flashgc_base::stream::StreamId;
 
 use super::plane::Plane;
 use super::slc::SlcClasses;
@@ -230,6 +231,11 @@ impl Sorting {
         let Some(rule) = &self.rule else { return HOST };
         let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
         rule.host(page, stream, old.map(|block| self.place_at(page, block)), self.now)
+    }
+
+    /// The class of host writes of the placement handle `stream`; `None` if it is none.
+    pub(crate) fn of_handle(&self, stream: StreamId) -> Option<Class> {
+        self.rule.as_ref().and_then(|rule| rule.of_handle(stream))
     }
 
     /// The class of a copy of `page`, from `block`.

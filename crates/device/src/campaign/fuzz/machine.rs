@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 
 use super::super::drives::bit_of;
 use super::super::images::Images;
-use super::super::oracle::{Contents, Promise, Version, check_stream, stream_of};
+use super::super::oracle::{Contents, Promise, Version, check_stream, leave_unit, stream_of};
 use super::Tally;
 use super::life::{How, Life};
 use super::pages::Pages;
@@ -122,7 +122,11 @@ impl<'a> Machine<'a> {
                 let data: Vec<u8> =
                     pages.clone().flat_map(|page| self.contents.bytes(page, version)).collect();
                 let named = Named(&[stream_of(version)]);
-                let done = self.drive()?.write_named(first.into(), &data, named, fua);
+                let drive = self.drive()?;
+                let done = drive.write_named(first.into(), &data, named, fua);
+                if done.is_ok() {
+                    leave_unit(drive, version)?;
+                }
                 self.note(done.map_err(|error| text(&error)), pages, &Change::Wrote(version, fua))
             }
             Step::Part { at, bytes, version } => self.write_part(at, bytes, version),

@@ -1,0 +1,43 @@
+//! Placement handles: the block that each writes to, and its exchange for another one.
+//!
+//! Nothing on the medium says that a block was closed before it was full: it is a block with erased pages that is
+//! not the last one of its class, as a crash leaves some, too. After a crash a handle goes on in the block that it
+//! had opened last and of which data are left.
+
+use flashgc_base::stream::StreamId;
+use flashgc_ftl::OpenBlock;
+
+use super::{Drive, PLANE};
+use crate::error::DeviceError;
+use crate::mutants::{self, Mutant};
+
+impl Drive {
+    /// Returns the number of pages that the host can write through `handle` before that takes another block.
+    pub fn room_of(&self, handle: StreamId) -> u32 {
+        let pages = self.zones.geometry.pages_per_block();
+        self.map.open_block(PLANE, handle).map_or(pages, |open| pages - open.next)
+    }
+
+    /// Lets `handle` write to another block from now on. Returns the number of pages that were not written in
+    /// the one that it had; `None` if there is no such handle.
+    ///
+    /// # Errors
+    /// A drive that is read-only or becomes so, and one with a recording: traces have no such request, and the
+    /// counting drive would go on in the block.
+    pub fn close_unit(&mut self, handle: StreamId) -> Result<Option<u32>, DeviceError> {
+        self.check_writable()?;
+        if self.recording.is_some() {
+            return Err(DeviceError::Recorded);
+        }
+        // A collection may take the block next, and reads it from the medium: no page of it may wait.
+        let open = self.map.open_block(PLANE, handle).filter(|open| open.next > 0);
+        if let Some(OpenBlock { block, next, .. }) = open
+            && !mutants::on(Mutant::LeftPagesWait)
+        {
+            let last = self.zones.geometry.ppn(block, next - 1);
+            let written = self.stripes.write(self.media.as_mut(), &self.zones, last);
+            written.map_err(|error| self.fail(error))?;
+        }
+        Ok(self.map.close_unit(handle, PLANE))
+    }
+}
