@@ -35,7 +35,7 @@ def test_no_modules_of_python_need_each_other() -> None:
 
 
 #: Lines of the engine's package that are no blanks, comments or docstrings: below this.
-MOST_LINES = 22_500
+MOST_LINES = 22_300
 
 
 def test_the_engines_package_stays_small() -> None:
@@ -44,13 +44,14 @@ def test_the_engines_package_stays_small() -> None:
 
 
 def lines(text: str) -> int:
-    """The number of lines that have code."""
-    nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    """The number of lines that have code. A text that stands alone is a docstring."""
     said = {
         number
         for node in ast.walk(ast.parse(text))
-        if isinstance(node, nodes) and ast.get_docstring(node, clean=False) is not None
-        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for number in range(node.lineno, (node.end_lineno or 0) + 1)
     }
     return sum(
         number not in said and not line.lstrip().startswith("#") and bool(line.strip())
@@ -60,7 +61,8 @@ def lines(text: str) -> int:
 
 def test_lines_of_code_are_neither_blanks_nor_comments_nor_docstrings() -> None:
     text = '"""A\n\nb."""\n\nx = """\ny"""  # z\n# z\ndef f():\n    """C."""\n    return 1\n'
-    assert lines(text) == 4
+    text += 'class C:\n    a: int\n    """D\n\n    e."""\n'
+    assert lines(text) == 6
 
 
 def test_nothing_else_needs_the_command() -> None:
