@@ -265,7 +265,15 @@ def test_a_host_before_a_drive_with_a_clock_is_shown_and_repeated(command: Comma
             typed += [f"--{key.replace('_', '-')}", value]
     typed += ["--gc-preset", "zgc-cb", "--hints", "piggyback:lost=10%", "--workload", MICRO]
     shown = command(*typed).stdout
-    for word in ("cache", "traffic", "known to the drive", "hints", "lost", "zombies"):
+    for word in (
+        "cache",
+        "traffic",
+        "known to the drive",
+        "hints",
+        "lost",
+        "zombies",
+        "for a read",
+    ):
         assert word in shown, shown
     documents = [json.loads(command(*typed, "--json").stdout) for _ in range(2)]
     assert documents[0]["digest"] == documents[1]["digest"]
@@ -273,8 +281,26 @@ def test_a_host_before_a_drive_with_a_clock_is_shown_and_repeated(command: Comma
     assert host == documents[1]["host"]
     assert host["reads"] + host["writes"] == 20_000
     assert 0 < host["known_share"] < 1
+    waits = host["waits"]
+    assert waits["reads"] == host["drive_reads"]
+    assert f"({waits['reads']:,})".replace(",", " ") in shown
+    assert waits["rewrites"] == 0, "Linux's page cache lets a page change while it is written"
     assert documents[0]["config"]["host"]["hints"].startswith("piggyback:lost=0.1")
     assert documents[0]["config"]["placement"] == "dac:regions=3,threshold=0,zombie-block=yes"
+
+
+def test_a_database_waits_for_reads_for_room_and_for_its_own_writes() -> None:
+    cache = "buffer-cache:size=24MiB,delay=20ms,scan=5%"
+    timed = flashgc.run(MICRO, victim="greedy", requests=20_000, **{**CLOCK, "host_cache": cache})
+    assert timed.host is not None
+    waits = timed.host.waits
+    assert waits is not None
+    assert min(waits.reads, waits.rooms, waits.rewrites) > 0
+    assert min(waits.read_ns, waits.room_ns, waits.rewrite_ns) > 0
+    # Without a clock nobody waits.
+    counted = flashgc.run("uniform", victim="greedy", host_cache=cache, **DRIVE)
+    assert counted.host is not None
+    assert counted.host.waits is None
 
 
 def test_an_oracle_has_no_place_before_a_drive_with_a_clock() -> None:
