@@ -272,12 +272,12 @@ WORDS: dict[str, dict[str, str]] = {
         "drive_writes": "written by the cache",
     },
     "HostWaits": {
-        "reads": "reads waited for",
-        "read_ns": "read ns",
-        "rooms": "writes waited for",
-        "room_ns": "room ns",
-        "rewrites": "updates that waited for a write of their page",
-        "rewrite_ns": "rewrite ns",
+        "reads": "for a read",
+        "read_ns": "",
+        "rooms": "for a write that makes room",
+        "room_ns": "",
+        "rewrites": "for the write of the page itself",
+        "rewrite_ns": "",
     },
     "Hints": {
         "due": "due",

@@ -337,22 +337,22 @@ pub struct HostPages {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct HostWaits {
     /// Pages whose read a request waited for, as they were not in the cache.
-    #[counts(words = "reads waited for")]
+    #[counts(words = "for a read")]
     pub reads: u64,
     /// Nanoseconds of these waits.
-    #[counts(unit = "ns")]
+    #[counts(unit = "ns", words = "")]
     pub read_ns: u64,
     /// Pages whose write a request waited for: it needed their room, or wrote back itself.
-    #[counts(words = "writes waited for")]
+    #[counts(words = "for a write that makes room")]
     pub rooms: u64,
     /// Nanoseconds of these waits.
-    #[counts(unit = "ns")]
+    #[counts(unit = "ns", words = "")]
     pub room_ns: u64,
     /// Updates that waited until a write of their page, under way before, was done.
-    #[counts(words = "updates that waited for a write of their page")]
+    #[counts(words = "for the write of the page itself")]
     pub rewrites: u64,
     /// Nanoseconds of these waits.
-    #[counts(unit = "ns")]
+    #[counts(unit = "ns", words = "")]
     pub rewrite_ns: u64,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.command.show.counted import told
+from flashgc.results.counts import WORDS
 from flashgc.units import format_count, format_share, format_time
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ def _dirty(host: HostTraffic) -> str:
 def _waits(waits: HostWaits) -> str:
     """The mean of each kind of wait for a command of the cache, and how many there were."""
     kinds = (
-        (waits.reads, waits.read_ns, "for a read"),
-        (waits.rooms, waits.room_ns, "for a write that makes room"),
-        (waits.rewrites, waits.rewrite_ns, "for the write of the page itself"),
+        ("reads", waits.reads, waits.read_ns),
+        ("rooms", waits.rooms, waits.room_ns),
+        ("rewrites", waits.rewrites, waits.rewrite_ns),
     )
+    words = WORDS["HostWaits"]
     return ", ".join(
-        f"{format_time(ns / count / 1e3)} {words} ({format_count(count)})"
-        for count, ns, words in kinds
+        f"{format_time(ns / count / 1e3)} {words[name]} ({format_count(count)})"
+        for name, count, ns in kinds
         if count
     )
 
