@@ -47,22 +47,21 @@ pub fn on_drive(subsystem: &Subsystem, first: u64, blocks: u64) -> Result<Addres
     }
 }
 
-/// Returns the result of a command; `damaged` is the status if the medium fails. A drive that has become read-only says
-/// so to all hosts.
+/// Returns the result of a command; `damaged` is the status if the medium fails.
 pub fn finished(
     link: &Link,
     outcome: Result<Answer, Failure>,
     damaged: Status,
 ) -> Result<u64, Status> {
-    match outcome {
-        Ok(_) => Ok(0),
-        Err(failure) => {
-            if matches!(failure, Failure::ReadOnly(_)) {
-                link.subsystem.warn();
-            }
-            Err(status(&failure, damaged))
-        }
+    outcome.map(|_| 0).map_err(|failure| failed(link, &failure, damaged))
+}
+
+/// Returns the status of a command that failed. A drive that has become read-only says so to all hosts.
+pub fn failed(link: &Link, failure: &Failure, damaged: Status) -> Status {
+    if matches!(failure, Failure::ReadOnly(_)) {
+        link.subsystem.warn();
     }
+    status(failure, damaged)
 }
 
 /// Returns the status of a failure; `damaged` is that of a medium that fails.

@@ -3,7 +3,7 @@
 //! # Source
 //! NVM Express Base Specification 2.1, I/O Management, features 1Dh and 1Eh, log pages 20h to 23h.
 
-use super::blocks::status;
+use super::blocks::failed;
 use super::fdp::{Fdp, GROUP, Moved};
 use super::features::feature;
 use super::link::{Link, Need};
@@ -67,12 +67,9 @@ pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, S
         let close = |handle| Ok((handle, drive.close_unit(handle).map_err(Failure::from)?));
         handles.into_iter().map(close).collect::<Result<Vec<_>, Failure>>()
     });
-    let left = left.ok_or(Status::NOT_READY)?.map_err(|failure| {
-        if matches!(failure, Failure::ReadOnly(_)) {
-            subsystem.warn();
-        }
-        status(&failure, Status::WRITE_FAULT)
-    })?;
+    let left = left
+        .ok_or(Status::NOT_READY)?
+        .map_err(|failure| failed(link, &failure, Status::WRITE_FAULT))?;
     let now = controller.features(|features| features.timestamp());
     for (handle, _) in left.into_iter().filter(|(_, pages)| pages.is_some_and(|pages| pages > 0)) {
         fdp.left(handle, now);
