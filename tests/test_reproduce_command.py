@@ -106,6 +106,11 @@ def test_the_same_claims_give_the_same_bytes(command: Command, tmp_path: Path) -
         (["dchoices.fig33"], "WHAT: nothing published is called 'dchoices.fig33'; hint: did you"),
         (["dchoices."], "WHAT: nothing published is called 'dchoices.'; hint: did you mean"),
         ([""], "WHAT: nothing published is called ''; hint: "),
+        (
+            ["ssdiq.zones.greedy", "zombie.fig2-3", "--readings", "all"],
+            "--readings: found with ssdiq.zones.greedy, zombie.fig2-3, where no claim has "
+            "readings; hint: leave it out",
+        ),
         (["--quick", "--full"], "--full: found together with --quick; hint: give one of them"),
         (
             ["--jobs", "-1"],

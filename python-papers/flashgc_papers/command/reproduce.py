@@ -84,17 +84,17 @@ def reproduce(
     """
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
-    from flashgc_papers.claims import claims
     from flashgc_papers.command.claims import show_claims, show_list
     from flashgc_papers.reproduce.folder import Folder
     from flashgc_papers.reproduce.mutants import BUILD, built
     from flashgc_papers.reproduce.reproduce import reproduce as perform
+    from flashgc_papers.reproduce.reproduce import select
     from flashgc_papers.reproduce.runner import Size
 
     if quick and full:
         raise ConfigError("--full: found together with --quick; hint: give one of them")
     size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
-    claims().select(what)  # A wrong name is said before anything is made.
+    select(what, readings or "")  # A wrong name is said before anything is made.
     if listing:
         show_list(what, size, as_json=as_json)
         return OK

@@ -75,6 +75,11 @@ def alone(runner: Runner, reading: str) -> Runner | None:
     return runner.runners.get(reading) if isinstance(runner, _Under) else None
 
 
+def has_readings(runner: Runner | None) -> bool:
+    """Return true if a claim with this runner runs under readings."""
+    return isinstance(runner, _Under)
+
+
 def chosen_alone(runner: Runner) -> Runner:
     """Return the runner under the chosen reading alone; ``runner`` where its paper has none."""
     if not isinstance(runner, _Under):

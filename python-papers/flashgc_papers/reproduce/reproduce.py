@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flashgc._core import version
+from flashgc._core import ConfigError, version
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.reproduce.document import Reproduction
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.mutants import attempts, weighed
-from flashgc_papers.reproduce.readings import chosen_alone
+from flashgc_papers.reproduce.readings import chosen_alone, has_readings
 from flashgc_papers.reproduce.runner import Outcome, Runner, Size, Task, not_run, runner_of
 
 
@@ -31,10 +31,11 @@ def reproduce(
     measured is then not run. With ``mutants`` the claims are asked of wrong engines too, and rows
     that do not tell those from the right one are not counted. Claims run under the ``readings`` of
     their papers, ``all`` or the ``chosen`` one: by default all, and the chosen one in a quick run.
-    Raises :class:`flashgc.ConfigError` for a name of nothing.
+    Raises :class:`flashgc.ConfigError` for a name of nothing, and for ``readings`` where no claim
+    has any.
     """
     known = claims()
-    chosen = known.select(what)
+    chosen = select(what, readings)
     alone = readings == "chosen" or (not readings and size is Size.QUICK)
     runners = {claim.id: _runner(claim, alone=alone) for claim in chosen}
     tasks = {
@@ -71,6 +72,17 @@ def reproduce(
         readings,
     )
     return made, work
+
+
+def select(what: tuple[str, ...], readings: str) -> tuple[Claim, ...]:
+    """Return the claims that ``what`` names; :func:`reproduce` says what it raises."""
+    chosen = claims().select(what)
+    if readings and not any(has_readings(runner_of(claim)) for claim in chosen):
+        raise ConfigError(
+            f"--readings: found with {', '.join(what)}, where no claim has readings; "
+            "hint: leave it out"
+        )
+    return chosen
 
 
 def _runner(claim: Claim, *, alone: bool) -> Runner | None:
